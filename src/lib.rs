@@ -20,7 +20,6 @@
 pub mod cli;
 pub mod server;
 
-/// YAML as kubectl reads it.
 pub use kube_yaml as yaml;
 pub use setguard_cluster::{audit, live, wait};
 pub use setguard_core::{

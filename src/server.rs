@@ -14,7 +14,7 @@ pub mod connections;
 mod files;
 mod host;
 pub mod http_error;
-mod https;
+pub(crate) mod https;
 pub mod loopback;
 pub mod managed;
 pub mod metrics;
@@ -49,7 +49,7 @@ use self::{
     accept::{Acceptor, Open},
     app::{App, Phase},
     bind::{bind, reachable},
-    managed::Manager,
+    managed::{Manager, cluster::no_api_server},
     tls::{Pair, Reloader, SelfSigner, Slot, Tls},
 };
 
@@ -70,12 +70,14 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let (policy, mut policy_reloader) = policy::load(args.policy.clone(), args.if_policy_invalid)?;
     let app = App::with_view(policy, Live::new(&args.inventory));
     policy_reloader.report(&app);
-    let (source, mut signer) = tls_source(args)?;
+    let (pair, mut signer) = certificate(args)?;
     let ca = signer.as_ref().map(SelfSigner::ca);
-    let slot = match &source.pair {
+    let slot = match &pair {
         Pair::Memory(slot) if signer.is_none() => Some(slot.clone()),
         Pair::Memory(_) | Pair::Files { .. } => None,
     };
+    let (client_ca, min_version) = (args.client_ca.clone(), args.tls_min_version);
+    let source = tls::Source { pair, client_ca, min_version };
     let (tls, reloader) = tls::load(source, &app.metrics)?;
     let reloader = Arc::new(Mutex::new(reloader));
 
@@ -83,8 +85,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        // Blocking threads answer large reviews and are CPU-bound, so more threads than cores would
-        // not help.
+        // Blocking threads answer large reviews and are CPU-bound, so more threads than cores would not help.
         .max_blocking_threads(thread::available_parallelism().map_or(1, Into::into))
         .build()
         .context("cannot start the async runtime")?;
@@ -113,8 +114,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Starts the view of the cluster. A server that needs the API server anyway also reads its
-/// release.
+/// A server that needs the API server for anything also reads its release.
 fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
     let gates = args.inventory.discover_feature_gates;
     if !app.live.is_on() && !gates && !args.managed.tls_managed {
@@ -127,29 +127,19 @@ fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
         (false, true) => "--discover-feature-gates",
         (false, false) => "--tls-managed",
     };
-    live::start(&app.live, live::Discover { gates }, on_release).with_context(|| {
-        format!(
-            "{flag}: cannot find the API server: neither a kubeconfig nor a service account can be \
-             used"
-        )
-    })
+    live::start(&app.live, live::Discover { gates }, on_release)
+        .with_context(|| no_api_server(flag))
 }
 
-/// The sources of TLS, and the signer that renews the certificate if it is self-signed.
-fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<SelfSigner>)> {
-    let (pair, signer) = certificate(args)?;
-    let (client_ca, min_version) = (args.client_ca.clone(), args.tls_min_version);
-    Ok((tls::Source { pair, client_ca, min_version }, signer))
-}
-
-/// The source of the certificate, and the signer that renews it if it is self-signed.
 fn certificate(args: &ServeArgs) -> anyhow::Result<(Pair, Option<SelfSigner>)> {
     if let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) {
         return Ok((Pair::Files { cert, key }, None));
     }
     if args.managed.tls_managed {
-        let slot = managed::placeholder(&args.managed.tls_managed_dns_name)?;
-        return Ok((Pair::Memory(slot), None));
+        // Served until the managed CA has signed a certificate. No client trusts this one.
+        let names = &args.managed.tls_managed_dns_name;
+        let made = SelfSigner::new(names, args.tls_self_signed_lifetime, SystemTime::now())?;
+        return Ok((Pair::Memory(made.slot()), None));
     }
     let mut names = args.tls_san.clone();
     let local = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
@@ -161,16 +151,13 @@ fn certificate(args: &ServeArgs) -> anyhow::Result<(Pair, Option<SelfSigner>)> {
     Ok((Pair::Memory(signer.slot()), Some(signer)))
 }
 
-/// `ip`, unless it is unspecified (`0.0.0.0` or `::`).
 fn specific(ip: IpAddr) -> Option<IpAddr> {
     (!ip.is_unspecified()).then_some(ip)
 }
 
-/// The running listeners and their addresses.
 struct Listening {
     /// The task that accepts webhook connections until `stop` is dropped.
     accepting: JoinHandle<Open>,
-    /// Stops `accepting` when it is dropped.
     stop: oneshot::Sender<()>,
     webhook: SocketAddr,
     admin: SocketAddr,
@@ -231,8 +218,8 @@ async fn listen(args: &ServeArgs, app: &Arc<App>, tls: Arc<Tls>) -> anyhow::Resu
     Ok(Listening { accepting, stop, webhook: address, admin: admin_address })
 }
 
-/// Serves until a signal arrives, then until all requests in flight are answered, the grace period
-/// is over or a second signal arrives.
+/// Serves until a signal arrives, then until all requests are answered, the grace period ends or a second signal
+/// arrives.
 async fn until_signals(
     args: &ServeArgs,
     app: &App,
@@ -261,11 +248,9 @@ async fn until_signals(
     }
 }
 
-/// How to undo `setguard serve | kubectl apply -f -`.
 const WAY_BACK: &str = "if you apply the printed configurations, the API server refuses each change of a DaemonSet or \
                         StatefulSet while this process does not run; to delete them: setguard cleanup";
 
-/// Prints webhook configurations that trust the self-signed certificate.
 fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyhow::Result<()> {
     let host = args.tls_san.first().cloned();
     let ip = specific(address.ip()).map(|ip| ip.to_string());
@@ -275,13 +260,12 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
     Ok(())
 }
 
-/// Waits for the requests in flight. Returns whether all were answered.
+/// Returns whether all requests in flight were answered.
 async fn finish(app: &App, open: Open, grace: Duration) -> bool {
     let quiet = async {
-        // hyper closes an idle connection immediately, but one that has never carried a request
-        // only when its idle timeout expires, and Go's client keeps such connections in reserve. So
-        // stop after one second without a request in flight: enough time for a request that is
-        // being sent right now to arrive.
+        // hyper closes an idle connection at once, but a connection that has never carried a request only at its idle
+        // timeout, and Go's client keeps such connections in reserve. So stop after one second without a request in
+        // flight: a request that is being sent right now arrives within that time.
         let mut idle_looks = 0;
         while idle_looks < 10 {
             sleep(Duration::from_millis(100)).await;
@@ -302,8 +286,7 @@ async fn finish(app: &App, open: Open, grace: Duration) -> bool {
     in_flight == 0
 }
 
-/// Prints the webhook configurations and closes standard output, so that kubectl in
-/// `setguard serve | kubectl apply -f -` reads the end of its input.
+/// Closes standard output, so that kubectl in `setguard serve | kubectl apply -f -` reads the end of its input.
 fn print(yaml: &str) {
     let printed = io::stdout().lock().write_all(yaml.as_bytes()).and_then(|()| {
         io::stdout().flush()?;
@@ -320,8 +303,8 @@ fn close_stdout() -> io::Result<()> {
     Ok(rustix::stdio::dup2_stdout(nowhere)?)
 }
 
-/// Does nothing: standard output can't be closed without unsafe code, so kubectl waits until the server
-/// ends. Redirect the output to a file instead.
+/// Standard output can't be closed without unsafe code, so kubectl waits until the server ends. Redirect the output to
+/// a file instead.
 #[cfg(not(unix))]
 fn close_stdout() -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! The attacks. Each attack runs until its end and reports what it has sent.
+//! The attacks. Each attack runs to its end and reports what it sent.
 
 use std::{
     future::Future,
@@ -20,9 +20,9 @@ type Running = Pin<Box<dyn Future<Output = String> + Send>>;
 
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    /// Whether the log of the server is read meanwhile.
+    /// Whether the benchmark reads the server's log.
     pub(crate) reads_log: bool,
-    /// The size of the good reviews meanwhile, in environment variables.
+    /// The size of the concurrent good reviews, in environment variables.
     pub(crate) good: usize,
     pub(crate) run: fn(Target, Instant) -> Running,
 }
@@ -56,11 +56,10 @@ pub(crate) const ATTACKS: [Attack; 12] = [
     },
 ];
 
-/// The size of a stalled body, and how much of it arrives.
+/// The announced size of a stalled body, and the part that arrives.
 const ANNOUNCED: usize = 8 << 20;
 const ARRIVES: usize = 2 << 20;
 
-/// Sends one review again and again over four connections.
 fn send(target: Target, end: Instant, review: Vec<u8>) -> Running {
     let review = Bytes::from(review);
     let kilobytes = review.len() / 1000;
@@ -87,7 +86,7 @@ async fn repeat(target: Target, end: Instant, review: Bytes) -> usize {
     sent
 }
 
-/// The head of a review with a body of this length, and as much of the body as arrives.
+/// The head of a review with this content length, and the first `arrives` bytes of its body.
 fn begun(length: usize, arrives: usize) -> Vec<u8> {
     let head = format!(
         "POST /validate?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
@@ -96,7 +95,7 @@ fn begun(length: usize, arrives: usize) -> Vec<u8> {
     [head.as_bytes(), &vec![b' '; arrives]].concat()
 }
 
-/// Keeps 64 connections busy, each with a body of which only a part arrives.
+/// Keeps 64 connections busy, each with a body that arrives only in part.
 async fn stall_http1(target: Target, end: Instant) -> String {
     let part = begun(ANNOUNCED, ARRIVES);
     let one = || async {
@@ -110,8 +109,7 @@ async fn stall_http1(target: Target, end: Instant) -> String {
     format!("{open} of 64 bodies, 2 of 8 MiB each")
 }
 
-/// Keeps 120 connections busy, each with a body of 1.5 MB that lacks its last byte. A connection that
-/// the server closes is opened again.
+/// Keeps 120 connections busy, each with a 1.5 MB body without its last byte. Opens closed connections again.
 async fn stop_short(target: Target, end: Instant) -> String {
     const LENGTH: usize = 1_500_000;
     let part = begun(LENGTH, LENGTH - 1);
@@ -122,7 +120,7 @@ async fn stop_short(target: Target, end: Instant) -> String {
             if let Ok(Ok(())) = timeout_at(end.into(), stream.write_all(&part)).await {
                 sent += 1;
             }
-            // Until it is closed.
+            // Ends when the server closes the connection.
             let _ =
                 timeout_at(end.into(), tokio::io::copy(&mut stream, &mut tokio::io::sink())).await;
         }
@@ -132,7 +130,7 @@ async fn stop_short(target: Target, end: Instant) -> String {
     format!("{sent} bodies, 120 at a time")
 }
 
-/// As [`stall_http1`], over HTTP/2: eight connections with 64 bodies each.
+/// Like [`stall_http1`], over HTTP/2: eight connections with 64 bodies each.
 async fn stall_http2(target: Target, end: Instant) -> String {
     let part = Bytes::from(vec![b' '; ARRIVES]);
     let mut streams = 0;
@@ -151,14 +149,13 @@ async fn stall_http2(target: Target, end: Instant) -> String {
     format!("{streams} bodies on {} connections, 2 of 8 MiB each", senders.len())
 }
 
-/// Opens 600 connections and sends nothing.
 async fn idle(target: Target, end: Instant) -> String {
     let open = join_all((0..600).map(|_| target.tls("http/1.1"))).await;
     sleep_until(end.into()).await;
     format!("{} of 600 handshakes", open.iter().filter(|stream| stream.is_ok()).count())
 }
 
-/// Asks for large answers on eight HTTP/2 connections and lets none of them be sent.
+/// Requests large answers on eight HTTP/2 connections without window space to receive them.
 async fn unread(target: Target, end: Instant) -> String {
     let review = Bytes::from(objects::owners());
     let mut senders = Vec::new();
@@ -180,7 +177,6 @@ async fn unread(target: Target, end: Instant) -> String {
     format!("{requests} requests on {} connections", senders.len())
 }
 
-/// Begins HTTP/2 requests and resets each at once.
 async fn reset(target: Target, end: Instant) -> String {
     let (mut connections, mut requests) = (0, 0);
     while Instant::now() < end {

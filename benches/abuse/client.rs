@@ -1,4 +1,4 @@
-//! Connections of an attacker.
+//! An attacker's connections.
 
 use std::{io, sync::Arc};
 
@@ -15,7 +15,6 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use crate::server::Target;
 
 impl Target {
-    /// A connection on which nothing has been sent.
     pub(crate) async fn tls(&self, protocol: &str) -> io::Result<TlsStream<TcpStream>> {
         let mut config = self.tls.as_ref().clone();
         config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
@@ -31,7 +30,6 @@ impl Target {
         Ok(sender)
     }
 
-    /// A connection for HTTP/2 that lets this many bytes of each answer be sent.
     pub(crate) async fn http2(&self, window: u32) -> io::Result<http2::SendRequest<Body>> {
         let stream = TokioIo::new(self.tls("h2").await?);
         let mut builder = http2::Builder::new(TokioExecutor::new());

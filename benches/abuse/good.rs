@@ -1,5 +1,4 @@
-//! The parties that an attack may hurt: an API server with usual reviews, and a kubelet with its
-//! probes.
+//! The potential victims of an attack: an API server with normal reviews, and a kubelet with its probes.
 
 use std::{
     thread,
@@ -19,13 +18,12 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Default)]
 pub(crate) struct Good {
-    /// Of those that were answered.
+    /// Of answered reviews.
     pub(crate) latencies: Latencies,
-    /// The number of reviews that were not answered.
+    /// The number of unanswered reviews.
     pub(crate) failed: usize,
 }
 
-/// Sends reviews of this size over one connection, which is opened again if it fails.
 pub(crate) fn reviews(target: &Target, variables: usize, length: Duration) -> Good {
     let body = reviews::daemon_set_update(variables);
     let request = plain::post("/validate?timeout=10s", "", &body);
@@ -51,7 +49,6 @@ pub(crate) fn reviews(target: &Target, variables: usize, length: Duration) -> Go
     good
 }
 
-/// Returns the time of the slowest answer to `/livez`.
 pub(crate) fn longest_probe(target: &Target, length: Duration) -> String {
     let start = Instant::now();
     let mut longest = Duration::ZERO;

@@ -1,9 +1,7 @@
-//! Attacks `setguard serve` over the loopback interface, and prints what each attack costs and what
-//! it does to others: to a client that sends usual reviews as an API server does, and to a probe.
-//! See docs/security.md.
+//! Attacks `setguard serve` over the loopback interface, and prints the cost of each attack and its effect on others:
+//! a client with normal reviews, and a probe. See docs/security.md.
 //!
-//! `cargo bench --bench abuse -- [--seconds N] [WORD…]` runs the attacks with one of these words in
-//! their name.
+//! `cargo bench --bench abuse -- [--seconds N] [WORD…]` runs the attacks with one of these words in their name.
 
 #![allow(
     clippy::expect_used,
@@ -52,7 +50,7 @@ struct Arguments {
 }
 
 fn main() {
-    // `cargo test --all-targets` runs benchmarks too, without `--bench`.
+    // `cargo test --all-targets` runs benchmarks too, but without `--bench`.
     if !env::args().any(|arg| arg == "--bench") {
         return;
     }
@@ -70,7 +68,6 @@ fn main() {
     }
 }
 
-/// Runs one attack against a server of its own, and prints its row of the table.
 fn run(attack: &'static Attack, arguments: &Arguments) {
     let length = Duration::from_secs(arguments.seconds);
     let server = Server::start(&arguments.program, attack.reads_log);

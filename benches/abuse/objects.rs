@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::reviews;
 
-/// A review of a DaemonSet in which this list, at a place in the object, has these elements.
+/// A review of a DaemonSet with these elements in the list at this JSON pointer.
 fn review(pointer: &str, elements: Value) -> Vec<u8> {
     let small = reviews::daemon_set_update(reviews::SMALL);
     let mut review: Value = serde_json::from_slice(&small).expect("a review");
@@ -18,13 +18,12 @@ fn review(pointer: &str, elements: Value) -> Vec<u8> {
     serde_json::to_vec(&review).expect("JSON")
 }
 
-/// 6,000 tolerations, all different.
 pub(crate) fn tolerations() -> Vec<u8> {
     let one = |i| json!({ "key": format!("k{i}"), "operator": "Exists" });
     review("/spec/template/spec/tolerations", (0..6_000).map(one).collect())
 }
 
-/// Node selector terms in which `In` has 20,000 values, and `NotIn` all of them but one.
+/// Node selector terms with 20,000 values in `In`, and all but one of these in `NotIn`.
 pub(crate) fn terms() -> Vec<u8> {
     let values = |from: usize| (from..20_000).map(|i| format!("v{i}")).collect::<Vec<_>>();
     let expression =
@@ -35,7 +34,7 @@ pub(crate) fn terms() -> Vec<u8> {
     review(place, term)
 }
 
-/// 900 owners that all say that they are the controller.
+/// 900 owners that all claim to be the controller.
 pub(crate) fn owners() -> Vec<u8> {
     let one = |i| {
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": format!("n{i}"),
@@ -44,7 +43,6 @@ pub(crate) fn owners() -> Vec<u8> {
     review("/metadata/ownerReferences", (0..900).map(one).collect())
 }
 
-/// This many empty volumes, of three bytes each.
 pub(crate) fn volumes(count: usize) -> Vec<u8> {
     review("/spec/template/spec/volumes", vec![json!({}); count].into())
 }

@@ -1,5 +1,3 @@
-//! The server that is attacked.
-
 use std::{
     io::{BufRead as _, BufReader, Read as _},
     net::SocketAddr,
@@ -22,17 +20,15 @@ pub(crate) struct Target {
     pub(crate) tls: Arc<ClientConfig>,
 }
 
-/// A running server. Dropping it ends it.
 pub(crate) struct Server {
     child: Child,
     pub(crate) target: Target,
-    /// The server's log, if it is not read.
+    /// The server's log, if the benchmark does not read it.
     _log: Option<BufReader<ChildStderr>>,
     _folder: TempDir,
 }
 
 impl Server {
-    /// Starts a server, whose log is read or not.
     pub(crate) fn start(program: &Path, reads_log: bool) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [certificate, key] = certificate::write(folder.path());

@@ -1,7 +1,7 @@
-//! The cost of a review without HTTP and of `setguard check` as their input grows, as tables.
+//! The cost of a review without HTTP, and of `setguard check`, as the input grows, as tables.
 //!
-//! The measurements are processor time of this process. Each point is the minimum of several
-//! measurements in turn, since other programs on the machine only add to it.
+//! Measures the processor time of this process. Each point is the minimum of several interleaved measurements, because
+//! other programs only add time.
 
 use std::{fmt::Write as _, fs, hint::black_box};
 
@@ -24,7 +24,7 @@ const BATCH: f64 = 0.01;
 
 pub(crate) fn measure() {
     println!("\ngrowth: processor time, the least of {TURNS} measurements in turn");
-    // With more variables, the object would be too large to be evaluated.
+    // With more variables, the object would be too large to evaluate.
     let variables = [reviews::SMALL, 20, 80, 320, reviews::LARGE, 2_500];
     reviews_over("bytes of the object, many variables", &variables.map(|n| review(n, 0)));
     let texts = [1, 10_000, 100_000, 500_000, 1_500_000];
@@ -44,7 +44,6 @@ pub(crate) fn measure() {
     });
 }
 
-/// A review, and the policy that applies to it.
 struct Point {
     x: f64,
     endpoint: Endpoint,
@@ -52,7 +51,7 @@ struct Point {
     policy: Policy,
 }
 
-/// The UPDATE of a DaemonSet with this many environment variables, and this much text in one of them.
+/// The UPDATE of a DaemonSet with this many environment variables, and a value of this length in one of them.
 fn review(variables: usize, text: usize) -> Point {
     let mut review = daemon_set_update(variables);
     for object in ["object", "oldObject"] {
@@ -109,7 +108,6 @@ struct Check {
     args: CheckArgs,
 }
 
-/// `setguard check` on more and more objects, a hundred in a file.
 fn check_over(x: &str, namespaces: u32) {
     check_files(x, |count| {
         let manifest = |i| manifest(i, &format!("team-{}", i % namespaces));
@@ -118,7 +116,7 @@ fn check_over(x: &str, namespaces: u32) {
     });
 }
 
-/// `setguard check` on files with more and more documents in all.
+/// `setguard check` on files with a growing number of documents.
 fn check_files(x: &str, files: impl Fn(u32) -> Vec<Vec<String>>) {
     let points = [500, 2_000, 8_000].map(|count| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -137,7 +135,6 @@ fn check_files(x: &str, files: impl Fn(u32) -> Vec<Vec<String>>) {
     show(x, &points, |(count, _)| f64::from(*count), run);
 }
 
-/// Measures the points in turn, and prints a table.
 fn show<T>(title: &str, points: &[T], x: impl Fn(&T) -> f64, work: impl Fn(&T)) {
     let mut least = vec![f64::INFINITY; points.len()];
     for _ in 0..TURNS {
@@ -155,7 +152,7 @@ fn show<T>(title: &str, points: &[T], x: impl Fn(&T) -> f64, work: impl Fn(&T)) 
     println!("\n| {title} | microseconds | for each | growth |\n|---|---|---|---|");
     let mut before: Option<(f64, f64)> = None;
     for (x, y) in points.iter().map(x).zip(least) {
-        // The power of x with which y has grown since the previous line: 1 is proportional.
+        // The exponent of growth since the previous line: 1 is linear.
         let power = before.map(|(x0, y0)| (y / y0).ln() / (x / x0).ln());
         let power = power.map(|power| format!("{power:.2}")).unwrap_or_default();
         println!("| {x:.0} | {y:.1} | {:.4} | {power} |", y / x);
@@ -163,7 +160,6 @@ fn show<T>(title: &str, points: &[T], x: impl Fn(&T) -> f64, work: impl Fn(&T)) 
     }
 }
 
-/// The processor time of this process, in seconds.
 pub(crate) fn processor_time() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9

@@ -1,5 +1,5 @@
-//! Measures what needs no server: `setguard check` on many files, `setguard audit` of a large cluster,
-//! and how the cost of a review and of `check` grows with their input. See benches/README.md.
+//! Measures commands without a server: `setguard check` on many files, `setguard audit` of a large cluster, and the
+//! cost of a review and of `check` as the input grows. See benches/README.md.
 //!
 //! `cargo bench --bench check -- [manifests] [audit] [growth] [rules]`
 
@@ -29,7 +29,7 @@ const SECTIONS: [(&str, fn()); 4] = [
 ];
 
 fn main() {
-    // `cargo test --all-targets` runs benchmarks too, without `--bench`.
+    // `cargo test --all-targets` runs benchmarks too, but without `--bench`.
     if !env::args().any(|arg| arg == "--bench") {
         return;
     }

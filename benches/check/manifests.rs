@@ -37,7 +37,6 @@ fn written(count: u32, manifest: &dyn Fn(u32) -> String) -> TempDir {
     folder
 }
 
-/// Commits all files of a folder to a repository of its own.
 fn commit(folder: &Path) {
     let git = "git -c user.name=bench -c user.email=bench@example.com";
     let commands = format!("{git} init -q && {git} add . && {git} commit -qm all");
@@ -48,7 +47,7 @@ fn commit(folder: &Path) {
 fn run(folder: &TempDir, count: u32, args: &[&str], title: &str) {
     let logs = tempfile::tempdir().expect("a folder");
     let args = [&["check", ".", "--format=json"], args].concat();
-    // `SETGUARD` selects another binary than that of this build.
+    // `SETGUARD` selects a binary other than this build's.
     let own = || PathBuf::from(env!("CARGO_BIN_EXE_setguard"));
     let program = env::var_os("SETGUARD").map_or_else(own, PathBuf::from);
     let program = program.canonicalize().expect("setguard");
@@ -65,10 +64,9 @@ fn run(folder: &TempDir, count: u32, args: &[&str], title: &str) {
     );
 }
 
-/// A manifest, with names in braces for what differs between manifests.
 const MANIFEST: &str = include_str!("../data/workload.yaml");
 
-/// A manifest as people write it, with a comment. Every second one is a DaemonSet.
+/// A realistic manifest with a comment. Every second one is a DaemonSet.
 pub(crate) fn manifest(i: u32, namespace: &str) -> String {
     let name = format!("workload-{i}");
     let (kind, more) = if i.is_multiple_of(2) {

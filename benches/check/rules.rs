@@ -1,9 +1,8 @@
 //! The growth of each rule's cost with its input: no rule may be slower than n log n.
 //!
-//! Every list and every map of an object that has one of each is made eight times as long, alone
-//! and all of them together. Between the two lengths, n log n grows tenfold and n² sixty-four
-//! times, so the bound in the middle leaves a wide margin on both sides. Parts that seem slow are
-//! measured again.
+//! The benchmark lengthens every list and every map of a complete object eightfold, alone and all together. Between
+//! the two lengths, n log n grows tenfold and n² sixty-four times, so the bound in the middle leaves a wide margin on
+//! both sides. Parts that seem slow are measured again.
 
 use jiff::civil::date;
 use serde_json::{Value, json};
@@ -35,26 +34,24 @@ use crate::{
 const SHORT: usize = 64;
 const LONG: usize = 8 * SHORT;
 const MAX_GROWTH: f64 = 24.0; // Between 10 (n log n) and 64 (n²).
-/// The most measurements of a part that seems slow. Other programs can lengthen one, but not each.
+/// The maximum number of measurements of a seemingly slow part. Other programs can slow down one, but not all.
 const MEASUREMENTS: usize = 5;
-/// A rule that takes less than this for the long input is not slow, whatever the short one takes.
+/// A rule that takes less time than this for the long input is not slow, whatever the short input takes.
 const NEGLIGIBLE: f64 = 1e-3;
 
-/// Panics if a part is slower than n log n.
 pub(crate) fn measure() {
     let slow: Vec<String> = objects().iter().flat_map(slow_cases).collect();
     assert!(slow.is_empty(), "{} cases are slower than n log n:\n{}", slow.len(), slow.join("\n"));
     println!("\nno rule is slower than n log n");
 }
 
-/// The cases in which a part is slow, with each list of this object made long.
 fn slow_cases(object: &Value) -> Vec<String> {
     let parts = parts();
     let kind = &object["kind"];
     let mut all = Vec::new();
     lists(object, "", &mut all);
     assert!(all.len() > 100, "only {} lists", all.len());
-    // All lists that are in no other list: a rule that multiplies two of them shows here.
+    // All outermost lists together, to find a rule that multiplies two of them.
     let is_outer = |at: &&String| !at.split('/').any(|step| step.parse::<usize>().is_ok());
     let outer: Vec<String> = all.iter().filter(is_outer).cloned().collect();
     let mut cases: Vec<Vec<String>> = all.into_iter().map(|at| vec![at]).collect();
@@ -69,7 +66,7 @@ fn slow_cases(object: &Value) -> Vec<String> {
                 }
                 Texts::of(object)
             };
-            // Both are shorter if the object would be too large to evaluate.
+            // Shorten both if the object would be too large to evaluate.
             let evaluated = |shorter: usize| {
                 let long = with(LONG / shorter);
                 size::too_large(&long.object).expect("JSON").is_none().then_some((shorter, long))
@@ -84,14 +81,13 @@ fn slow_cases(object: &Value) -> Vec<String> {
     slow
 }
 
-/// The parts that are slow for the long object, with how slow.
 fn slow_parts(parts: &[Part], short: &dyn Fn() -> Texts, long: &Texts) -> Vec<String> {
     let seconds = |(_, run): &Part, review: &Review<'_>| {
         let start = processor_time();
         run(review);
         processor_time() - start
     };
-    // Reading an object takes longer than most parts, so it is read once for all of them.
+    // Reading an object takes longer than most parts, so read it once for all parts.
     let costs: Vec<_> = long.review(|review| {
         let costs = parts.iter().map(|part| (part, seconds(part, review)));
         costs.filter(|(_, cost)| *cost >= NEGLIGIBLE).collect()
@@ -103,7 +99,7 @@ fn slow_parts(parts: &[Part], short: &dyn Fn() -> Texts, long: &Texts) -> Vec<St
     let is_slow = |(part, mut cost): (&Part, f64)| {
         let mut times = 0.0;
         for _ in 0..MEASUREMENTS {
-            // The first to use the object: the long one does not fit into the caches either.
+            // Each starts with cold caches, since the long object does not fit into them either.
             times = cost / short.review(|review| seconds(part, review));
             if cost < NEGLIGIBLE || times <= MAX_GROWTH {
                 return None;
@@ -115,17 +111,13 @@ fn slow_parts(parts: &[Part], short: &dyn Fn() -> Texts, long: &Texts) -> Vec<St
     costs.into_iter().filter_map(is_slow).collect()
 }
 
-/// A part of the work for an object, with its name.
 type Part = (String, Box<dyn Fn(&Review<'_>)>);
 
-/// An object, read and ready to be evaluated.
 struct Review<'a> {
     create: Subject<'a>,
     update: Subject<'a>,
     pod: PartialPod<'a>,
-    /// The object among others.
     item: ObjectSummary,
-    /// A cluster that has one like it.
     view: View,
 }
 
@@ -174,15 +166,15 @@ fn parts() -> Vec<Part> {
     parts
 }
 
-/// An object as JSON, and the texts that belong to it. They are made of one text, since writing and
-/// reading them takes most of the time of these tests.
+/// An object as JSON, and its related texts. All come from one text, because reading and writing them dominates the
+/// run time.
 struct Texts {
     resource: &'static Resource,
     object: String,
     /// The object before an UPDATE of its template.
     old: String,
     pod: String,
-    /// Another object like this one, and objects of other kinds that matter to it.
+    /// A similar object, and objects of other kinds that matter to it.
     around: Vec<String>,
 }
 
@@ -223,7 +215,6 @@ impl Texts {
         }
     }
 
-    /// Runs something with the object, once it was read.
     fn review<T>(&self, run: impl FnOnce(&Review<'_>) -> T) -> T {
         let json = &self.object;
         let parse =
@@ -236,7 +227,7 @@ impl Texts {
             pod: PartialPod::parse(&self.pod).expect("it is there"),
             view: view_of(&self.around),
         };
-        // The old object is read once, and not by the rule that happens to ask first.
+        // Read the old object here once, so that no single rule pays for it.
         assert!(review.update.old_template().is_some());
         run(&review)
     }
@@ -251,7 +242,7 @@ fn view_of(objects: &[String]) -> View {
     view
 }
 
-/// The text with the first `old` replaced.
+/// Replaces the first `old` in the text.
 fn instead(text: &str, old: &str, new: &str) -> String {
     let (before, after) = text.split_once(old).expect("it is there");
     [before, new, after].concat()

@@ -1,8 +1,7 @@
-//! The time that the webhooks, or the policies that setguard exports, add to a dry-run write at a real
-//! API server.
+//! The time that the webhooks, or the exported policies, add to a dry-run write at a real API server.
 //!
-//! Each side has its own namespace, and the sides take turns from write to write: the speed of the
-//! machine changes more in a second than the differences that are measured.
+//! Each side has its own namespace, and the sides take turns from write to write: the machine's speed varies more
+//! within a second than the measured differences.
 
 use std::{env, net::SocketAddr, path::Path, process::Command, time::Instant};
 
@@ -24,30 +23,28 @@ use crate::{
 
 /// The number of requests for each kind of write in a round.
 const REQUESTS: usize = 200;
-/// The writes that are measured: their kinds, and methods. `PUT` updates the object with the name
-/// [`KEPT`].
+/// The measured writes: kind and method. `PUT` updates the object with the name [`KEPT`].
 const WRITES: [(&str, &str); 4] =
     [("DaemonSet", "POST"), ("DaemonSet", "PUT"), ("StatefulSet", "POST"), ("StatefulSet", "PUT")];
 const KEPT: &str = "kept";
 const KINDS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
-/// Some rules, as one may export them alone.
 const FOUR: &str =
     "surge-host-port,partition-covers-all,template-node-name,template-scheduling-gates";
 
-/// What is registered for a namespace.
+/// The registration in one namespace.
 struct Side {
     name: &'static str,
     namespace: String,
-    /// Configurations of webhooks, or policies with their bindings.
+    /// Webhook configurations, or policies with their bindings.
     objects: Vec<Value>,
-    /// Whether it denies a faulty set.
+    /// Whether the side denies a faulty set.
     denies: bool,
-    /// The requests for [`WRITES`], as they go over the wire, and their times.
+    /// The requests for [`WRITES`] in HTTP form, and their times.
     requests: [Vec<u8>; WRITES.len()],
     latencies: [Latencies; WRITES.len()],
 }
 
-/// Measures and prints the results. The first write of each side is the creation of a DaemonSet.
+/// The first write of each side creates a DaemonSet.
 pub(crate) fn measure(arguments: &Arguments) {
     let Some(assets) = env::var_os(ASSETS) else {
         println!("\ndry-run writes: skipped, {ASSETS} is not set");
@@ -96,9 +93,8 @@ pub(crate) fn measure(arguments: &Arguments) {
     }
 }
 
-/// Returns the side that writes at this turn of a round. In twice as many rounds as there are sides,
-/// each side follows each other side equally often (a Williams design): the next write pays for the
-/// cleanup that a write leaves to the API server.
+/// Returns the side that writes at this turn of a round. In twice as many rounds as there are sides, each side follows
+/// each other side equally often (a Williams design), because a write leaves cleanup that slows the next write.
 fn whose_turn(round: usize, turn: usize, sides: usize) -> usize {
     let reversed = (round / sides) % 2 == 1;
     let turn = if reversed { sides - 1 - turn } else { turn };
@@ -126,10 +122,10 @@ fn sides(control_plane: &ControlPlane, configurations: &str) -> (Process, Vec<Si
     };
     let sides = [
         ("none", Vec::new(), false),
-        // Registered before others that are waited for, because nothing shows that it is called.
+        // Registered before the others, because no test can observe when the API server starts to call it.
         ("an empty webhook", vec![empty], false),
         ("validating", validating.clone(), true),
-        // The difference between these two is chance.
+        // The difference between these two is noise.
         ("validating, once more", validating, true),
         ("mutating and validating", both, true),
         ("policies", policies(&[]), true),
@@ -139,7 +135,7 @@ fn sides(control_plane: &ControlPlane, configurations: &str) -> (Process, Vec<Si
         let namespace = format!("load-{number}");
         let requests = WRITES.map(|(kind, method)| {
             let mut set = set(kind, if method == "PUT" { KEPT } else { "agent" }, &namespace);
-            // A change, if it replaces the one that is kept.
+            // A change only if it replaces the existing object.
             set["spec"]["template"]["metadata"]["annotations"] = json!({ "example.com/a": "b" });
             dry_run(kind, method, &namespace, &set)
         });
@@ -150,7 +146,6 @@ fn sides(control_plane: &ControlPlane, configurations: &str) -> (Process, Vec<Si
     (bare, sides.into_iter().enumerate().map(side).collect())
 }
 
-/// A configuration, a policy or a binding as another one that applies to a namespace alone.
 fn restricted(mut object: Value, namespace: &str) -> Value {
     let renamed = |name: &Value| json!(format!("{}-{namespace}", name.as_str().expect("a name")));
     let own = json!({ "kubernetes.io/metadata.name": namespace });
@@ -162,13 +157,13 @@ fn restricted(mut object: Value, namespace: &str) -> Value {
     if spec["policyName"].is_string() {
         spec["policyName"] = renamed(&spec["policyName"]);
     } else if spec.is_object() {
-        // Not in the binding: the policies of all namespaces are asked whether they match.
+        // Not in the binding: the API server matches all policies in all namespaces.
         spec["matchConstraints"]["namespaceSelector"]["matchLabels"] = own;
     }
     object
 }
 
-/// The bare server, and its registration: setguard's, with another address.
+/// The bare server and its registration: setguard's, with a different address.
 fn empty(folder: &Path, mut configuration: Value) -> (Process, Value) {
     let [certificate, key] = certificate::write(folder);
     let [port] = free_ports();
@@ -183,7 +178,6 @@ fn empty(folder: &Path, mut configuration: Value) -> (Process, Value) {
 }
 
 impl Side {
-    /// Creates the namespace, the objects that are updated, and the registrations.
     fn register(&self, control_plane: &ControlPlane) {
         let kubectl = &control_plane.kubectl;
         kubectl.run(&["create", "namespace", &self.namespace], "").accepted();
@@ -194,14 +188,14 @@ impl Side {
     }
 }
 
-/// A set about which setguard reports nothing.
+/// A set without findings.
 fn set(kind: &str, name: &str, namespace: &str) -> Value {
     let mut set = if kind == "DaemonSet" { daemon_set(name) } else { stateful_set(name) };
     set["metadata"]["namespace"] = json!(namespace);
     set
 }
 
-/// A write that is not stored, as it goes over the wire.
+/// A dry-run write in HTTP form.
 fn dry_run(kind: &str, method: &str, namespace: &str, set: &Value) -> Vec<u8> {
     let name = if method == "PUT" { format!("/{KEPT}") } else { String::new() };
     let sets = format!("/apis/apps/v1/namespaces/{namespace}/{}s", kind.to_lowercase());

@@ -1,5 +1,5 @@
-//! A server like `setguard serve`, down to the way in which it accepts connections, that reads only
-//! the uid of a review, which the answer has to repeat.
+//! A server with the same stack as `setguard serve`, including how it accepts connections. It reads only the uid of a
+//! review, because the answer must repeat it.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -18,11 +18,7 @@ pub(crate) fn serve(address: &str, certificate: &str, key: &str) {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let pair = Pair::Files { cert: PathBuf::from(certificate), key: PathBuf::from(key) };
     let app = App::new(Policy::default());
-    let (tls, _) = tls::load(
-        Source { pair, client_ca: None, min_version: tls::MinVersion::default() },
-        &app.metrics,
-    )
-    .expect("a certificate");
+    let (tls, _) = tls::load(Source::new(pair), &app.metrics).expect("a certificate");
     let runtime = Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(accept(address, tls, app));
 }
@@ -37,7 +33,7 @@ async fn accept(address: &str, tls: Arc<Tls>, app: Arc<App>) {
 
 fn allow(review: &[u8]) -> Vec<u8> {
     const KEY: &[u8] = br#""uid":""#;
-    // The first uid is the right one: the text before it is short.
+    // The first uid is the review's: the text before it is short.
     let start = review.windows(KEY.len()).position(|window| window == KEY).map(|at| at + KEY.len());
     let rest = start.map_or(&[][..], |start| &review[start..]);
     let uid = rest.split(|byte| *byte == b'"').next().unwrap_or_default();

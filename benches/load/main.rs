@@ -1,5 +1,5 @@
-//! Measures `setguard serve`: against the same stack that answers without reading, with a view of a
-//! large cluster, and behind a real API server. Uses only the loopback interface. See benches/README.md.
+//! Measures `setguard serve`: against the same stack that answers without reading, with a view of a large cluster, and
+//! behind a real API server. Uses only the loopback interface. See benches/README.md.
 //!
 //! `cargo bench --bench load -- [throughput] [view] [api-server]`
 
@@ -29,7 +29,7 @@ use setguard_testing::{
     manifests, numbers, plain, reviews,
 };
 
-/// The core for the measured server, and the core for the client that measures it.
+/// The core for the server, and the core for the client.
 const SERVER_CORE: &str = "0";
 const CLIENT_CORE: &str = "1";
 
@@ -61,7 +61,6 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// The requests with a review, to servers with this certificate.
     fn load(&self, certificate: &Path, review: &[u8]) -> Load {
         Load {
             tls: plain::trust(certificate),
@@ -81,7 +80,7 @@ enum Section {
 }
 
 fn main() {
-    // `cargo test --all-targets` runs benchmarks too, without `--bench`.
+    // `cargo test --all-targets` runs benchmarks too, but without `--bench`.
     if !env::args().any(|arg| arg == "--bench" || arg == "--bare") {
         return;
     }
@@ -103,8 +102,7 @@ fn main() {
     }
 }
 
-/// Ties this thread, and those that it starts, to a core that the servers do not use. Returns whether
-/// there is one.
+/// Pins this thread and its children to a core that the servers do not use. Returns whether such a core exists.
 fn pin_to_client_core() -> bool {
     let taskset = |arguments: &[&str]| {
         let output = Command::new("taskset").args(arguments).output();

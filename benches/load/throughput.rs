@@ -10,15 +10,13 @@ use std::{
 
 use crate::{Arguments, certificate, harness::process::free_ports, load::Side, reviews};
 
-/// The memory is measured again after this many requests.
+/// The benchmark measures memory again after this many requests.
 const MANY: usize = 1_000_000;
-/// Names another binary of setguard, which takes turns with the measured one.
+/// The path of a different setguard binary to compare with.
 const OTHER: &str = "SETGUARD_OTHER";
-/// Names a policy file for a second server, which takes turns with the one without a policy.
+/// The policy file of a second server to compare with.
 const OTHER_POLICY: &str = "SETGUARD_OTHER_POLICY";
 
-/// Measures and prints the results of setguard, the bare server, and the other setguard that the
-/// environment names.
 pub(crate) fn measure(arguments: &Arguments, core: Option<&str>) {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate::write(folder.path());
@@ -64,12 +62,11 @@ pub(crate) fn measure(arguments: &Arguments, core: Option<&str>) {
     );
 }
 
-/// Returns the program to measure: the binary of this build, or the one that `SETGUARD` selects.
+/// Returns the program to measure: the binary of this build, or the value of `SETGUARD`.
 pub(crate) fn setguard() -> PathBuf {
     env::var_os("SETGUARD").map_or_else(|| env!("CARGO_BIN_EXE_setguard").into(), PathBuf::from)
 }
 
-/// The arguments of `setguard serve`, without an address for the admin port.
 pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> Vec<OsString> {
     let listen = format!("--listen=127.0.0.1:{port}");
     let admin = "--admin-listen=127.0.0.1:0";

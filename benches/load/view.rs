@@ -1,5 +1,5 @@
-//! `setguard serve --inventory full` in a large cluster: its memory, also while it starts, and the
-//! latency of reviews against a server that sees an empty cluster.
+//! `setguard serve --inventory full` in a large cluster: its memory, including startup, and the latency of reviews
+//! compared with a server that sees an empty cluster.
 
 use std::{
     net::SocketAddr,
@@ -36,7 +36,7 @@ pub(crate) fn measure(arguments: &Arguments, core: Option<&str>) {
         let side = Side::start(name, folder.path(), port, core, Path::new("env"), args);
         (side, SocketAddr::from(([127, 0, 0, 1], admin)))
     };
-    // Releases before 1.34 send lists in pages, and later ones stream them.
+    // API servers before 1.34 send lists in pages, later ones stream them.
     for (name, minor) in [("pages", "33"), ("streams", "36")] {
         let (side, admin) = start(name, Cluster::full(minor));
         let seconds = complete(admin);
@@ -61,7 +61,6 @@ pub(crate) fn measure(arguments: &Arguments, core: Option<&str>) {
     println!("p50 with a large cluster: {:.2} times that with an empty one", full / empty);
 }
 
-/// Waits until all kinds are known, and returns how many seconds that took.
 fn complete(admin: SocketAddr) -> f64 {
     let start = Instant::now();
     let ready = || http::get(admin, "/readyz?verbose");

@@ -1,13 +1,13 @@
-//! The faults, which take turns. Each ends before the next begins.
+//! The faults, in turn. Each ends before the next begins.
 
 use std::{thread, time::Duration};
 
 use crate::site::{POLICY, Site};
 
-/// A fault: its name, and what breaks.
+/// A fault: its name and its function.
 pub(crate) type Fault = (&'static str, fn(&mut Site));
 
-/// The fault after which nothing calls setguard for a while.
+/// After this fault, the API server does not call setguard for a while.
 pub(crate) const SWITCHED_OFF: &str = "the configurations are deleted and made again";
 
 pub(crate) static FAULTS: &[Fault] = &[
@@ -37,14 +37,12 @@ pub(crate) static FAULTS: &[Fault] = &[
     ("etcd is killed", |site| site.plane.restart_etcd()),
 ];
 
-/// Ends a replica, and starts it again as a kubelet does.
 fn replaced(site: &mut Site, i: usize, kills: bool) {
     site.replicas[i].stop(kills);
     site.replicas[i].start();
     site.replicas[i].wait();
 }
 
-/// Gives both replicas this policy for a while.
 fn policy(site: &Site, text: &str) {
     for text in [text, POLICY] {
         site.replicas.iter().for_each(|replica| replica.write("policy.yaml", text));

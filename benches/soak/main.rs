@@ -1,5 +1,5 @@
-//! Writes through two replicas of `setguard serve` behind a real API server for as long as you like,
-//! while something breaks every half minute, and prints what went wrong. See benches/README.md.
+//! Writes through two replicas of `setguard serve` behind a real API server for as long as you like, with a new fault
+//! every half minute, and prints what went wrong. See benches/README.md.
 //!
 //! `KUBEBUILDER_ASSETS=… cargo bench --bench soak -- --minutes 60`
 
@@ -46,7 +46,7 @@ struct Arguments {
 }
 
 fn main() {
-    // `cargo test --all-targets` runs benchmarks too, without `--bench`.
+    // `cargo test --all-targets` runs benchmarks too, but without `--bench`.
     if !env::args().any(|arg| arg == "--bench") {
         return;
     }
@@ -65,7 +65,7 @@ fn main() {
     let start = Instant::now();
     let turns = arguments.minutes * 60 / EVERY;
     for (turn, (name, run)) in (1..=turns).zip(FAULTS.iter().cycle()) {
-        // The last turns show that everything has recovered.
+        // The last turns without faults show that everything recovers.
         if turn + 2 <= turns {
             tally.begins(name);
             run(&mut site);

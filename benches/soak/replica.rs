@@ -13,7 +13,7 @@ use crate::{
     http,
 };
 
-/// A replica, with files of its own. Dropping it ends it.
+/// A replica with its own files. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Replica {
     program: PathBuf,
@@ -25,7 +25,6 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    /// Creates a replica that isn't running yet, with this certificate and key, and this policy.
     pub(crate) fn new(program: &Path, kubeconfig: &Path, files: &[(&str, &str)]) -> Self {
         let [webhook, admin] =
             free_ports().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
@@ -36,7 +35,7 @@ impl Replica {
         replica
     }
 
-    /// Replaces a file as a kubelet does: at once.
+    /// Replaces a file atomically, like a kubelet.
     pub(crate) fn write(&self, name: &str, text: &str) {
         let path = |name: &str| self.folder.path().join(name);
         let new = path(&format!("{name}.new"));
@@ -63,7 +62,7 @@ impl Replica {
         self.process.as_ref().map(Process::id)
     }
 
-    /// Ends the program, with SIGKILL or as a kubelet does with SIGTERM, and waits for its end.
+    /// Ends the program, with SIGKILL or, like a kubelet, with SIGTERM, and waits for its end.
     pub(crate) fn stop(&mut self, kills: bool) {
         let Some(mut process) = self.process.take() else { return };
         if !kills {

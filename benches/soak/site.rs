@@ -19,7 +19,7 @@ use crate::{
 
 pub(crate) const NAMESPACE: &str = "soak";
 
-/// Denies what the writers spoil.
+/// Denies the faults of the bad sets.
 pub(crate) const POLICY: &str = "\
 apiVersion: setguard.io/v1alpha1
 kind: Policy
@@ -29,7 +29,6 @@ rules:
   control-plane-not-tolerated: off
 ";
 
-/// A control plane, and two replicas that decide about its writes.
 pub(crate) struct Site {
     pub(crate) replicas: [Replica; 2],
     pub(crate) link: Link,
@@ -61,7 +60,7 @@ impl Site {
         let service = Service::start();
         let port = service.port;
         let endpoints = [0, 1].map(|i| (replicas[i].admin, replicas[i].webhook));
-        // Until the benchmark ends.
+        // Runs until the benchmark ends.
         thread::spawn(move || {
             loop {
                 let ready = endpoints.into_iter().filter(|(admin, _)| is_ready(*admin));
@@ -84,7 +83,6 @@ impl Site {
         self.plane.kubectl.run(&["apply", "-f", "-"], &yaml).accepted();
     }
 
-    /// Gives both replicas a new certificate.
     pub(crate) fn rotate(&self) {
         let [certificate, key] = leaf(&self.ca);
         for replica in &self.replicas {
@@ -94,7 +92,6 @@ impl Site {
     }
 }
 
-/// Returns a new certificate for the loopback address, and its key.
 fn leaf(ca: &CertifiedIssuer<'_, KeyPair>) -> [String; 2] {
     let key = KeyPair::generate().expect("a key");
     let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("parameters");

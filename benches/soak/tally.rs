@@ -1,4 +1,4 @@
-//! The outcomes of the writes by the fault before them.
+//! The outcomes of the writes by the preceding fault.
 
 use std::{
     collections::BTreeMap,
@@ -23,15 +23,12 @@ API server not reached | p50, p99, longest | memory, descriptors, threads of eac
 pub(crate) enum Outcome {
     Stored,
     Denied,
-    /// The API server could not call setguard.
     NotReached,
     WronglyDenied,
     WronglyStored,
-    /// The API server did not answer, or could not.
     NoServer,
 }
 
-/// The outcomes since a fault began.
 #[derive(Debug)]
 struct Counts {
     fault: &'static str,
@@ -56,7 +53,6 @@ impl Tally {
         self.0.lock().expect("an unpoisoned lock").0 = Counts::since(fault);
     }
 
-    /// Records a write that took this long, and a message about it.
     pub(crate) fn add(&self, outcome: Outcome, took: Duration, message: &str) {
         let (counts, messages) = &mut *self.0.lock().expect("an unpoisoned lock");
         let is_wrong = match outcome {
@@ -72,7 +68,6 @@ impl Tally {
         counts.latencies.0.push(took);
     }
 
-    /// Returns the row of the time since a fault began.
     pub(crate) fn row(&self, minute: f64, site: &Site) -> String {
         let counts = &mut self.0.lock().expect("an unpoisoned lock").0;
         let replicas: Vec<String> = site.replicas.iter().map(resources).collect();
@@ -80,7 +75,6 @@ impl Tally {
         format!("| {minute:.1} | {fault} | {columns} | {} |", replicas.join("; "))
     }
 
-    /// Asserts that setguard decided nothing wrongly.
     pub(crate) fn assert_right(&self) {
         let messages = &self.0.lock().expect("an unpoisoned lock").1;
         assert!(messages.is_empty(), "{}", messages.join("\n"));

@@ -1,4 +1,4 @@
-//! Writers: they create, change and delete good sets, and try to create bad ones.
+//! Writers that create, change and delete good sets, and try to create bad ones.
 
 use std::{
     collections::BTreeSet,
@@ -25,13 +25,12 @@ use crate::{
 const WRITERS: u32 = 4;
 /// The number of writes in a round: create, refuse, change, and delete.
 const WRITES: u32 = 4;
-/// One object in so many is kept to the end.
+/// One in this many objects stays to the end.
 const KEPT: usize = 10;
-/// The time after which a write counts as not answered.
+/// The time after which a write counts as unanswered.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Starts writers that together write this often in a second. They return the names of the objects that
-/// must exist.
+/// Starts writers with this total number of writes per second. They return the names of the objects that must exist.
 pub(crate) fn start(site: &Site, rate: u32, tally: &Arc<Tally>) -> Background<BTreeSet<String>> {
     let tally = Arc::clone(tally);
     let pace = Duration::from_secs(1) * WRITERS * WRITES / rate.max(1);
@@ -50,7 +49,7 @@ struct Writer<'a> {
     sets: Api<DaemonSet>,
     bad: Api<StatefulSet>,
     tally: &'a Tally,
-    /// The names of the objects that the API server has confirmed and that nobody has deleted.
+    /// The names of confirmed objects that nobody has deleted.
     kept: BTreeSet<String>,
 }
 
@@ -83,29 +82,27 @@ impl Writer<'_> {
         let patch = Patch::Strategic(patch);
         self.good(self.sets.patch(name, &PatchParams::default(), &patch)).await;
         if !is_kept {
-            // Whether it is deleted is not known if there is no answer.
+            // Without an answer, the object may or may not exist.
             self.kept.remove(name);
             self.good(self.sets.delete(name, &DeleteParams::background())).await;
         }
     }
 
-    /// Performs a write that has to succeed, and returns whether it did.
     async fn good<T>(&self, write: impl Future<Output = kube::Result<T>>) -> bool {
         self.write_once(write, Outcome::Stored, Outcome::WronglyDenied).await == Outcome::Stored
     }
 
-    /// Tries to create an object that setguard has to deny.
     async fn bad(&self, name: &str, set: &StatefulSet) {
         let create = PostParams::default();
         let write = self.bad.create(&create, set);
         let outcome = self.write_once(write, Outcome::WronglyStored, Outcome::Denied).await;
         if outcome == Outcome::WronglyStored {
-            // The next one must not fail because of this one.
+            // The next write must not fail because of this object.
             let _ = self.bad.delete(name, &DeleteParams::background()).await;
         }
     }
 
-    /// Counts a write by its outcome: what it is if the object is stored, and if setguard denies it.
+    /// Counts a write by its outcome: `stored` if the object is stored, `denied` if setguard denies it.
     async fn write_once<T>(
         &self,
         write: impl Future<Output = kube::Result<T>>,
@@ -123,7 +120,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the outcome of a write that failed. `denied` is the outcome if setguard denied it.
+/// Returns the outcome of a failed write; `denied` if setguard denied it.
 fn failure(error: &kube::Error, denied: Outcome) -> Outcome {
     let message = error.to_string();
     if message.contains("failed calling webhook") {
@@ -135,7 +132,6 @@ fn failure(error: &kube::Error, denied: Outcome) -> Outcome {
     }
 }
 
-/// Returns the objects that do not exist, of those that must.
 pub(crate) fn lost(site: &Site, kept: &BTreeSet<String>) -> Vec<String> {
     let args = ["get", "daemonsets", "-n", NAMESPACE, "-o", "name"];
     let output = site.plane.kubectl.run(&args, "").accepted().stdout;

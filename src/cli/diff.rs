@@ -14,9 +14,9 @@ use setguard_offline::check::{self, CheckArgs};
 
 /// Show and check what `kubectl diff` would change
 ///
-/// kubectl calls it with two folders: the objects as they are, and as they would be. It runs `diff
-/// -u -N` on them, as kubectl does, and then reports what the change brings. The policy is the one
-/// of SETGUARD_POLICY, since kubectl passes no flag with a path.
+/// kubectl calls it with two folders: the objects as they are, and as they would be. It runs `diff -u -N` on them, as
+/// kubectl does, and then reports the problems that the change introduces. The policy comes from SETGUARD_POLICY, since
+/// kubectl passes no flag with a path.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes, as kubectl wants them:
@@ -56,7 +56,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Exit> {
     Ok(if differs && checked == Exit::Clean { Exit::Denied } else { Exit::Error })
 }
 
-/// Lists the files of a folder. kubectl gives them no extension.
+/// kubectl gives the files in these folders no extension.
 fn files(folder: &Path) -> anyhow::Result<Vec<OsString>> {
     let list = || -> std::io::Result<Vec<OsString>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path().into_os_string())).collect()

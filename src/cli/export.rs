@@ -85,11 +85,6 @@ struct OutputArgs {
     check: Option<PathBuf>,
 }
 
-/// Runs `setguard export`.
-///
-/// # Errors
-/// Returns an error if the policy is invalid, or names a rule that does not exist; and if the release has no
-/// such policies.
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     let (flags, output) = match &args.form {
         Form::Vap(args) => (&args.policy, &args.output),
@@ -140,11 +135,9 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// The comment about the feature gate of `--static`.
 const GATE: &str =
     "# kube-apiserver needs --feature-gates=ManifestBasedAdmissionControlConfig=true.\n";
 
-/// Returns an error if a rule does not exist.
 fn known(rules: &[String]) -> anyhow::Result<()> {
     for id in rules {
         if catalogue::find(id).is_none() {

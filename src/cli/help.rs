@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use clap::{Command, builder::StyledStr};
 
-/// The commands in the order of the help, by what they are for.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Manifests", &["check", "plan", "diff", "inject", "explain", "rules"]),
     ("Cluster", &["audit", "wait", "export"]),
@@ -12,10 +11,9 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Other programs", &["lsp", "mcp", "completions", "man", "version", "help"]),
 ];
 
-/// The examples that the short help shows.
 const SHORT_EXAMPLES: usize = 3;
 
-/// Groups the commands, and shortens what `-h` prints: the first clause of each text, and a few examples.
+/// Groups the commands, and shortens `-h` to the first clause of each text and a few examples.
 pub(super) fn tidy(command: Command) -> Command {
     let mut command = command.mut_subcommands(shorten);
     command.build();
@@ -51,7 +49,6 @@ fn shorten(command: Command) -> Command {
     command.after_help(short).after_long_help(after)
 }
 
-/// Returns a text up to the first of these ends.
 fn until<'t>(text: &'t str, ends: &[&str]) -> &'t str {
     ends.iter()
         .filter_map(|it| text.split_once(it))

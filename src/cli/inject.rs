@@ -1,5 +1,3 @@
-//! `setguard inject`.
-
 mod stream;
 
 use std::{

@@ -6,15 +6,13 @@ use std::{
     path::Path,
 };
 
-/// Returns the arguments of the process, in the order that the user meant.
 pub(super) fn args() -> Vec<OsString> {
     in_order(env::args_os().collect())
 }
 
-/// Moves `diff` to the front. kubectl inserts its own arguments, two folders, after the first word
-/// of `KUBECTL_EXTERNAL_DIFF`: `setguard /tmp/LIVE-1 /tmp/MERGED-1 diff`.
-///
-/// Upstream: `DiffProgram.getCommand` in k8s.io/kubectl/pkg/cmd/diff.
+/// Moves `diff` to the front. kubectl inserts its own arguments, two folders, after the first word of
+/// `KUBECTL_EXTERNAL_DIFF`: `setguard /tmp/LIVE-1 /tmp/MERGED-1 diff`. Upstream: `DiffProgram.getCommand` in
+/// k8s.io/kubectl/pkg/cmd/diff.
 fn in_order(mut args: Vec<OsString>) -> Vec<OsString> {
     let is_folder = |arg: Option<&OsString>| arg.is_some_and(|arg| Path::new(arg).is_absolute());
     if is_folder(args.get(1))
@@ -26,7 +24,7 @@ fn in_order(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// Returns the command that calls this program: kubectl finds a plugin by the name of its file.
+/// kubectl finds a plugin by the name of its file.
 pub(super) fn name(program: Option<&OsString>) -> &'static str {
     let stem = program.and_then(|program| Path::new(program).file_stem());
     if stem == Some(OsStr::new("kubectl-setguard")) { "kubectl setguard" } else { "setguard" }
@@ -36,7 +34,7 @@ pub(super) fn name(program: Option<&OsString>) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Orders these arguments. On Windows, the folders are on a drive.
+    /// On Windows, the folders are on a drive.
     fn ordered(args: &str) -> String {
         let drive = if cfg!(windows) { " C:/" } else { " /" };
         let args = args.replace(" /", drive).split(' ').map(OsString::from).collect();

@@ -79,8 +79,7 @@ pub(super) fn run(args: LspArgs) -> anyhow::Result<Exit> {
     serve(&mut server, &receiver, &mut io::stdout().lock())
 }
 
-/// Handles messages until the session ends. Documents are checked while no message waits, so that a
-/// change isn't checked if the next one is already there.
+/// Checks documents only while no message waits, so that a change isn't checked if the next one is already there.
 fn serve(
     server: &mut Server,
     input: &Receiver<Option<io::Result<Frame>>>,
@@ -115,7 +114,7 @@ fn send(messages: Vec<Message>, mut output: &mut dyn Write) -> io::Result<()> {
     messages.into_iter().try_for_each(|message| message.write(&mut output))
 }
 
-/// Returns the exit code that the protocol demands.
+/// The protocol demands these exit codes.
 const fn ended(was_shut_down: bool) -> Exit {
     if was_shut_down { Exit::Clean } else { Exit::Denied }
 }

@@ -22,18 +22,18 @@ use tokio::sync::Semaphore;
 
 use self::{program::Answer, tools::TOOLS};
 
-/// The most that a tool returns as JSON. The protocol sends it twice, as text too: 40 KB, or about 10,000 tokens.
+/// In bytes of JSON. The protocol sends a result twice, as text too: 40 KB, or about 10,000 tokens.
 const MOST: usize = 20_000;
 
-/// The most calls that run at a time. Others wait.
+/// More calls wait.
 const MOST_CALLS: usize = 4;
 
-/// Answer programs such as AI agents, by the Model Context Protocol
+/// Answer programs such as AI agents, over the Model Context Protocol
 ///
-/// Speaks the protocol on standard input and output. The tools only read: check and plan read
-/// manifests, audit reads the cluster of the kubeconfig, explain describes rules. Their results are
-/// the JSON of the commands with the same names. A result of more than 20 KB has shorter lists, the
-/// worst findings first, and says how many entries are left out.
+/// Speaks the protocol on standard input and output. The tools only read: check and plan read manifests, audit reads
+/// the cluster of the kubeconfig, explain describes rules. Their results are the JSON of the commands with the same
+/// names. A result of more than 20 KB has shorter lists, the worst findings first, and says how many entries are left
+/// out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file that a client reads its servers from, such as .mcp.json:
@@ -47,7 +47,6 @@ pub(super) struct McpArgs {
     offline: bool,
 }
 
-/// Answers until the client closes standard input.
 pub(super) fn run(args: &McpArgs) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the async runtime")?;
@@ -108,7 +107,7 @@ impl ServerHandler for Server {
             let _permit = self.calls.acquire().await;
             tools::call(&request.name, arguments, self.context.as_deref(), self.is_offline).await
         };
-        // Without this future, the command of the call ends.
+        // Dropping the future of the call ends its command.
         let result = tokio::select! {
             result = result => result,
             () = context.ct.cancelled() => Err("the call was cancelled".to_owned()),

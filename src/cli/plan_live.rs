@@ -9,16 +9,11 @@ use setguard_cluster::live::{
 use setguard_offline::plan;
 use tokio::runtime::{Builder, Runtime};
 
-/// The connection, and the thread's runtime for it.
 struct Cluster {
     runtime: Runtime,
     reader: Reader,
 }
 
-/// Connects with a context of the kubeconfig, or with its current one.
-///
-/// # Errors
-/// Returns an error if there is no usable kubeconfig.
 pub(super) fn connect(context: Option<&str>) -> anyhow::Result<Box<dyn plan::live::Reader>> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let on_busy = || {

@@ -1,5 +1,3 @@
-//! `setguard try`.
-
 mod api_server;
 mod daemon_pod;
 mod manifests;
@@ -114,7 +112,6 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     Ok(if done.count() == 0 { exit.and(Exit::Error) } else { exit })
 }
 
-/// The counts in the last line.
 #[derive(Debug, Default)]
 struct Done {
     created: usize,

@@ -30,9 +30,9 @@ use super::{
     tls::{Tls, Trust},
 };
 
-/// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five
-/// API servers; the rest is for bursts. The common default limit of 1,024 open files leaves room
-/// for this many. Beyond the limit, connections without a request give way to new ones.
+/// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five API servers; the rest
+/// is for bursts. The common limit of 1,024 open files leaves room for this many. Beyond the limit, connections without
+/// a request give way to new ones.
 const MAX_CONNECTIONS: usize = 512;
 
 /// A handshake takes two packets each way.
@@ -41,12 +41,11 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after a failed accept, to give the cause time to clear.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest time that a connection stays open after its client is no longer trusted: no review
-/// takes longer.
+/// How long a connection may stay open after its client is no longer trusted: no review takes longer.
 const DISTRUSTED_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The minimum time between two warnings about failed handshakes; the others are logged at debug
-/// level. A client that does not trust the certificate keeps retrying.
+/// The minimum time between warnings about failed handshakes: a client that does not trust the certificate keeps
+/// retrying. The others are logged at debug level.
 const WARN_SECONDS: u64 = 60;
 
 /// A listener, and everything that its connections need.
@@ -88,8 +87,7 @@ impl Acceptor {
         self.listener.local_addr()
     }
 
-    /// Accepts connections until `stop` completes, then closes the port. Open connections stay
-    /// open; the returned [`Open`] closes them.
+    /// Accepts connections until `stop` completes, then closes the port. The returned [`Open`] closes open connections.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Open {
         tokio::pin!(stop);
         loop {
@@ -159,8 +157,7 @@ impl Acceptor {
     }
 }
 
-/// Completes when a connection has to close: the server shuts down, unless this is one of the
-/// `last` connections, or the client is no longer trusted. Returns how long closing may take.
+/// Completes at shutdown, unless `is_last`, or when the client is no longer trusted. Returns how long closing may take.
 async fn close(
     mut stop: watch::Receiver<()>,
     is_last: bool,
@@ -188,8 +185,7 @@ fn without_http2(config: &ServerConfig) -> Arc<ServerConfig> {
 pub struct Open(watch::Sender<()>);
 
 impl Open {
-    /// Closes each connection when its requests in flight are answered, and waits until all are
-    /// closed.
+    /// Closes each connection after its requests in flight are answered, and waits until all are closed.
     pub async fn close(self) {
         self.0.send_replace(());
         self.0.closed().await;
@@ -245,37 +241,30 @@ fn log_failure(why: HandshakeFailure, error: &str, last_warning: &AtomicU64) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use axum::http::Request;
     use http_body_util::Full;
-    use rustls::{
-        ClientConfig, RootCertStore,
-        pki_types::{CertificateDer, ServerName, pem::PemObject as _},
-    };
+    use rustls::pki_types::{ServerName, pem::PemObject as _};
     use tokio::{sync::oneshot, task::yield_now};
     use tokio_rustls::TlsConnector;
 
     use super::*;
     use crate::server::{
         https, routes,
-        tls::{self, MinVersion, Pair, SelfSigned, Slot, Source},
+        tls::{self, Pair, SelfSigner, Source},
     };
     use setguard_core::policy::Policy;
 
     #[tokio::test]
     async fn a_connection_that_waits_for_room_is_served_before_the_end() {
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let made = SelfSigned::new(&["127.0.0.1".to_owned()]).unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(made.ca.as_bytes()).unwrap()).unwrap();
-        let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        let (names, day) = (["127.0.0.1".to_owned()], Duration::from_secs(24 * 3600));
+        let signer = SelfSigner::new(&names, day, SystemTime::now()).unwrap();
+        let ca = CertificateDer::from_pem_slice(signer.ca().as_bytes()).unwrap();
+        let client = https::Client::trusting([ca], None).unwrap();
 
         let app = App::new(Policy::default());
-        let slot = Slot::new(made.cert, made.key);
-        let source = Source {
-            pair: Pair::Memory(slot),
-            client_ca: None,
-            min_version: MinVersion::default(),
-        };
+        let source = Source::new(Pair::Memory(signer.slot()));
         let (tls, _) = tls::load(source, &app.metrics).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut acceptor = Acceptor::new(listener, tls, routes::router(app.clone()), app.clone());
@@ -295,7 +284,7 @@ mod tests {
         let shutdown = tokio::spawn(open.close());
 
         let name = ServerName::from(address.ip());
-        let stream = TlsConnector::from(Arc::new(client)).connect(name, stream).await.unwrap();
+        let stream = TlsConnector::from(client.config).connect(name, stream).await.unwrap();
         let request = Request::get("/").body(Full::default()).unwrap();
         assert_eq!(https::send(stream, request).await.unwrap().status(), 404);
         shutdown.await.unwrap();

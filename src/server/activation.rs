@@ -1,18 +1,16 @@
-//! `serve --arm-webhooks`: writes the rules of the webhook configurations once the API server can
-//! call setguard, and reports what other clients change in them.
+//! `serve --arm-webhooks`: writes the rules of the webhook configurations once the API server can call setguard, and
+//! reports changes by other clients.
 //!
-//! A webhook without rules matches nothing, so a configuration without rules rejects nothing,
-//! whatever its `failurePolicy`. The chart installs the configurations that way, with the rules in
-//! an annotation, and this module copies the rules to where they take effect. First it verifies
-//! that the API server calls setguard: from the start, the configuration has a rule for one
-//! request, a dry-run patch of a ConfigMap by setguard's own account, and setguard answers that
-//! request with a warning. If the API server's response has the warning, then the name, the route,
-//! the firewall, the certificate and the CA are right.
+//! A webhook without rules matches nothing, so it rejects nothing, whatever its `failurePolicy`. The chart installs the
+//! configurations without rules and keeps the rules in an annotation; this module copies them to where they take
+//! effect. First it verifies that the API server calls setguard: from the start, the configuration has a rule for one
+//! request, a dry-run patch of a ConfigMap by setguard's own account, and setguard answers that request with a warning.
+//! If the API server's response has the warning, then the name, the route, the firewall, the certificate and the CA are
+//! right.
 //!
-//! Only the annotation determines the rules, so replicas of two releases do not overwrite each
-//! other. Rules are never removed. An administrator who deletes a configuration, or changes some
-//! other field, has the last word: setguard compares all fields with the annotation, and logs and
-//! counts the differences.
+//! Only the annotation determines the rules, so replicas of two releases do not overwrite each other. setguard never
+//! removes rules. An administrator who deletes a configuration, or changes any other field, has the last word: setguard
+//! compares all fields with the annotation, and logs and counts the differences.
 
 mod args;
 pub(crate) mod dry_run_probe;
@@ -25,16 +23,10 @@ mod why;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use json_patch::{
-    AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
-};
-use k8s_openapi::api::{
-    admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration},
-    core::v1::Namespace,
-};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject, Patch},
+    api::{DynamicObject, Patch},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -56,19 +48,18 @@ use self::{
 use super::{
     app::{App, Phase},
     configuration::Configuration,
-    managed::cluster::{self, CallError, call, patch_params, watch},
+    managed::cluster::{self, CallError, call, no_api_server, patch_params, patch_webhooks, watch},
 };
 
-/// The wait after a failed round: the first, and the longest. The wait doubles each time.
+/// The wait after a failed round doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm
-/// deletes the objects of a release even if they have an owner. Some tools that apply a rendered
-/// chart do not, and would leave webhooks without a server.
+/// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm deletes the objects of a
+/// release even if they have an owner. Some tools that apply a rendered chart do not, and would leave webhooks without
+/// a server.
 const INSTALLED_BY_HELM: &str = "meta.helm.sh/release-name";
 
-/// Arms the webhook configurations with a name.
 pub(crate) struct Activation {
     app: Arc<App>,
     name: String,
@@ -80,8 +71,7 @@ pub(crate) struct Activation {
     client: Client,
     /// The configurations that existed in the last round.
     existing: Vec<Configuration>,
-    /// Since when no `caBundle` has been written, or the API server has accepted each rehearsal
-    /// without calling setguard.
+    /// When the API server first could not, or did not, call setguard.
     silent_since: Option<Instant>,
     kept_rules: Arc<KeptRules>,
     /// A configuration that was deleted although the other one exists.
@@ -99,20 +89,13 @@ pub(crate) struct Activation {
     problem: Option<String>,
 }
 
-/// Starts a task that runs until the server shuts down, if the flags ask for it.
-///
-/// # Errors
-/// Returns an error if there is neither a kubeconfig nor a service account.
 pub(crate) async fn start(
     app: Arc<App>,
     args: &ActivationArgs,
     is_managed: bool,
 ) -> anyhow::Result<()> {
     let Some(name) = args.arm_webhooks.clone() else { return Ok(()) };
-    let client = cluster::client().await.context(
-        "--arm-webhooks: cannot find the API server: neither a kubeconfig nor a service account can \
-         be used",
-    )?;
+    let client = cluster::client().await.with_context(|| no_api_server("--arm-webhooks"))?;
     let target = args.arm_rehearsal.clone().unwrap_or_else(|| Target {
         namespace: client.default_namespace().to_owned(),
         name: format!("{name}-rehearsal"),
@@ -140,18 +123,16 @@ pub(crate) async fn start(
     Ok(())
 }
 
-/// A configuration that lacks rules, and the patch with them.
 struct Unarmed {
     configuration: Configuration,
     read: Value,
-    rules: JsonPatch,
+    rules: Patch<()>,
     /// Whether these are the rules of the webhook that gets the rehearsals.
     is_rehearsal: bool,
 }
 
 impl Unarmed {
-    /// Returns `None` if no rules are missing. The patch fails if the configuration has changed
-    /// since it was read.
+    /// Returns `None` if no rules are missing. The patch fails if the configuration has changed since it was read.
     fn new(
         configuration: Configuration,
         read: Value,
@@ -165,16 +146,8 @@ impl Unarmed {
         if rules.is_empty() {
             return None;
         }
-        let test = TestOperation {
-            path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
-            value: json!(read["metadata"]["resourceVersion"]),
-        };
-        let writes = rules.into_iter().map(|(i, value)| {
-            let path = PointerBuf::from_tokens(["webhooks", &i.to_string(), "rules"]);
-            // "add" replaces an existing value.
-            PatchOperation::Add(AddOperation { path, value })
-        });
-        let rules = JsonPatch([PatchOperation::Test(test)].into_iter().chain(writes).collect());
+        let version = read["metadata"]["resourceVersion"].clone();
+        let rules = patch_webhooks(version, &["rules"], rules);
         Some(Unarmed { configuration, read, rules, is_rehearsal })
     }
 }
@@ -184,14 +157,14 @@ impl Activation {
         let changed = Notify::new();
         let (client, name, kept_rules) =
             (self.client.clone(), self.name.clone(), Arc::clone(&self.kept_rules));
-        let watch = |configuration| {
+        let watch = |configuration: Configuration| {
             let (name, kept_rules, changed) = (&name, &kept_rules, &changed);
             let take_in = move |read: &DynamicObject, is_deleted: bool| {
                 let read = serde_json::to_value(read).unwrap_or_default();
                 kept_rules.observe(configuration, &read, is_deleted);
                 changed.notify_one();
             };
-            watch(api(&client, configuration), name, take_in)
+            watch(configuration.api(&client), name, take_in)
         };
         let watch = async {
             let [validating, mutating] = Configuration::ALL.map(watch);
@@ -216,7 +189,7 @@ impl Activation {
         }
     }
 
-    /// Checks both configurations and writes missing rules. Returns the time until the next check.
+    /// Returns the time until the next check.
     async fn round(&mut self) -> Duration {
         let problem = match self.arm().await {
             Ok(true) => {
@@ -246,7 +219,6 @@ impl Activation {
         wait
     }
 
-    /// Logs a problem, once.
     fn report(&mut self, problem: Option<Problem>) {
         let passes = matches!(problem, Some(Problem::NotYet(_)));
         let was_armed = matches!(problem, Some(Problem::NoLonger(_)));
@@ -269,12 +241,11 @@ impl Activation {
 
     async fn read(&self, configuration: Configuration) -> Result<Option<Value>, Problem> {
         let what = format!("reading {} {}", configuration.kind(), self.name);
-        let read = call(what, api(&self.client, configuration).get_opt(&self.name)).await?;
+        let read = call(what, configuration.api(&self.client).get_opt(&self.name)).await?;
         Ok(read.and_then(|read| serde_json::to_value(read).ok()))
     }
 
-    /// Writes the missing rules, if the API server can call setguard. Returns whether no rules were
-    /// missing.
+    /// Writes missing rules, if the API server can call setguard. Returns whether no rules were missing.
     async fn arm(&mut self) -> Result<bool, Problem> {
         let unarmed = self.unarmed().await?;
         if self.existing.is_empty() {
@@ -297,8 +268,7 @@ impl Activation {
             let passes = self.silence() < why::PATIENCE;
             return Err(if passes { Problem::NotYet(why) } else { Problem::NotCalled(why) });
         }
-        // If other clients have taken the rules away, hurry: one call shows that setguard can still
-        // be called.
+        // If other clients have taken the rules away, hurry: one call shows that setguard can still be called.
         for i in 0..if self.is_proven { 1 } else { REHEARSALS } {
             if i > 0 {
                 sleep(PAUSE).await;
@@ -317,13 +287,11 @@ impl Activation {
 
     async fn write(&self, unarmed: &Unarmed) -> Result<(), Problem> {
         let what = format!("writing {} {}", unarmed.configuration.kind(), self.name);
-        let patch = Patch::<()>::Json(unarmed.rules.clone());
-        let api = api(&self.client, unarmed.configuration);
-        call(what, api.patch(&self.name, &patch_params(), &patch)).await?;
+        let api = unarmed.configuration.api(&self.client);
+        call(what, api.patch(&self.name, &patch_params(), &unarmed.rules)).await?;
         Ok(())
     }
 
-    /// The configurations that lack rules.
     async fn unarmed(&mut self) -> Result<Vec<Unarmed>, Problem> {
         let (mut unarmed, mut existing) = (Vec::new(), Vec::new());
         let (mut siblings, mut foreign) = (Vec::new(), Vec::new());
@@ -365,7 +333,6 @@ impl Activation {
         Ok(unarmed)
     }
 
-    /// Logs what other clients have changed, once.
     fn report_foreign(&mut self, foreign: &str) {
         if foreign == self.foreign {
             return;
@@ -410,8 +377,7 @@ impl Activation {
         self.silent_since.get_or_insert_with(Instant::now).elapsed()
     }
 
-    /// Makes the Namespace the owner of each configuration that Helm installed and that has no
-    /// owner.
+    /// Makes the Namespace the owner of each configuration that Helm installed without an owner.
     async fn own(&self) -> Result<(), Problem> {
         let Some(owner) = &self.owner else { return Ok(()) };
         for configuration in Configuration::ALL {
@@ -438,7 +404,7 @@ impl Activation {
             }));
             let kind = configuration.kind();
             let what = format!("making Namespace {owner} the owner of {kind} {}", self.name);
-            let api = api(&self.client, configuration);
+            let api = configuration.api(&self.client);
             match call(what, api.patch(&self.name, &patch_params(), &patch)).await {
                 // Some other replica was faster.
                 Ok(_) | Err(CallError::Conflict(_)) => {}
@@ -447,13 +413,4 @@ impl Activation {
         }
         Ok(())
     }
-}
-
-/// Webhook configurations of this kind.
-pub(crate) fn api(client: &Client, configuration: Configuration) -> Api<DynamicObject> {
-    let resource = match configuration {
-        Configuration::Validating => ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
-        Configuration::Mutating => ApiResource::erase::<MutatingWebhookConfiguration>(&()),
-    };
-    Api::all_with(client.clone(), &resource)
 }

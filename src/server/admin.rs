@@ -18,11 +18,10 @@ use super::{
     app::{App, Phase},
 };
 
-/// The maximum number of open connections. A probe and a scrape each use one, for a few
-/// milliseconds.
+/// A probe and a scrape each use one connection, for a few milliseconds.
 const MAX_CONNECTIONS: usize = 64;
 
-/// The maximum lifetime of a connection. Each carries one request.
+/// How long a connection may last. Each carries one request.
 const LIFETIME: Duration = Duration::from_secs(10);
 
 /// Serves the admin port on its own thread until the process exits: the kubelet restarts a
@@ -81,11 +80,11 @@ pub fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// The policy and a certificate from files are loaded before the server listens. A managed
-/// certificate comes later; until then, `waiting` has the reason.
+/// The policy and a certificate from files are loaded before the server listens. A managed certificate comes later;
+/// until then, `waiting` has the reason.
 ///
-/// Readiness does not depend on the view of the cluster; otherwise a broken watch would take the
-/// webhook away. `?verbose` shows the state of the view.
+/// Readiness does not depend on the view of the cluster; otherwise a broken watch would take the webhook away.
+/// `?verbose` shows the state of the view.
 async fn readyz(State(app): State<Arc<App>>, uri: Uri) -> (StatusCode, String) {
     let (status, mut text) = readiness(&app);
     if uri.query().is_some_and(|query| {

@@ -16,8 +16,8 @@ use super::{
     metrics::{Metrics, ReleaseSource},
 };
 
-/// The number of large reviews that are evaluated at a time. Together with the bodies and the
-/// buffers of HTTP, they fit into the memory limit of the chart.
+/// How many large reviews are evaluated at a time. With the bodies and the buffers of HTTP, they fit into the memory
+/// limit of the chart.
 const LARGE_REVIEWS: usize = 3;
 
 /// The phase of the server's life.
@@ -37,7 +37,7 @@ pub enum Phase {
 pub struct App {
     /// The policy in force, for the release of this cluster.
     pub policy: ArcSwap<Policy>,
-    /// What [`App::policy`] is built from.
+    /// The sources of [`App::policy`].
     parts: Mutex<Parts>,
     /// The cluster as the watches report it.
     pub live: Arc<Live>,
@@ -45,15 +45,13 @@ pub struct App {
     pub metrics: Metrics,
     pub(crate) calls: CallTracker,
     pub(crate) bodies: BodyMemory,
-    /// A permit is held while a large review is evaluated. Each review may take up to 24 MiB, so
-    /// only a few run at a time.
+    /// Held while a large review is evaluated. Each may take up to 24 MiB, so only a few run at a time.
     pub(crate) evaluating: Arc<Semaphore>,
     phase: AtomicU8,
     /// Why the server is not ready although it listens.
     waiting: ArcSwapOption<String>,
 }
 
-/// The policy as it was read, and the release that the API server reports.
 #[derive(Debug, Default)]
 struct Parts {
     policy: Policy,
@@ -101,8 +99,7 @@ impl App {
         self.change(|parts| parts.policy = policy);
     }
 
-    /// Sets the release that the API server reports. A release that the policy names takes
-    /// precedence.
+    /// Sets the release that the API server reports. A release in the policy takes precedence.
     pub fn set_release(&self, release: Release) {
         self.change(|parts| parts.release = Some(release));
     }

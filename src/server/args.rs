@@ -13,10 +13,9 @@ use super::{
 
 /// Run the admission webhook server
 ///
-/// Every flag can also be set by an environment variable. Exit codes: 0 stopped by SIGTERM or
-/// SIGINT with every request answered; 1 stopped with requests still in flight at the end of the
-/// grace period; 2 wrong flags, policy (see --if-policy-invalid), certificate or address; 130 or 143 stopped immediately by a
-/// second signal.
+/// Every flag can also be set by an environment variable. Exit codes: 0 stopped by SIGTERM or SIGINT with every request
+/// answered; 1 stopped with requests still in flight at the end of the grace period; 2 wrong flags, policy (see
+/// --if-policy-invalid), certificate or address; 130 or 143 stopped immediately by a second signal.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -91,8 +90,8 @@ pub struct ServeArgs {
     /// The flags for arming the webhook configurations
     #[command(flatten, next_help_heading = "Activation")]
     pub arming: ActivationArgs,
-    /// How long to wait for the first call of an API server before a warning in the log says that
-    /// there was none; 0 means for ever. With --arm-webhooks setguard finds out by itself
+    /// How long to wait for the first call of an API server before the log warns that none has called; 0 means for
+    /// ever. With --arm-webhooks, setguard finds out by itself
     #[arg(
         long,
         value_name = "DURATION",

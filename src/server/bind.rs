@@ -9,11 +9,9 @@ use anyhow::Context as _;
 use rustix::{io::Errno, net::sockopt::set_ipv6_v6only};
 use tokio::net::{TcpListener, TcpSocket};
 
-/// The number of connections that may wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// Listens on the address of a flag. `[::]` means all addresses of both IP families, or all IPv4
-/// addresses on a machine without IPv6.
+/// `[::]` means all addresses of both IP families, or all IPv4 addresses on a machine without IPv6.
 pub(super) async fn bind(flag: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = match listen(address).await {
         Err(error) => match without_ipv6(address, &error) {
@@ -43,7 +41,6 @@ async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Returns the address to use instead of `[::]` on a machine without IPv6.
 fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     let is_absent = [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL]
         .iter()
@@ -52,8 +49,7 @@ fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     any.then(|| SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()))
 }
 
-/// Returns the address to reach a server on this machine that listens on `ip`. An IPv4 loopback
-/// address exists even where pods have only IPv6.
+/// An IPv4 loopback address exists even where pods have only IPv6.
 pub(super) fn reachable(ip: IpAddr) -> IpAddr {
     if ip.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { ip }
 }

@@ -1,9 +1,8 @@
 //! Reads the bodies of requests into a limited amount of memory.
 //!
-//! An API server sends a body immediately, so the time spent waiting for bytes tells a stalled body
-//! from one that had no room. When a body needs room, the one that has stalled longest gives up its
-//! own. Bodies that need the least go first: a client can block small bodies only by sending small
-//! bodies itself.
+//! An API server sends a body immediately, so the time spent waiting for bytes distinguishes a stalled body from one
+//! that had no room. When a body needs room, the one that has stalled longest gives up its own. Bodies that need the
+//! least go first: a client can block small bodies only by sending small bodies itself.
 
 use std::{
     collections::BTreeSet,
@@ -23,37 +22,34 @@ use super::http_error::HttpError;
 
 /// The largest AdmissionReview that is accepted, in bytes.
 ///
-/// The API server accepts objects of up to 3 MiB, and etcd stores up to 1.5 MiB. A review contains
-/// the user, and the new and the old object as JSON, longer than the stored form. The API server
-/// treats a body that is rejected here as a failed call, so the limit is generous.
+/// The API server accepts objects of up to 3 MiB, and etcd stores up to 1.5 MiB. A review contains the user, and the
+/// new and the old object as JSON, longer than the stored form. The API server treats a rejected body as a failed call,
+/// so the limit is generous.
 pub const MAX_BODY: usize = 8 << 20;
 
-/// Each body may use this many KiB without taking room in a [`BodyMemory`]. A typical review has 10
-/// KiB, so it never waits for memory that other bodies hold. The limits on connections and HTTP/2
-/// streams bound the sum of these parts: 20 MiB.
+/// Each body may use this many KiB without taking room in a [`BodyMemory`]. A typical review has 10 KiB, so it never
+/// waits for memory that other bodies hold. The limits on connections and HTTP/2 streams bound the sum: 20 MiB.
 const ALWAYS_KIB: usize = 16;
 
-/// The limit for all bodies in memory at one time, in KiB: five of the largest. Further requests
-/// wait for at most as long as the API server waits for them. Shedding them instead would turn a
-/// burst of milliseconds into failed calls.
+/// The limit for all bodies in memory at one time, in KiB: five of the largest. Further requests wait as long as the
+/// API server waits for them: shedding them would turn a burst of milliseconds into failed calls.
 const ALL_KIB: usize = 40 << 10;
 
-/// How much of that limit one connection may use. An HTTP/1.1 connection has only one body at a
-/// time, so this restricts only HTTP/2.
+/// How much of that limit one connection may use. An HTTP/1.1 connection has only one body at a time.
 const CONNECTION_KIB: usize = MAX_BODY >> 10;
 
-/// The time limit for a body. The API server sends a body immediately.
+/// The API server sends a body immediately.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long in total a body may make others wait: less than the API server's shortest timeout, and
-/// more than a busy machine needs to pass on bytes that have arrived.
+/// How long in total a body may make others wait: less than the API server's shortest timeout, and more than a busy
+/// machine needs to pass on bytes that have arrived.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// How often a body that waits for room looks for stalled ones.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Memory for bodies: of all connections, or of one. Memory is taken as bytes arrive, so a client
-/// that only announces a large body takes none.
+/// Memory for bodies: of all connections, or of one. A body takes memory as its bytes arrive, so a client that only
+/// announces a large body takes none.
 #[derive(Debug)]
 pub struct BodyMemory {
     state: Mutex<State>,
@@ -68,8 +64,7 @@ struct State {
     free: usize,
     /// The total that each waiting body needs, and its number.
     waiting: BTreeSet<(usize, u64)>,
-    /// The one body that may exceed the room. Without it, bodies that have arrived in part could wait
-    /// for each other.
+    /// The one body that may exceed the room. Otherwise, bodies that have arrived in part could wait for each other.
     extra: Option<u64>,
     next: u64,
 }
@@ -121,7 +116,6 @@ pub struct Share<'a> {
 }
 
 impl Share<'_> {
-    /// Waits until the body has this many KiB in total.
     async fn grow(&mut self, kib: usize) {
         while kib > self.kib {
             let changed = self.memory.changed.notified();
@@ -153,8 +147,7 @@ impl Share<'_> {
         }
         state.waiting.pop_first();
         drop(state);
-        // A body that was never in the way of others need not wake them. Otherwise each frame of
-        // each body would.
+        // A body that was never in the way of others need not wake them. Otherwise each frame of each body would.
         if waited {
             self.memory.changed.notify_waiters();
         }
@@ -173,12 +166,12 @@ impl Drop for Share<'_> {
     }
 }
 
-/// Reads a body, for at most ten seconds and not beyond `deadline`. Its bytes take room in the
-/// memory of its connection and in the memory of all connections. A small body takes none.
+/// Reads a body, for at most ten seconds and not beyond `deadline`. Its bytes take room in the memory of its connection
+/// and in the memory of all connections. A small body takes none.
 ///
 /// # Errors
-/// Returns an error if the body is too large, ends early or does not arrive in time, or if no room
-/// becomes free in time.
+/// Returns an error if the body is too large, ends early or does not arrive in time, or if no room becomes free in
+/// time.
 pub async fn read<'a>(
     mut body: Body,
     connection: &'a BodyMemory,
@@ -221,7 +214,7 @@ pub async fn read<'a>(
     Ok((if rest.is_empty() { first } else { rest.into() }, shares))
 }
 
-/// Completes when a body has to make room: at the earliest when its grace is over.
+/// Completes at the earliest when the grace of a body is over.
 async fn make_room(shares: Option<&[Share<'_>; 2]>, end_of_grace: Instant) {
     let Some([connection, all]) = shares else { return future::pending().await };
     sleep_until(end_of_grace).await;

@@ -1,5 +1,4 @@
-//! Logs the first call from an API server, and warns of a long silence. Without `--arm-webhooks`,
-//! nothing else notices one.
+//! Logs the first call from an API server, and warns of a long silence: without `--arm-webhooks`, nothing else notices.
 
 use std::{
     sync::{
@@ -14,15 +13,12 @@ use tokio::time::sleep;
 
 use super::app::{App, Phase};
 
-/// The namespace of the objects that `setguard probe` sends. It need not exist. Requests for it
-/// don't count as calls from an API server.
+/// The namespace in the reviews of `setguard probe`. It need not exist. Its requests don't count as calls.
 pub(crate) const PROBES: &str = "setguard-probe";
 
 #[derive(Debug, Default)]
 pub(crate) struct CallTracker {
-    /// Whether there was a call since [`CallTracker::take`].
     any: AtomicBool,
-    /// Whether the first call was logged.
     is_logged: AtomicBool,
     /// Rehearsals, by endpoint.
     rehearsals: [AtomicUsize; 3],
@@ -51,14 +47,12 @@ impl CallTracker {
         self.any.swap(false, Relaxed)
     }
 
-    /// Returns the number of rehearsals that this replica answered.
     pub(crate) fn rehearsals(&self, endpoint: Endpoint) -> usize {
         self.rehearsals[endpoint as usize].load(Relaxed)
     }
 }
 
-/// After the first interval, only a silence this many times longer counts: at night, nobody may
-/// write a set.
+/// After the first interval, only a silence this many times longer counts: at night, nobody may write a set.
 const LATER: u32 = 12;
 
 /// Warns if no API server has called within this time, and then once for each longer silence.

@@ -1,4 +1,10 @@
-//! The two webhook configurations.
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use kube::{
+    Api, Client,
+    api::{ApiResource, DynamicObject},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Configuration {
@@ -14,5 +20,13 @@ impl Configuration {
             Configuration::Validating => "ValidatingWebhookConfiguration",
             Configuration::Mutating => "MutatingWebhookConfiguration",
         }
+    }
+
+    pub(crate) fn api(self, client: &Client) -> Api<DynamicObject> {
+        let resource = match self {
+            Configuration::Validating => ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
+            Configuration::Mutating => ApiResource::erase::<MutatingWebhookConfiguration>(&()),
+        };
+        Api::all_with(client.clone(), &resource)
     }
 }

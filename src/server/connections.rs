@@ -33,40 +33,35 @@ use tokio_io_timeout::TimeoutStream;
 
 use super::body::BodyMemory;
 
-/// The number of connections that may use HTTP/2; the others are offered HTTP/1.1 only. The API
-/// server uses HTTP/2 only for a URL of its own host, and then one connection for every hundred
-/// requests.
+/// How many connections may use HTTP/2; the others are offered only HTTP/1.1. The API server uses HTTP/2 only for a URL
+/// of its own host, and then one connection for every hundred requests.
 const HTTP2_CONNECTIONS: usize = 8;
 
-/// How long a connection may wait for the head of its next request. hyper includes the idle time
-/// between requests. The API server drops idle connections after 90 s; if setguard closed one
-/// first, the API server could be sending a request at that moment, and it does not retry a POST. A
-/// client that stops in the middle of a head counts as idle too.
+/// How long a connection may wait for the head of its next request. hyper includes the idle time between requests. The
+/// API server drops idle connections after 90 s; if setguard closed one first, the API server could be sending a
+/// request at that moment, and it does not retry a POST. A client that stops in the middle of a head counts as idle
+/// too.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 const _: () = assert!(IDLE_TIMEOUT.as_secs() > 90);
 
 /// How long a client may leave an answer unread. An API server reads every answer.
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often to ping an HTTP/2 client, and how long a client may send nothing at all, not even the
-/// preface.
+/// How often to ping an HTTP/2 client, and how long a client may send nothing, not even the preface.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How many bytes of an HTTP/1.1 connection may wait to be parsed. hyper reads up to as many again
-/// before it refuses a head.
+/// How many bytes of HTTP/1.1 may wait to be parsed. hyper reads up to as many again before it refuses a head.
 const HTTP1_BUFFER: usize = 32 << 10;
 
-/// How many requests an HTTP/2 connection may carry at a time. Go's client starts with up to this
-/// many before it knows the limit.
+/// How many requests an HTTP/2 connection may carry at a time. Go's client starts up to this many before it knows the
+/// limit.
 const STREAMS: u32 = 100;
 
-/// How many bytes of a request an HTTP/2 client may send before they are read. The default of
-/// HTTP/2 is one byte less.
+/// How many unread bytes of a request an HTTP/2 client may send. The default of HTTP/2 is one byte less.
 const STREAM_WINDOW: u32 = 64 << 10;
 
-/// The window for all requests of a connection: large enough that requests that wait for memory do
-/// not stop the others. The total over all connections is 50 MiB.
+/// Large enough that requests that wait for memory do not stop the others. The total of all connections is 50 MiB.
 const CONNECTION_WINDOW: u32 = STREAMS * STREAM_WINDOW;
 
 /// How long to wait before the next search for an idle connection.
@@ -101,7 +96,6 @@ impl State {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether no request is waiting for its answer.
     fn is_idle(&self) -> bool {
         self.requests().open.is_empty()
     }
@@ -125,8 +119,8 @@ impl Connections {
         })
     }
 
-    /// Makes room for a connection that has been accepted. If there is none, closes the connection
-    /// that has been idle for longest, or waits until one is idle.
+    /// Makes room for an accepted connection: closes the one that has been idle for longest, or waits until one is
+    /// idle.
     pub async fn open(self: &Arc<Self>) -> Connection {
         let mut room = self.room.clone().try_acquire_owned().ok();
         while room.is_none() {
@@ -172,8 +166,8 @@ impl Connections {
 }
 
 impl Connection {
-    /// Runs the connection until it ends, its client leaves an answer unread, or it has to make
-    /// room. A connection never makes room while a request is unanswered.
+    /// Runs the connection until it ends, its client leaves an answer unread, or it has to make room. A connection
+    /// never makes room while a request is unanswered.
     pub async fn run(&self, work: impl Future<Output = ()>) {
         tokio::select! {
             biased;
@@ -201,9 +195,8 @@ impl Connection {
         }
     }
 
-    /// Answers the requests of the connection with `router` until it ends. After `close`, the
-    /// connection ends when its requests in flight are answered, or after the time that `close`
-    /// returns.
+    /// Answers the requests of the connection with `router` until it ends. After `close`, the connection ends when its
+    /// requests in flight are answered, or after the time that `close` returns.
     pub async fn serve<S>(
         &self,
         stream: S,
@@ -215,7 +208,7 @@ impl Connection {
     {
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(UNREAD_TIMEOUT));
-        // The protocol is known from ALPN. Detecting it by reading would have no timeout.
+        // ALPN has settled the protocol. Detecting it by reading would have no timeout.
         let mut builder = auto::Builder::new(TokioExecutor::new());
         if is_http2 {
             stream.set_read_timeout(Some(SILENCE_TIMEOUT));
@@ -260,7 +253,6 @@ impl Drop for Connection {
     }
 }
 
-/// Returns a service that answers with `router` and keeps track of the requests of a connection.
 fn service(
     state: Arc<State>,
     router: Router,
@@ -316,8 +308,7 @@ impl Drop for InFlight {
     }
 }
 
-/// Bytes of an answer that have not been sent. The request is in flight until they are: HTTP/2 keeps
-/// them for as long as the client does not allow them to be sent.
+/// HTTP/2 keeps the bytes of an answer until the client allows them to be sent. Until then, the request is in flight.
 struct Unsent {
     bytes: Bytes,
     _in_flight: Arc<InFlight>,

@@ -8,19 +8,12 @@ use std::{
     time::Duration,
 };
 
-/// The time limit for the file system.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The maximum size of a watched file, in bytes. A ConfigMap or a Secret cannot be larger.
-///
-/// Kubernetes: `MaxSecretSize` in `pkg/apis/core/types.go`.
+/// A ConfigMap or a Secret cannot be larger. Kubernetes: `MaxSecretSize` in `pkg/apis/core/types.go`.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Checks that a file, or the target of a symlink, can be read to its end and in little memory.
-///
-/// # Errors
-/// Returns an error if there is no such file, if it is too large, or if it is a pipe or a device: a
-/// pipe without a writer would block every later read of any file, and `/dev/zero` never ends.
+/// Refuses pipes and devices: a pipe without a writer would block every later read, and `/dev/zero` never ends.
 pub(super) fn check(path: &Path) -> io::Result<()> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
@@ -32,14 +25,13 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a file that passes [`check`].
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     check(path)?;
     fs::read(path)
 }
 
-/// Reads on a different thread, so that a network file system that hangs does not block the caller.
-/// While one read hangs, no other read starts.
+/// Reads on a different thread, so that a network file system that hangs does not block the caller. While one read
+/// hangs, no other read starts.
 #[derive(Debug)]
 pub(super) struct Patience<T> {
     limit: Duration,
@@ -54,9 +46,6 @@ impl<T> Default for Patience<T> {
 
 impl<T: Send + 'static> Patience<T> {
     /// Waits ten seconds for `read`, and not at all if an earlier read still hangs.
-    ///
-    /// # Errors
-    /// Returns an error if `read` does not end in time, or if no thread can be created.
     pub(super) fn wait(&mut self, read: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
         let too_slow = || io::Error::other("the file system does not answer within 10 seconds");
         if let Some(hanging) = &self.hanging {

@@ -1,8 +1,6 @@
-//! Host names on the command line.
-
 use rustls::pki_types::ServerName;
 
-/// Parses a subject alternative name of a certificate: a DNS name or an IP address.
+/// A subject alternative name of a certificate: a DNS name or an IP address.
 pub(crate) fn host(text: &str) -> Result<String, String> {
     match ServerName::try_from(text) {
         Ok(_) => Ok(text.to_owned()),

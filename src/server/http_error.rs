@@ -60,14 +60,14 @@ impl HttpError {
         }
     }
 
-    /// Returns whether part of the body may be unread. If so, an HTTP/1.1 connection cannot be
-    /// reused, because nobody knows where the next request starts.
+    /// Returns whether part of the body may be unread. Then an HTTP/1.1 connection cannot be reused, because nobody
+    /// knows where the next request starts.
     pub const fn leaves_body_unread(&self) -> bool {
         !matches!(self, HttpError::Fault(_) | HttpError::Review(_))
     }
 
-    /// Returns the text for the log. Unlike the response, this text never quotes the body: a
-    /// parser's message may contain a value from the object.
+    /// Returns the text for the log. Unlike the response, this text never quotes the body: a parser's message may
+    /// contain a value from the object.
     pub fn log_text(&self) -> String {
         let what = match self {
             HttpError::Review(Rejection::Json(error)) => {

@@ -31,17 +31,12 @@ impl TimeProvider for At {
     }
 }
 
-/// A client that trusts a set of CAs.
 pub(crate) struct Client {
-    config: Arc<ClientConfig>,
+    pub(crate) config: Arc<ClientConfig>,
 }
 
 impl Client {
-    /// Creates a client that trusts these CA certificates. The client verifies certificates at the
-    /// time `now`, in seconds since 1970, or by default at the time of the system clock.
-    ///
-    /// # Errors
-    /// Returns an error if one of the certificates is not a usable CA certificate.
+    /// Verifies certificates at the time `now`, in seconds since 1970; by default, at the time of the system clock.
     pub(crate) fn trusting<'a>(
         authorities: impl IntoIterator<Item = CertificateDer<'a>>,
         now: Option<u64>,
@@ -63,7 +58,6 @@ impl Client {
         Ok(Client { config: Arc::new(config) })
     }
 
-    /// Connects and verifies the server's certificate.
     pub(crate) async fn connect(
         &self,
         address: impl ToSocketAddrs,

@@ -1,5 +1,4 @@
-//! A server that only this machine can reach, with a certificate in memory. Dropping the value
-//! stops the server.
+//! A server that only this machine can reach, with a certificate in memory. Dropping the value stops the server.
 
 use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 
@@ -11,7 +10,7 @@ use super::{
     accept::Acceptor,
     app::{App, Phase},
     routes,
-    tls::{self, MinVersion, Pair, SelfSigner, Source},
+    tls::{self, Pair, SelfSigner, Source},
 };
 
 /// The name in the certificate.
@@ -24,7 +23,6 @@ pub struct Loopback {
     pub address: SocketAddr,
     /// The CA that signed the certificate, in PEM.
     pub ca: String,
-    /// Stops the server when it is dropped.
     _stop: oneshot::Sender<()>,
 }
 
@@ -38,12 +36,7 @@ pub async fn start(policy: Policy) -> anyhow::Result<Loopback> {
     let day = std::time::Duration::from_secs(24 * 3600);
     let signer = SelfSigner::new(&names, day, now).context("cannot create a certificate")?;
     let app = App::new(policy);
-    let source = Source {
-        pair: Pair::Memory(signer.slot()),
-        client_ca: None,
-        min_version: MinVersion::default(),
-    };
-    let (tls, _) = tls::load(source, &app.metrics)?;
+    let (tls, _) = tls::load(Source::new(Pair::Memory(signer.slot())), &app.metrics)?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await;
     let listener = listener.context("cannot listen on the loopback interface")?;
     let acceptor = Acceptor::new(listener, tls, routes::router(Arc::clone(&app)), app.clone());

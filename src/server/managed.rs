@@ -1,12 +1,11 @@
 //! `serve --tls-managed`: a CA in a Secret, leaf certificates in memory, and matching `caBundle`s.
 //!
-//! In this module an *authority* is a CA with its key. The Secret contains `ca.crt`, which is the
-//! published `caBundle` with the newest authority first, and `ca.key`. An authority is valid for a
-//! year and gets a successor after two thirds of that time; it stays published until it expires. A
-//! leaf is valid for seven days, is renewed after two thirds of that time and is never written to a
-//! file. The server only needs to watch, read and write three objects in the cluster; `plan`
-//! explains the order of the writes. It creates the Secret only if its account may, and the chart
-//! does not allow that: see `docs/security.md`.
+//! In this module an *authority* is a CA with its key. The Secret contains `ca.crt` (the published `caBundle`, the
+//! newest authority first) and `ca.key`. An authority is valid for a year and gets a successor after two thirds of that
+//! time; it stays published until it expires. A leaf is valid for seven days, is renewed after two thirds of that time,
+//! and is never written to a file. The server only needs to watch, read and write three objects in the cluster; `plan`
+//! explains the order of the writes. It creates the Secret only if its account may, and the chart does not allow that:
+//! see `docs/security.md`.
 //!
 //! The time is the API server's, from its responses, because the API server verifies the leaf.
 
@@ -45,33 +44,21 @@ use super::{
     app::App,
     https,
     metrics::ManagedEvent,
-    tls::{Reloader, SelfSigned, Slot},
+    tls::{Reloader, Slot},
 };
 
 /// The longest wait after a failed round: the next regular check may be too late.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// The pause between two rounds. It limits the rate of writes if some other tool keeps overwriting
-/// the same fields.
+/// Between two rounds. Limits the rate of writes if some other tool keeps overwriting the same fields.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A round takes three steps: the Secret and two webhook configurations. The remaining steps are
-/// for conflicts.
+/// A round takes three steps: the Secret and two webhook configurations. The rest is for conflicts.
 const MAX_STEPS: usize = 12;
 
 /// How many removed certificates are reported for one write. An object has room for thousands.
 const MAX_REPORTED: usize = 10;
 
-/// Creates the certificate that is served until the managed CA has signed one. No client trusts it.
-///
-/// # Errors
-/// Returns an error if one of the names is neither a DNS name nor an IP address.
-pub fn placeholder(names: &[String]) -> anyhow::Result<Slot> {
-    let made = SelfSigned::new(names)?;
-    Ok(Slot::new(made.cert, made.key))
-}
-
-/// Manages the certificate of this replica.
 pub(crate) struct Manager {
     pub(crate) app: Arc<App>,
     pub(crate) args: ManagedArgs,
@@ -88,20 +75,13 @@ struct State {
     cluster: Cluster,
     plan: Plan,
     clock: Clock,
-    /// Whether a round has ever succeeded.
     was_healthy: bool,
 }
 
 impl Manager {
-    /// Starts a task that runs until the server exits.
-    ///
-    /// # Errors
-    /// Returns an error if there is neither a kubeconfig nor a service account.
     pub(crate) async fn start(self) -> anyhow::Result<()> {
-        let client = cluster::client().await.context(
-            "--tls-managed: cannot find the API server: neither a kubeconfig nor a service account \
-             can be used",
-        )?;
+        let client =
+            cluster::client().await.with_context(|| cluster::no_api_server("--tls-managed"))?;
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let cluster = Cluster::new(
             &client,
@@ -159,9 +139,8 @@ impl State {
                     .set_waiting(Some(format!("the webhook self-check failed: {error:#}")));
             }
             Err(_) => {}
-            // In the first round, the webhook configurations must be right too. Later, wrong
-            // configurations do not make the replica unready: that would not repair them, and would
-            // add an outage.
+            // In the first round, the webhook configurations must be right too. Later, wrong configurations do not make
+            // the replica unready: that would not repair them, and would add an outage.
             Ok(()) if self.was_healthy || reconciled.is_ok() => {
                 self.was_healthy = true;
                 self.manager.app.set_waiting(None);
@@ -177,7 +156,6 @@ impl State {
         self.manager.app.metrics.managed(event);
     }
 
-    /// Reads and writes until there is nothing left to write.
     async fn reconcile(&mut self) -> Result<(), CallError> {
         let mut steps = 0;
         loop {
@@ -245,7 +223,6 @@ impl State {
         Ok(())
     }
 
-    /// Reports the first few certificates that were removed before they expired.
     fn dropped(&self, from: &str, certs: &[Vec<u8>]) {
         let now = self.clock.latest();
         let described = certs.iter().filter_map(|cert| authority::describe(cert, now));
@@ -260,7 +237,6 @@ impl State {
         }
     }
 
-    /// Signs a leaf, if one is due.
     async fn sign(&mut self) {
         let now = self.clock.latest();
         let Some((authority, until)) = self.plan.sign(now) else { return };

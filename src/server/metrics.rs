@@ -33,7 +33,6 @@ use super::telemetry;
 /// The `kind` label of a request that could not be read.
 pub const NO_KIND: &str = "other";
 
-/// A histogram for each value of a label.
 type Histograms = Family<Labels<1>, Histogram, fn() -> Histogram>;
 
 /// All metrics of the server.
@@ -49,21 +48,18 @@ pub struct Metrics {
     in_flight: Gauge,
     certificate_expiry: Gauge,
     certificate_reloads: Counters<1>,
-    /// Whether the policy in force is the content of its file.
     pub(crate) policy: PolicyState,
     handshake_failures: Counters<1>,
     log_lines_dropped: Counter,
     managed: Counters<1>,
     managed_healthy: Gauge,
     authority_expiry: Gauge,
-    /// Whether the webhook configurations have their rules.
     pub(crate) armed: Armed,
     release: ReleaseInForce,
     view: Option<View>,
 }
 
-/// The upper bounds of the buckets in seconds, from the fastest answers to the longest timeouts in
-/// common use.
+/// In seconds, from the fastest answers to the longest timeouts in common use.
 const BUCKETS: [f64; 17] = [
     0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
     2.0, 3.0, 5.0,
@@ -72,19 +68,9 @@ const BUCKETS: [f64; 17] = [
 const ENDPOINTS: [Endpoint; 3] =
     [Endpoint::Mutate, Endpoint::MutateControlPlane, Endpoint::Validate];
 
-impl Default for Metrics {
-    fn default() -> Self {
-        Metrics::new(None)
-    }
-}
-
 impl Metrics {
     /// Creates all metrics of a server with this view of the cluster.
     pub fn with_view(live: &Arc<Live>) -> Self {
-        Metrics::new(live.is_on().then(|| live.clone()))
-    }
-
-    fn new(live: Option<Arc<Live>>) -> Self {
         let mut registry = Registry::with_prefix("setguard");
         let r = &mut registry;
         let durations = Histograms::new_with_constructor(|| Histogram::new(BUCKETS));
@@ -185,12 +171,12 @@ impl Metrics {
                  the policy (or a flag), or the default",
                 ReleaseInForce::default(),
             ),
-            view: live.map(|live| View::new(live, r)),
+            view: live.is_on().then(|| View::new(live.clone(), r)),
             registry,
         }
     }
 
-    /// Sets the release that objects are checked against. Returns whether the value changed.
+    /// Returns whether the value changed.
     pub(crate) fn set_release(&self, version: Version, source: ReleaseSource) -> bool {
         view::set_release(&self.release, version, source)
     }
@@ -325,7 +311,7 @@ mod tests {
 
     #[test]
     fn every_metric_of_an_answer_is_counted() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::with_view(&Live::off());
         let in_flight = metrics.enter();
         metrics.answered(Endpoint::Mutate, &record(), Duration::from_millis(1));
         let text = metrics.encode();

@@ -26,8 +26,7 @@ pub enum IfInvalid {
 /// Reads the policy for the first time. [`Reloader::report`] reports a policy that cannot be used.
 ///
 /// # Errors
-/// Returns everything that is wrong with the policy, with line numbers, unless the server is to
-/// continue.
+/// Returns everything that is wrong with the policy, with line numbers, unless the server is to continue.
 pub fn load(args: PolicyArgs, if_invalid: IfInvalid) -> Result<(Policy, Reloader), PolicyError> {
     let mut patience = Patience::default();
     let text = read(&args, &mut patience);
@@ -40,7 +39,6 @@ pub fn load(args: PolicyArgs, if_invalid: IfInvalid) -> Result<(Policy, Reloader
     Ok((policy, Reloader { args, seen, invalid, patience }))
 }
 
-/// The text of the file, if there is a file, or the error of the read.
 type Read = Result<Option<String>, PolicyError>;
 
 fn read(args: &PolicyArgs, patience: &mut Patience<Read>) -> Read {
@@ -60,8 +58,7 @@ fn read(args: &PolicyArgs, patience: &mut Patience<Read>) -> Read {
 #[derive(Debug)]
 pub struct Reloader {
     args: PolicyArgs,
-    /// The result of the last read, valid or not, so that each change is tried and logged only
-    /// once.
+    /// The result of the last read, valid or not, so that each change is tried and logged only once.
     seen: Result<Option<String>, String>,
     /// The problem with the first policy, until it is reported.
     invalid: Option<PolicyError>,
@@ -80,8 +77,8 @@ impl Reloader {
         }
     }
 
-    /// Applies changes since the last call. An invalid change is logged and counted as a failure,
-    /// and the old policy stays in force.
+    /// Applies changes since the last call. An invalid change is logged and counted as a failure, and the old policy
+    /// stays in force.
     pub fn poll(&mut self, app: &App) {
         let read = read(&self.args, &mut self.patience);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
@@ -103,7 +100,7 @@ impl Reloader {
     }
 }
 
-/// Logs each problem, and `then`, the consequence. Counts the failure.
+/// `then` is the consequence.
 fn failed(app: &App, error: &PolicyError, then: &str) {
     app.metrics.policy.reloaded(false);
     if let PolicyError::Wrong { path, problems } = error {

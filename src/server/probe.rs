@@ -24,13 +24,13 @@ use super::{
 
 /// Send a valid and an invalid DaemonSet to a server for review
 ///
-/// It can also check that the API server calls the server: that the webhook configurations are as the
-/// chart wrote them, with their rules (--validating-config, --mutating-config), that a request of its own
-/// is sent to the server (--rehearsal), and that it answers faulty writes of each kind and operation, by
-/// each webhook (--namespace).
+/// It can also check that the API server calls the server: that the webhook configurations are as the chart wrote them,
+/// with their rules (--validating-config, --mutating-config), that a request of its own reaches the server
+/// (--rehearsal), and that the server answers faulty writes of each kind and operation, through each webhook
+/// (--namespace).
 ///
-/// Exit codes: 0 the server allowed the valid one, and denied the invalid one or warned about it, and all
-/// that was to be checked is as it should be; 2 it is not, or the server did not answer.
+/// Exit codes: 0 the server allowed the valid one, and denied the invalid one or warned about it, and every other check
+/// passed; 2 a check failed, or the server did not answer.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProbeArgs {
     /// URL of the server, such as `https://setguard.setguard.svc`; the default path is /validate
@@ -45,14 +45,14 @@ pub struct ProbeArgs {
     /// Also compare this MutatingWebhookConfiguration with what the chart wrote
     #[arg(long, value_name = "NAME")]
     pub mutating_config: Option<String>,
-    /// Also patch this ConfigMap, with dryRun, and see that the API server calls setguard by these
-    /// configurations. Only the account of setguard can do that
+    /// Also patch this ConfigMap, with dryRun, and see that the API server calls setguard through these configurations.
+    /// Only the account of setguard can do that
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pub rehearsal: Option<Target>,
-    /// Also send faulty writes to this namespace, with dryRun, which the webhooks have to select. Each kind and
-    /// operation by which the given configurations call setguard has to be answered; without one, a
-    /// DaemonSet, by policies. Needs the rights to create Pods, and to list, create and patch DaemonSets
-    /// and StatefulSets there
+    /// Also send faulty writes, with dryRun, to this namespace, which the webhooks have to select. setguard has to
+    /// answer each kind and operation that the given configurations send to it; without a configuration, policies have
+    /// to answer a DaemonSet. Needs the rights to create Pods, and to list, create and patch DaemonSets and
+    /// StatefulSets there
     #[arg(long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// How long to wait until the API server calls setguard
@@ -91,7 +91,6 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Sends both reviews to a server.
 async fn reviews(url: &Uri, ca: &Path) -> anyhow::Result<()> {
     let good = json!({ "app": "probe" });
     let (allowed, message) = ask(url, ca, "good", &good).await?;
@@ -106,8 +105,7 @@ async fn reviews(url: &Uri, ca: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns whether a DaemonSet whose template has these labels is allowed, and the message and
-/// warnings of the answer.
+/// Returns whether a DaemonSet whose template has these labels is allowed, and the answer's message and warnings.
 async fn ask(url: &Uri, ca: &Path, uid: &str, labels: &Value) -> anyhow::Result<(bool, String)> {
     let pem = fs::read(ca).with_context(|| ca.display().to_string())?;
     let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();

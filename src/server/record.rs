@@ -49,7 +49,6 @@ pub(crate) fn outcome(
     }
 }
 
-/// Lists each rule once, in the order of the findings.
 fn rules(found: impl Iterator<Item = &'static str>) -> String {
     let mut unique: Vec<&str> = Vec::new();
     for rule in found {
@@ -60,8 +59,7 @@ fn rules(found: impl Iterator<Item = &'static str>) -> String {
     unique.join(",")
 }
 
-/// Cuts a text to 253 bytes, the longest name that the API server allows, so that a client cannot
-/// flood the log.
+/// Cuts to 253 bytes, the longest name that the API server allows, so that a client cannot flood the log.
 fn clip(text: &str) -> &str {
     text.get(..text.floor_char_boundary(253)).unwrap_or_default()
 }

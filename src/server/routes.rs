@@ -32,17 +32,15 @@ use super::{
     panics, record,
 };
 
-/// The longest time that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to
-/// 30.
+/// Kubernetes: `timeoutSeconds` of a webhook is 1 to 30.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a review may wait for a change that the view has not seen. The API server sends changes
-/// to watches within milliseconds.
+/// How long a review may wait for a change that the view has not seen. The API server sends changes to watches within
+/// milliseconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// Larger bodies are evaluated on a blocking thread: a review of this size takes at most about a
-/// millisecond, the largest take tens of milliseconds, and other requests should not wait for them.
-/// For the usual 10 KiB, switching threads would cost more than the evaluation.
+/// Larger bodies are evaluated on a blocking thread: this size takes about a millisecond, the largest take tens of
+/// milliseconds, and other requests should not wait. For the usual 10 KiB, switching threads would cost more.
 const LARGE_BODY: usize = 32 << 10;
 
 /// A small review reads the clock only once in this many checks of its deadline.
@@ -80,8 +78,7 @@ async fn refuse(request: Request<Body>, status: StatusCode, why: &'static str) -
     response
 }
 
-/// Tells the client that the connection will be closed. HTTP/2 needs no header: it has GOAWAY, and
-/// can reject one stream without affecting the others.
+/// HTTP/2 needs no header: it has GOAWAY, and can reject one stream without affecting the others.
 fn announce_close(version: Version, response: &mut Response) {
     if version <= Version::HTTP_11 {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -94,9 +91,9 @@ async fn handle(app: &App, endpoint: Endpoint, request: Request<Body>) -> Respon
     let version = request.version();
     let outcome = review(app, endpoint, request, started).await;
     record::outcome(app, endpoint, &outcome, started.elapsed());
-    // All requests that have arrived are evaluated before one of them is answered. The code that
-    // evaluates and the code that sends do not fit into the processor's nearest caches together:
-    // switching between them at each request takes half as much time again.
+    // All requests that have arrived are evaluated before one of them is answered. The code that evaluates and the code
+    // that sends do not fit into the processor's nearest caches together: switching between them at each request takes
+    // half as much time again.
     tokio::task::yield_now().await;
     let unread = outcome.as_ref().is_err_and(HttpError::leaves_body_unread);
     let mut response = match outcome {
@@ -186,18 +183,18 @@ async fn evaluate(
     }
 }
 
-/// Returns the end of the evaluation: the rest of the time is for sending the answer.
+/// The rest of the time is for sending the answer.
 fn three_quarters(started: Instant, deadline: Instant) -> Instant {
     started + (deadline - started) * 3 / 4
 }
 
-/// Returns today's date in UTC. A clock that [`Timestamp`] cannot represent counts as 1970-01-01.
+/// In UTC. A clock that [`Timestamp`] cannot represent counts as 1970-01-01.
 fn today() -> Date {
     let now = Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH);
     TimeZone::UTC.to_datetime(now).date()
 }
 
-/// Returns the API server's timeout, from the `?timeout=5s` that it appends to the URL.
+/// The API server appends its timeout to the URL: `?timeout=5s`.
 fn timeout(uri: &Uri) -> Duration {
     let query = uri.query().unwrap_or_default();
     let given = query.split('&').find_map(|pair| pair.strip_prefix("timeout="));
@@ -205,8 +202,7 @@ fn timeout(uri: &Uri) -> Duration {
     given.map_or(LONGEST_TIMEOUT, |given| given.min(LONGEST_TIMEOUT))
 }
 
-/// Returns whether the Content-Type is JSON. Parameters such as `charset=utf-8` are allowed and
-/// ignored.
+/// Ignores parameters such as `charset=utf-8`.
 fn is_json(headers: &HeaderMap) -> bool {
     let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = text.and_then(|text| text.split(';').next()).unwrap_or_default();

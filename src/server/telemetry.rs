@@ -20,18 +20,16 @@ use tracing_subscriber::{
 /// How many lines may wait for the log's thread. A line is at most about a kilobyte.
 const QUEUE: usize = 4096;
 
-/// How long the log's thread collects lines. Otherwise it would wake for each request. A reader
-/// does not notice this delay.
+/// How long the log's thread collects lines, so that it does not wake for each request. A reader does not notice this.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The most bytes that the log's thread collects.
+/// In bytes.
 const BATCH: usize = 64 << 10;
 
 /// Counts the lines that found no room in the queue.
 static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
 
-/// Returns the number of lines of the log that were dropped because the log was not read fast
-/// enough.
+/// Returns the number of lines of the log that were dropped because nothing read the log fast enough.
 pub fn dropped_lines() -> u64 {
     DROPPED.get().map_or(0, |counter| u64::try_from(counter.dropped_lines()).unwrap_or(u64::MAX))
 }
@@ -72,8 +70,7 @@ impl<W: Write> Write for Line<W> {
     }
 }
 
-/// Writes a field of a line of text. tracing-subscriber escapes only messages, but on a terminal no
-/// value may contain an ESC.
+/// tracing-subscriber escapes only messages, but on a terminal no value may contain an ESC.
 fn text_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
     if field.name() != "message" {
         write!(writer, "{}=", field.name())?;
@@ -81,8 +78,7 @@ fn text_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt:
     writer.write_str(&one_line(&format!("{value:?}")))
 }
 
-/// Collects lines and writes them together. Lines that cannot be written are lost, since there is
-/// nowhere to report them.
+/// Writes lines together. Lines that cannot be written are lost: there is nowhere to report them.
 struct Batches<W> {
     lines: Vec<u8>,
     out: W,
@@ -113,11 +109,11 @@ impl<W: Write> Write for Batches<W> {
     }
 }
 
-/// Writes logs to standard error. `level` is a filter such as `debug` or `info,setguard=trace`; the
-/// default is RUST_LOG, or `info` if that is not set. A second call has no effect.
+/// Writes logs to standard error. `level` is a filter such as `debug` or `info,setguard=trace`; the default is
+/// RUST_LOG, or `info` if that is not set. A second call has no effect.
 ///
-/// A separate thread writes the lines, so nothing else waits for the reader of the log or depends
-/// on there being one. Dropping the guard writes the lines that are left in the queue.
+/// A separate thread writes the lines, so nothing else waits for the reader of the log or depends on there being one.
+/// Dropping the guard writes the lines that are left in the queue.
 ///
 /// # Errors
 /// Returns an error if the filter cannot be parsed.
@@ -152,12 +148,12 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
     Ok(guard)
 }
 
-/// Libraries that other parties can make log as much as they like. setguard's own lines say what a
-/// failure means, and no more often than is useful. The Kubernetes client logs each failed call,
-/// several per second while the API server is down; rustls and h2 log the errors of clients.
+/// Other parties can make these libraries log as much as they like: the Kubernetes client logs each failed call,
+/// several per second while the API server is down; rustls and h2 log the errors of clients. setguard's own lines say
+/// what a failure means, and no more often than is useful.
 const QUIET: [&str; 3] = ["h2", "kube_client", "rustls"];
 
-/// Silences these libraries, except where the filter names them.
+/// Silences these libraries, except those that the filter names.
 fn with_quiet_libraries(filter: &str) -> String {
     let names = |library: &str| {
         let mut targets = filter.split(',').filter_map(|it| it.split(['=', '[', ':']).next());

@@ -27,12 +27,7 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
 use self::trust::Verifier;
-pub use self::{
-    self_signed::{SelfSigned, SelfSigner},
-    slot::Slot,
-    trust::Trust,
-    version::MinVersion,
-};
+pub use self::{self_signed::SelfSigner, slot::Slot, trust::Trust, version::MinVersion};
 use super::{
     files::{self, Patience},
     metrics::Metrics,
@@ -41,7 +36,7 @@ use super::{
 /// The source of the certificate and its key.
 #[derive(Debug)]
 pub enum Pair {
-    /// Files, which may change.
+    /// Files that may change.
     Files {
         /// The certificate chain, leaf first.
         cert: PathBuf,
@@ -118,8 +113,7 @@ impl Tls {
         self.config.load_full()
     }
 
-    /// Returns the trust in clients from this call on. To miss no change, call this before
-    /// [`config`](Self::config).
+    /// Returns the trust in clients from this call on. To miss no change, call this before [`config`](Self::config).
     pub fn trust(&self) -> Trust {
         Trust::new(self.clients.subscribe())
     }
@@ -144,8 +138,7 @@ fn read_all(
 pub struct Reloader {
     source: Arc<Source>,
     tls: Arc<Tls>,
-    /// The result of the last read, valid or not, so that each change is tried and reported only
-    /// once.
+    /// The result of the last read, valid or not, so that each change is tried and reported only once.
     seen: Result<Contents, String>,
     patience: Patience<Result<Contents, TlsError>>,
 }
@@ -165,8 +158,8 @@ pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), T
 }
 
 impl Reloader {
-    /// Applies changes since the last call. If the new files cannot be used, the failure is logged
-    /// and counted, and the old configuration stays in use.
+    /// Applies changes since the last call. If the new files cannot be used, the failure is logged and counted, and the
+    /// old configuration stays in use.
     pub fn poll(&mut self, metrics: &Metrics) {
         let read = read_all(&self.source, &mut self.patience);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
@@ -201,6 +194,11 @@ fn warn_if_expired(expiry: i64) {
 }
 
 impl Source {
+    /// Creates a source without client certificates, for the versions of TLS that are accepted by default.
+    pub fn new(pair: Pair) -> Self {
+        Source { pair, client_ca: None, min_version: MinVersion::default() }
+    }
+
     fn read(&self) -> Result<Contents, TlsError> {
         let (cert, key) = match &self.pair {
             Pair::Files { cert, key } => (read(cert)?, read(key)?),
@@ -268,7 +266,6 @@ fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
     Ok(list)
 }
 
-/// Returns the earliest expiry of a certificate in the chain, in seconds since 1970.
 fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     let mut first = i64::MAX;
     for (i, der) in chain.iter().enumerate() {
@@ -280,7 +277,6 @@ fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     Ok(first)
 }
 
-/// Returns a verifier that trusts the CAs in a file.
 fn verifier(
     path: &Path,
     pem: &[u8],
@@ -299,28 +295,30 @@ fn verifier(
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{
+        fs,
+        time::{Duration, SystemTime},
+    };
+
+    use setguard_cluster::live::Live;
 
     use super::*;
 
-    fn write(dir: &Path, made: &SelfSigned) -> Source {
+    fn write(dir: &Path, made: &(String, String)) -> Source {
         let (cert, key) = (dir.join("tls.crt"), dir.join("tls.key"));
-        fs::write(&cert, &made.cert).unwrap();
-        fs::write(&key, &made.key).unwrap();
-        Source {
-            pair: Pair::Files { cert, key },
-            client_ca: None,
-            min_version: MinVersion::default(),
-        }
+        fs::write(&cert, &made.0).unwrap();
+        fs::write(&key, &made.1).unwrap();
+        Source::new(Pair::Files { cert, key })
     }
 
-    fn made() -> SelfSigned {
-        SelfSigned::new(&["localhost".to_owned()]).unwrap()
+    fn made() -> Arc<(String, String)> {
+        let (names, day) = (["localhost".to_owned()], Duration::from_secs(24 * 3600));
+        SelfSigner::new(&names, day, SystemTime::now()).unwrap().slot().get()
     }
 
     #[test]
     fn a_fault_in_a_file_is_reported_with_its_name() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::with_view(&Live::off());
         let dir = tempfile::tempdir().unwrap();
         let (one, other) = (made(), made());
         let wrong = |name: &str, text: &str| {
@@ -333,7 +331,7 @@ mod tests {
                 .replace(dir.path().to_str().unwrap(), "D")
                 .replace(std::path::MAIN_SEPARATOR, "/")
         };
-        let half = &one.cert[..one.cert.len() / 2];
+        let half = &one.0[..one.0.len() / 2];
         assert!(
             wrong("tls.crt", half).starts_with("D/tls.crt: is not PEM: "),
             "{}",
@@ -345,7 +343,7 @@ mod tests {
         );
         assert!(wrong("tls.key", "").starts_with("D/tls.key: has no private key"));
         assert_eq!(
-            wrong("tls.key", &other.key),
+            wrong("tls.key", &other.1),
             "D/tls.key is not the private key of the first certificate in D/tls.crt"
         );
         let source = write(dir.path(), &one);
@@ -356,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_bad_pair_leaves_the_old_one_in_force_and_is_counted_once() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::with_view(&Live::off());
         let dir = tempfile::tempdir().unwrap();
         let (tls, mut reloader) = load(write(dir.path(), &made()), &metrics).unwrap();
         let before = tls.config();
@@ -367,11 +365,11 @@ mod tests {
         reloader.poll(&metrics);
         assert!(failures(0));
         let new = made();
-        fs::write(dir.path().join("tls.crt"), &new.cert).unwrap();
+        fs::write(dir.path().join("tls.crt"), &new.0).unwrap();
         reloader.poll(&metrics);
         reloader.poll(&metrics);
         assert!(Arc::ptr_eq(&before, &tls.config()) && failures(1));
-        fs::write(dir.path().join("tls.key"), &new.key).unwrap();
+        fs::write(dir.path().join("tls.key"), &new.1).unwrap();
         reloader.poll(&metrics);
         assert!(!Arc::ptr_eq(&before, &tls.config()) && failures(1));
         let hangs = reloader.patience.hang();

@@ -30,9 +30,8 @@ const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/nod
      object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && \
      o.kind == 'DaemonSet'))";
 
-/// Excludes objects that are being deleted. setguard always allows such writes, and clients can
-/// remove finalizers even while setguard is down. The expression reads the old object, because a
-/// client may write anything into the new one.
+/// Excludes objects that are being deleted. setguard always allows such writes, and clients can remove finalizers even
+/// while setguard is down. The expression reads the old object, because a client may write anything into the new one.
 const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
 
 /// Selects the writes to the scale subresource that remove pods.
@@ -45,8 +44,7 @@ pub const SCALE: &str = "scale";
 const UPDATE: &[&str] = &["UPDATE"];
 const ANY: &[&str] = &["CREATE", "UPDATE"];
 
-/// Returns the traps that see an object in `/mutate`, each with the operations that it checks and
-/// the condition for a possible finding.
+/// Traps that see an object in `/mutate`, each with the operations that it checks and the condition for a finding.
 fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], &'static str)> {
     traps().filter_map(|trap| match trap.phase() {
         Some(Phase::Before { operations, sent_if }) => Some((trap, operations, sent_if)),
@@ -54,8 +52,7 @@ fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], 
     })
 }
 
-/// Selects the sets that `/mutate` may warn about. The API server sends all others only once, for
-/// validation. Each trap declares the objects that it needs to see.
+/// Selects the sets that `/mutate` may warn about. The API server sends all others only once, for validation.
 fn could_be_warned_of() -> String {
     let conditions = traps_before().map(|(trap, _, sent_if)| match trap.kinds()[..] {
         [kind] => format!("(request.kind.kind == '{kind}' && ({sent_if}))"),
@@ -64,10 +61,10 @@ fn could_be_warned_of() -> String {
     conditions.collect::<Vec<_>>().join(" || ")
 }
 
-/// Returns the writes that at least one of those traps checks.
+/// The writes that at least one of those traps checks.
 ///
-/// Keep them few: for a condition, the API server converts the request and its objects, and that
-/// costs more than the condition itself. Rules and selectors cost next to nothing.
+/// Keep them few: for a condition, the API server converts the request and its objects, and that costs more than the
+/// condition itself. Rules and selectors cost next to nothing.
 fn looked_at_before() -> Vec<RuleWithOperations> {
     let rule_of = |r: &Resource| {
         let is_built_in = r.group == "apps";
@@ -83,8 +80,8 @@ fn looked_at_before() -> Vec<RuleWithOperations> {
     RESOURCES.iter().filter_map(rule_of).collect()
 }
 
-/// The part of an entry in a webhook configuration that the code determines. The client config,
-/// the timeout and the failure policy are up to the user who installs setguard.
+/// The part of an entry in a webhook configuration that the code determines. The client config, the timeout and the
+/// failure policy are up to the user who installs setguard.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
@@ -109,7 +106,6 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Creates a registration for all objects of these rules.
     fn new(
         key: &'static str,
         name: &'static str,
@@ -139,8 +135,8 @@ impl Registration {
 
 /// Returns all registrations: the validating ones, then the mutating ones.
 ///
-/// A creation is never the write of an object that is being deleted, so creations have an entry
-/// without that condition: it would cost the API server more than the call costs setguard.
+/// A creation is never the write of an object that is being deleted, so creations have an entry without that condition:
+/// it would cost the API server more than the call costs setguard.
 ///
 /// The API server sends writes to the scale subresource only if the policy has a limit for them.
 pub fn registrations() -> [Registration; 7] {
@@ -215,7 +211,7 @@ fn not_being_deleted() -> MatchCondition {
 /// Returns the content of `charts/setguard/files/webhook-rules.yaml`.
 ///
 /// # Errors
-/// Returns an error if the content cannot be serialized as YAML, which should never happen.
+/// Returns an error if the content cannot be serialized as YAML.
 pub fn chart_yaml() -> anyhow::Result<String> {
     let mut out = String::from(
         "# Written from the code: UPDATE_GENERATED=1 cargo test --test it generated\n",
@@ -246,12 +242,10 @@ fn workload(r: &Resource, operations: &[&str]) -> RuleWithOperations {
 /// The name of both configurations that `serve` prints.
 pub const NAME: &str = "setguard";
 
-/// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for
-/// `kubectl apply -f -`.
+/// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for `kubectl apply -f -`.
 ///
 /// # Errors
-/// Returns an error if they cannot be serialized as YAML, which should never happen for any host or
-/// CA.
+/// Returns an error if they cannot be serialized as YAML.
 pub fn printed(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
     let at = Address { host, port, ca };
     let validating = serde_saphyr::to_string(&validating(&at))?;
@@ -285,8 +279,7 @@ fn metadata() -> ObjectMeta {
     ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() }
 }
 
-/// Fails closed while the server is down. It skips kube-system, so that a cluster can repair
-/// itself.
+/// Fails closed while the server is down. Skips kube-system, so that a cluster can repair itself.
 fn validating(at: &Address<'_>) -> ValidatingWebhookConfiguration {
     let validating = registrations().into_iter().filter(|it| it.validates() && it.key != SCALE);
     let webhooks = validating.map(|one| validating_webhook(at, one)).collect();
@@ -341,7 +334,7 @@ fn mutating_webhook(at: &Address<'_>, registration: Registration) -> MutatingWeb
     }
 }
 
-/// Returns a selector of these labels. Without labels, returns `None`, which selects everything.
+/// `None` selects everything.
 fn selector(labels: &BTreeMap<&str, &str>) -> Option<LabelSelector> {
     let owned = labels.iter().map(|(&key, &value)| (key.to_owned(), value.to_owned()));
     let match_labels = Some(owned.collect());

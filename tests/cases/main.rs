@@ -1,4 +1,4 @@
-//! Runs the cases of the command line: the text files of this folder. docs/testing.md describes them.
+//! Runs the command line cases in this folder's text files. See docs/testing.md.
 #![allow(clippy::expect_used, reason = "a test works in a folder and may panic")]
 
 use std::{
@@ -15,7 +15,6 @@ use setguard_testing::{ROOT, recorded::updates};
 use similar::TextDiff;
 use tempfile::TempDir;
 
-/// Held while a file of cases is written.
 static WRITING: Mutex<()> = Mutex::new(());
 
 fn main() -> ExitCode {
@@ -47,7 +46,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// The folder of a program: of helm where `HELM` is, otherwise on the PATH or with the programs of a control plane.
+/// The folder of a program: in `HELM` for helm, on the PATH, or next to the control plane binaries.
 fn tool(name: &str) -> Option<PathBuf> {
     let named = env::var_os("HELM").map(PathBuf::from).filter(|it| it.ends_with(name));
     let named = named.and_then(|it| Some(it.parent()?.to_owned()));
@@ -57,12 +56,11 @@ fn tool(name: &str) -> Option<PathBuf> {
     folders.find(|it| it.join(format!("{name}{}", env::consts::EXE_SUFFIX)).is_file())
 }
 
-/// The name of the file that begins with this line.
 fn file(line: &str) -> Option<&str> {
     line.strip_prefix("-- ")?.strip_suffix(" --")
 }
 
-/// The lines that begin something, each with the text below it.
+/// The lines that begin a block, each with the text below it.
 fn blocks(text: &str) -> Vec<(&str, String)> {
     let mut blocks: Vec<(&str, String)> = Vec::new();
     for line in text.lines() {
@@ -76,7 +74,7 @@ fn blocks(text: &str) -> Vec<(&str, String)> {
     blocks.into_iter().map(|(line, text)| (line, lines(&text, ""))).collect()
 }
 
-/// A text without spaces at the ends of lines and empty lines at its end, with its control characters spelled out.
+/// Removes trailing spaces and empty lines, and spells out control characters.
 fn lines(text: &str, mark: &str) -> String {
     let shown = |char: char| match char.is_control() && char != '\t' {
         true => char.escape_default().to_string(),
@@ -87,7 +85,7 @@ fn lines(text: &str, mark: &str) -> String {
     lines.map(|it| format!("{}\n", it.trim_end_matches(' '))).collect()
 }
 
-/// Runs a case. Its output must be the one in the file.
+/// Runs a case and compares its output with the file.
 fn run(path: &Path, case: &str, shared: BTreeMap<String, String>) -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date().to_string();
@@ -107,7 +105,7 @@ fn run(path: &Path, case: &str, shared: BTreeMap<String, String>) -> Result<(), 
             output.map_err(|it| format!("{line}: {}", it.message().unwrap_or_default()))?
         );
     }
-    // The paths of Windows, also in JSON, and its words for a file that does not exist.
+    // Windows paths, also in JSON, and the Windows message for a missing file.
     let missing = ("The system cannot find the file specified.", "No such file or directory");
     let comparable = |text: &str| match cfg!(windows) {
         true => text.replace(r"\\", "/").replace('\\', "/").replace(missing.0, missing.1),
@@ -129,9 +127,9 @@ fn run(path: &Path, case: &str, shared: BTreeMap<String, String>) -> Result<(), 
 struct Folder {
     dir: TempDir,
     here: PathBuf,
-    /// The day of the run, which the files of a case call `TODAY`.
+    /// The day of the run, `TODAY` in the case files.
     today: String,
-    /// What the file of cases has before its first case: for `cp`, `edit`, `cat` and `<`.
+    /// The blocks before the first case, for `cp`, `edit`, `cat` and `<`.
     shared: BTreeMap<String, String>,
 }
 
@@ -147,7 +145,7 @@ impl Folder {
         Ok(fs::write(path, text)?)
     }
 
-    /// The output of a line as a shell has it: a command, and perhaps `< FILE`, `| grep TEXT` and `> FILE`.
+    /// Runs a shell-like line: a command with optional `< FILE`, `| grep TEXT` and `> FILE`.
     fn command(&mut self, line: &str) -> Result<String, Failed> {
         let line = line.replace("FOLDER", &self.dir.path().to_string_lossy());
         let line = line.replace("TODAY", &self.today);
@@ -195,7 +193,7 @@ impl Folder {
         }
     }
 
-    /// Standard output of a program, and lines with the rest: standard error and the exit code.
+    /// Returns standard output, and lines with standard error and the exit code.
     fn program(&self, words: &[&str], input: Option<&str>) -> Result<(String, String), Failed> {
         let (variables, words) =
             words.split_at(words.iter().take_while(|it| it.contains('=')).count());
@@ -226,7 +224,7 @@ impl Folder {
         Ok((output, lines(&errors, "2> ") + &code))
     }
 
-    /// An output without the path of the folder, the version of the program and the day.
+    /// Replaces the folder's path, the program's version and the day.
     fn anywhere(&self, output: &[u8]) -> String {
         let version = concat!("setguard ", env!("CARGO_PKG_VERSION"));
         let text = String::from_utf8_lossy(output).replace(version, "setguard VERSION");
@@ -237,7 +235,7 @@ impl Folder {
     }
 }
 
-/// A text with other texts in it. `\n` and `\r` end a line.
+/// Applies the replacements. `\n` and `\r` stand for line breaks.
 fn changed(mut text: String, changes: &[&str]) -> Result<String, Failed> {
     for change in changes.chunks(2) {
         let [old, new] = change else { return Err("a change has two texts".into()) };

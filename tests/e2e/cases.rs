@@ -24,18 +24,17 @@ mod writers;
 
 use crate::Namespace;
 
-/// The only program that cases need and that is not in the folder of the control plane's binaries.
+/// The only required program outside of the folder with the control plane's binaries.
 pub(crate) const HELM: &str = "helm";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
-    /// The name of the case and of its namespace.
     pub(crate) name: &'static str,
-    /// A step that runs before the webhooks are registered.
+    /// A step before the registration of the webhooks.
     pub(crate) before: Option<fn(&Namespace<'_>)>,
-    /// The programs that the case needs; it is skipped if one is missing.
+    /// The required programs; without one, the case is skipped.
     pub(crate) needs: &'static [&'static str],
-    /// The test, which runs after the webhooks are registered.
+    /// The test, after the registration of the webhooks.
     pub(crate) run: fn(&Namespace<'_>),
 }
 
@@ -44,7 +43,6 @@ impl Case {
         Case::needing(&[], name, run)
     }
 
-    /// A case that needs these programs.
     const fn needing(
         needs: &'static [&'static str],
         name: &'static str,

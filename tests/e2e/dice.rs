@@ -1,6 +1,5 @@
 //! Random numbers that are the same on every machine.
 
-/// A small generator of numbers: the same seed gives the same changes on every machine.
 #[derive(Debug)]
 pub(crate) struct Dice(pub(crate) u64);
 

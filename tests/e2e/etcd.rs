@@ -1,14 +1,14 @@
-//! Changes what the API server has stored, behind its back.
+//! Changes the API server's stored objects behind its back.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 
 use crate::{ControlPlane, http};
 
-/// The flag with which kube-apiserver stores JSON, which can be changed.
+/// The kube-apiserver flag to store editable JSON.
 pub(crate) const JSON: &str = "--storage-media-type=application/json";
 
-/// Changes the object that is stored under a key, such as `/registry/pods/default/web-0`.
+/// Changes the object under a key, such as `/registry/pods/default/web-0`.
 pub(crate) fn rewrite(plane: &ControlPlane, key: &str, change: impl FnOnce(&mut Value)) {
     let ask = |path: &str, body: Value| {
         let answer = http::post(plane.etcd(), path, &body.to_string());

@@ -1,8 +1,8 @@
-//! A stand-in for the kubelet, without containers: for each pod of a namespace, the image's program
-//! runs as a process, with the arguments, files, address and identity that the pod would have.
+//! A stand-in for the kubelet, without containers: for each pod of a namespace, the image's program runs as a process,
+//! with the arguments, files, address and identity that the pod would have.
 //!
-//! Each pod has its own address in the loopback network, such as 127.4.2.1. Only Linux has these
-//! addresses without further setup.
+//! Each pod has its own address in the loopback network, such as 127.4.2.1. Only Linux has these addresses without
+//! further setup.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -34,13 +34,11 @@ use tokio::time::sleep;
 
 use crate::{Namespace, Process, Service, client, http};
 
-/// How often the kubelet checks its pods.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// The number of the next pod. (After 255 of them, those of the first pods are free again.)
+/// The number of the next pod. It wraps after 255 pods, when the first addresses are free again.
 static STARTED: AtomicU8 = AtomicU8::new(1);
 
-/// A kubelet for all nodes and one namespace. Dropping it ends it and its processes.
 #[derive(Debug)]
 pub(crate) struct Kubelet {
     stop: Arc<AtomicBool>,
@@ -49,7 +47,6 @@ pub(crate) struct Kubelet {
     folder: TempDir,
 }
 
-/// The data that the tests read from the kubelet.
 #[derive(Debug, Default)]
 struct Seen {
     ready: Vec<SocketAddr>,
@@ -84,13 +81,13 @@ impl Kubelet {
         self.seen.lock().expect("an unpoisoned lock").ready.clone()
     }
 
-    /// Returns the addresses of the ready pods at any time, on any thread.
+    /// Returns a function with the currently ready addresses, for any thread.
     pub(crate) fn watch_ready(&self) -> impl Fn() -> Vec<SocketAddr> + Send + 'static {
         let seen = Arc::clone(&self.seen);
         move || seen.lock().expect("an unpoisoned lock").ready.clone()
     }
 
-    /// Programs that ended by themselves, or had to be killed.
+    /// Programs that ended by themselves or needed SIGKILL.
     pub(crate) fn complaints(&self) -> Vec<String> {
         self.seen.lock().expect("an unpoisoned lock").complaints.clone()
     }
@@ -99,7 +96,6 @@ impl Kubelet {
         self.folder.path()
     }
 
-    /// The logs of all pods whose names begin with this, including deleted pods.
     pub(crate) fn logs(&self, pod: &str) -> String {
         let folders = fs::read_dir(self.folder.path()).expect("a folder").flatten();
         let mine = folders.filter(|it| it.file_name().to_string_lossy().starts_with(pod));
@@ -136,7 +132,7 @@ struct Running {
     folder: PathBuf,
     address: Ipv4Addr,
     ready: bool,
-    /// When the process must have ended.
+    /// The time limit for the end of the process.
     deadline: Option<Instant>,
 }
 
@@ -145,7 +141,7 @@ impl Work {
         client::block_on(async {
             let client = client::of(&self.kubeconfig).await;
             while !stopped.load(Ordering::Relaxed) {
-                // The next round tries again, as a real kubelet does.
+                // The next round tries again, like a real kubelet.
                 if let Err(error) = self.round(&client).await {
                     eprintln!("kubelet: {error}");
                 }
@@ -182,8 +178,8 @@ impl Work {
         assert_eq!(container.command, None, "the image's own program must run");
         let folder = self.folder.join(pod.name_any());
         let _ = fs::create_dir(&folder);
-        // Each pod of all cases has its own. By process id, since other tests may run on this machine
-        // at the same time.
+        // A unique address for each pod of all cases. It includes the process id, because other tests may run on this
+        // machine.
         let [_, _, high, low] = process::id().to_be_bytes();
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let address = Ipv4Addr::new(127, high.max(1), low, number);
@@ -206,8 +202,7 @@ impl Work {
         Ok(Running { process, folder: folder.clone(), address, ready: false, deadline: None })
     }
 
-    /// Writes a kubeconfig with a token of the pod's service account, if the pod mounts one.
-    /// Returns its path.
+    /// Writes a kubeconfig with a token of the pod's service account, if the pod mounts one. Returns its path.
     async fn identify(&self, client: &Client, pod: &Pod, folder: &Path) -> kube::Result<PathBuf> {
         let path = folder.join("kubeconfig");
         let spec = pod.spec.clone().unwrap_or_default();
@@ -314,7 +309,7 @@ async fn set_status(pods: &Api<Pod>, pod: &Pod, status: &Value) -> kube::Result<
     pods.patch_status(&pod.name_any(), &PatchParams::default(), &patch).await
 }
 
-/// Writes ConfigMaps and Secrets as a kubelet does: all files of a volume change at once.
+/// Writes ConfigMaps and Secrets like a kubelet: all files of a volume change at once.
 async fn write_volumes(client: &Client, pod: &Pod, folder: &Path) -> kube::Result<()> {
     let namespace = pod.namespace().unwrap_or_default();
     for volume in pod.spec.iter().filter_map(|spec| spec.volumes.as_ref()).flatten() {

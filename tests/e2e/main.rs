@@ -1,7 +1,6 @@
 //! End-to-end tests: the real program behind a real API server, driven by a real kubectl.
 //!
-//! They are skipped unless `KUBEBUILDER_ASSETS` names the folder with kube-apiserver, etcd and
-//! kubectl. See docs/testing.md.
+//! Skipped unless `KUBEBUILDER_ASSETS` names the folder with kube-apiserver, etcd and kubectl. See docs/testing.md.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
@@ -53,8 +52,8 @@ fn main() -> ExitCode {
         .iter()
         .filter(|case| !arguments.is_filtered_out(&Trial::test(case.name, || Ok(()))))
         .collect();
-    // Once for all cases, since it takes seconds, and on this thread, since its processes end with
-    // the thread that starts them.
+    // Once for all cases, because it takes seconds, and on this thread, because its processes end with the thread that
+    // starts them.
     let stage = match &assets {
         Some(assets) if !arguments.list && !wanted.is_empty() => {
             Some(Arc::new(Stage::set(assets, &wanted)))

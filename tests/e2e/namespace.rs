@@ -1,15 +1,13 @@
-//! The namespace of a test case in the shared control plane, and what the case does in it.
+//! The namespace of a test case in the shared control plane, and its operations.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 
 use crate::{ControlPlane, Output};
 
-/// A namespace that belongs to one case.
 #[derive(Debug)]
 pub(crate) struct Namespace<'a> {
     pub(crate) control_plane: &'a ControlPlane,
-    /// Its name, which is also the name of the case.
     pub(crate) name: &'static str,
 }
 
@@ -33,14 +31,14 @@ impl<'a> Namespace<'a> {
         self.kubectl(&["create", "--dry-run=server", "-f", "-"], &object.to_string())
     }
 
-    /// The object as such a dry run would store it.
+    /// The object that a dry run would store.
     #[track_caller]
     pub(crate) fn would_store(&self, object: &Value) -> Value {
         let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
         self.kubectl(&args, &object.to_string()).json()
     }
 
-    /// Lets a user of this name have what a role grants, which has this name too.
+    /// Binds a role to a user of the same name.
     pub(crate) fn bind(&self, kind: &str, name: &str, user: &str) {
         let api = "rbac.authorization.k8s.io";
         let binding = json!({
@@ -52,7 +50,6 @@ impl<'a> Namespace<'a> {
         self.apply(&binding).silently();
     }
 
-    /// Registers a webhook for writes of these resources in this namespace.
     pub(crate) fn register(
         &self,
         kind: &str,
@@ -83,18 +80,15 @@ impl<'a> Namespace<'a> {
         self.apply(&configuration).silently();
     }
 
-    /// `kubectl create -f -` as another user.
     pub(crate) fn create_as(&self, user: &str, object: &Value) -> Output {
         self.kubectl(&["create", "-f", "-", "--as", user], &object.to_string())
     }
 
-    /// Reads a stored object, such as `daemonset/agent`.
     #[track_caller]
     pub(crate) fn read(&self, object: &str) -> Value {
         self.kubectl(&["get", object, "-o", "json"], "").json()
     }
 
-    /// Asserts that no object of this kind is stored.
     #[track_caller]
     pub(crate) fn assert_none(&self, kind: &str) {
         let output = self.kubectl(&["get", kind, "-o", "name"], "").accepted();

@@ -1,10 +1,10 @@
-//! Nodes without a kubelet, and the work that a kubelet would do.
+//! Nodes without a kubelet, and the kubelet's work.
 
 use serde_json::{Value, json};
 
 use crate::Namespace;
 
-/// The label by which the daemons of a case select the nodes of the case.
+/// The label that binds a case's daemons to its nodes.
 pub(crate) const LABEL: &str = "e2e";
 /// The taint of control plane nodes, and the one used before Kubernetes 1.24.
 pub(crate) const CONTROL_PLANE_TAINTS: [&str; 2] =
@@ -16,7 +16,7 @@ pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>)
     let node = json!({
         "apiVersion": "v1",
         "kind": "Node",
-        // The kubelet sets the other labels.
+        // A kubelet sets the other labels.
         "metadata": {
             "name": name,
             "labels": {
@@ -30,15 +30,13 @@ pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>)
         },
     });
     namespace.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
-    // The API server taints every new node as not ready; the node controller, which would remove
-    // that taint, does not run here.
+    // The API server taints every new node as not ready, and no node controller runs here to remove that taint.
     let taints: Vec<Value> =
         taint.iter().map(|key| json!({ "key": key, "effect": "NoSchedule" })).collect();
     let patch = json!({ "spec": { "taints": taints } }).to_string();
     namespace.kubectl(&["patch", "node", name, "--type=merge", "--patch", &patch], "").accepted();
 }
 
-/// Creates two control plane nodes, one with the old taint, and two workers. Returns their names.
 pub(crate) fn create_four(namespace: &Namespace<'_>, prefix: &str) -> [String; 4] {
     let [taint, old_taint] = CONTROL_PLANE_TAINTS.map(Some);
     let nodes = [("first", taint), ("old", old_taint), ("worker-a", None), ("worker-b", None)];
@@ -49,13 +47,12 @@ pub(crate) fn create_four(namespace: &Namespace<'_>, prefix: &str) -> [String; 4
     })
 }
 
-/// The pods of this case that match this label selector.
 pub(crate) fn pods(namespace: &Namespace<'_>, label: &str) -> Vec<Value> {
     let mut list = namespace.kubectl(&["get", "pods", "-l", label, "-o", "json"], "").json();
     serde_json::from_value(list["items"].take()).expect("a list")
 }
 
-/// Removes the pods that are being deleted, as a kubelet does when their containers have ended.
+/// Removes terminating pods, like a kubelet after the end of their containers.
 pub(crate) fn finish_terminating(namespace: &Namespace<'_>, pods: &[Value]) {
     for pod in pods.iter().filter(|pod| is_terminating(pod)) {
         let name = pod["metadata"]["name"].as_str().expect("a name");
@@ -68,7 +65,6 @@ pub(crate) fn is_terminating(pod: &Value) -> bool {
     pod["metadata"]["deletionTimestamp"].is_string()
 }
 
-/// The node to which the scheduler bound a pod.
 pub(crate) fn bound_to(pod: &Value) -> Option<&str> {
     pod["spec"]["nodeName"].as_str()
 }

@@ -1,6 +1,6 @@
 //! Changes of DaemonSets and StatefulSets on the real controllers, step by step.
 
-mod acts;
+pub(crate) mod acts;
 mod claims;
 pub(crate) mod history;
 pub(crate) mod lockstep;

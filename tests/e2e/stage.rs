@@ -1,4 +1,4 @@
-//! The environment of all cases: one control plane, and one `setguard serve` registered with it.
+//! The environment of all cases: one control plane, and one registered `setguard serve`.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -7,7 +7,6 @@ use crate::{
     daemon_set, stateful_set,
 };
 
-/// A control plane with setguard's webhooks.
 #[derive(Debug)]
 pub(crate) struct Stage {
     _webhook: Webhook,
@@ -15,8 +14,8 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts the control plane, runs the cases' steps before registration, and registers the
-    /// webhooks with the configurations that `setguard serve` prints.
+    /// Starts the control plane, runs the cases' steps before registration, and registers the webhooks with the
+    /// configurations that `setguard serve` prints.
     pub(crate) fn set(assets: &Path, cases: &[&Case]) -> Self {
         let control_plane = ControlPlane::start(assets);
         for case in cases {
@@ -25,7 +24,7 @@ impl Stage {
                 before(&namespace);
             }
         }
-        // On this thread, since the programs end with the thread that starts them.
+        // On this thread, because the programs end with the thread that starts them.
         let needed: BTreeSet<&str> = cases.iter().flat_map(|case| case.needs).copied().collect();
         let starts = |program| needed.contains(program) && ControlPlane::has(assets, program);
         if starts(CONTROLLER_MANAGER) {
@@ -50,7 +49,6 @@ impl Stage {
     }
 }
 
-/// Waits until the API server applies the new webhook configurations.
 fn wait_for_webhooks(namespace: &Namespace<'_>) {
     becomes(
         "the validating webhook to be called",

@@ -16,8 +16,8 @@ const READ: [(&str, &[&str]); 5] = [
     ("scheduling.k8s.io", &["priorityclasses"]),
 ];
 
-/// A running server. A watch of it lasts two seconds, and three seconds of silence are too long: the
-/// usual times, divided by 30.
+/// A running server with its usual times divided by 30: a watch lasts two seconds, and three seconds of silence are
+/// too long.
 pub(crate) struct Viewer {
     pub(crate) process: Process,
     admin: SocketAddr,
@@ -25,7 +25,6 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
-    /// Starts it, registers it for this namespace, and waits until the API server calls it.
     pub(crate) fn start(namespace: &Namespace<'_>, kubeconfig: &Path) -> Self {
         Viewer::start_with(
             namespace,
@@ -69,14 +68,12 @@ impl Viewer {
         viewer
     }
 
-    /// A metric of the view for a kind.
     pub(crate) fn metric(&self, name: &str, kind: &str) -> Option<u64> {
         let start = format!("setguard_inventory_{name}{{kind=\"{kind}\"}} ");
         let metrics = http::get(self.admin, "/metrics");
         metrics.lines().find_map(|line| line.strip_prefix(&start)?.parse().ok())
     }
 
-    /// Waits until all kinds are known.
     pub(crate) fn knows_all(&self) {
         becomes(
             "a complete view",
@@ -85,7 +82,6 @@ impl Viewer {
         );
     }
 
-    /// Waits until a kind is fresh, stale or unknown.
     pub(crate) fn is(&self, kind: &str, state: &str) {
         let view = || http::get(self.admin, "/readyz?verbose");
         becomes(&format!("{kind} to be {state}"), view, |view| {

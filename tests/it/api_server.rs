@@ -1,6 +1,6 @@
 //! A stand-in for the API server: lists in pages, streams lists, watches, and fails on demand.
 //!
-//! The server speaks plain HTTP/1.1, with one request for each connection, and a thread for each.
+//! Speaks plain HTTP/1.1, with one connection and thread for each request.
 
 #[cfg(unix)]
 mod cluster;
@@ -60,7 +60,7 @@ impl ApiServer {
         self.shared.0.lock().unwrap()
     }
 
-    /// Changes the world, and wakes the threads that wait for that.
+    /// Changes the world, and wakes waiting threads.
     pub fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
         let changed = change(&mut self.world());
         self.shared.1.notify_all();
@@ -80,12 +80,10 @@ impl ApiServer {
         self.change(|world| world.delete(resource, namespace, name));
     }
 
-    /// Returns the number of requests that contained this text.
     pub fn asked(&self, part: &str) -> usize {
         self.world().requests.iter().filter(|request| request.contains(part)).count()
     }
 
-    /// The most lists that were answered at one time.
     pub fn lists_at_once(&self) -> usize {
         self.world().listing.1
     }

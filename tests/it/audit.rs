@@ -25,19 +25,16 @@ impl Cluster {
         cluster
     }
 
-    /// A policy with only these traps.
     fn rules(self, traps: &[(&str, &str)], rest: &str) -> Self {
         self.folder.write(".quiet.yaml", policy(traps, rest).as_bytes());
         self
     }
 
-    /// The report as JSON, of an audit that ends with this code.
     fn json(&self, code: i32, args: &[&str]) -> Value {
         let ran = self.run(&[&["--format", "json"], args].concat()).ends(code);
         json_schema::report(&ran.stdout)
     }
 
-    /// The rules and objects of the findings, in their order.
     fn findings(&self, code: i32, args: &[&str]) -> Vec<String> {
         let report = self.json(code, args);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -51,7 +48,6 @@ impl Cluster {
     }
 }
 
-/// A set as the API server stores it, healthy by its status.
 fn stored(kind: &str, namespace: &str, name: &str) -> Value {
     let labels = json!({"app": name});
     let mut set = json!({
@@ -95,7 +91,6 @@ fn stored(kind: &str, namespace: &str, name: &str) -> Value {
     set
 }
 
-/// The fields that differ between the kinds, and the status of a set whose pods are all ready.
 fn add_defaults_and_status(set: &mut Value) {
     if set["kind"] == "DaemonSet" {
         set["spec"]["updateStrategy"]["rollingUpdate"] =
@@ -119,14 +114,13 @@ fn add_defaults_and_status(set: &mut Value) {
     }
 }
 
-/// A StatefulSet with `partition-covers-all`.
+/// A StatefulSet with the fault `partition-covers-all`.
 fn covered(namespace: &str, name: &str) -> Value {
     let mut set = stored("StatefulSet", namespace, name);
     set["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(4);
     set
 }
 
-/// A set whose status says that a pod is missing.
 fn unhealthy(namespace: &str, name: &str) -> Value {
     let mut set = stored("StatefulSet", namespace, name);
     set["status"]["readyReplicas"] = json!(1);
@@ -137,7 +131,6 @@ fn unhealthy(namespace: &str, name: &str) -> Value {
 const COVERED: &[(&str, &str)] =
     &[("partition-covers-all", "deny"), ("history-limit-zero", "warn")];
 
-/// A cluster with objects of every kind.
 fn mixed() -> Cluster {
     let cluster = Cluster::audited().rules(COVERED, "");
     let mut careless = stored("DaemonSet", "shop", "agent");
@@ -161,7 +154,6 @@ fn the_worst_comes_first_and_what_is_healthy_is_one_line() {
     );
 }
 
-/// A StatefulSet of which so many pods have not been ready for a long time.
 fn waiting(name: &str, ready: i32) -> Value {
     let mut set = unhealthy("shop", name);
     set["status"]["readyReplicas"] = json!(ready);

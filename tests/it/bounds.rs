@@ -1,5 +1,4 @@
-//! Objects that are too large to evaluate: they are not read, and size is no way around a rule that
-//! is enforced.
+//! Objects that are too large to evaluate: setguard doesn't read them, and size does not bypass an enforced rule.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +14,7 @@ use setguard::{
 
 use crate::{folder, folder::Folder, review::review, review::warnings};
 
-/// A DaemonSet with this many volumes. Its selector does not match, which is a denial.
+/// A DaemonSet with this many volumes. Its selector does not match, to cause a denial.
 fn daemon_set(volumes: usize) -> Value {
     let volumes: Vec<Value> = (0..volumes).map(|i| json!({"name": format!("v-{i}")})).collect();
     json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
@@ -41,12 +40,11 @@ fn enforcing() -> Policy {
     policy
 }
 
-/// The `response` to a review of an object that is created, or that replaces an old one.
 fn response(endpoint: Endpoint, object: &Value, old: Option<&Value>, policy: &Policy) -> Value {
     answer(endpoint, object, old, &Context::of_review(policy, date(2026, 1, 1)))
 }
 
-/// The answer of `/validate` if the time is over after this many looks at the clock.
+/// The answer of `/validate` if time runs out after this many clock checks.
 fn validate(object: &Value, policy: &Policy, looks: usize) -> Value {
     let looked = AtomicUsize::new(0);
     let has_passed = || looked.fetch_add(1, Ordering::Relaxed) >= looks;
@@ -94,11 +92,11 @@ fn a_policy_can_deny_what_is_too_large() {
     assert_eq!(cause["field"], "spec.template.spec.volumes");
     assert!(cause["message"].as_str().unwrap().ends_with("(setguard: too-large-to-check)"));
     assert_eq!(validate(Some(&small))["allowed"], false);
-    // An object that is too large already stays editable, so that its finalizers can be removed.
+    // An already too large object stays editable, for example to remove its finalizers.
     let ratcheted = validate(Some(&large));
     assert_eq!(ratcheted["allowed"], true);
     assert_eq!(warnings(&ratcheted).len(), 1);
-    // An object that becomes smaller is evaluated, although the old object is not read.
+    // A smaller new object is evaluated, although the old object is not read.
     let smaller = response(Endpoint::Validate, &small, Some(&large), &policy);
     assert_eq!(smaller["auditAnnotations"]["denied"], "api-validation");
 }
@@ -115,7 +113,7 @@ fn nothing_is_injected_into_what_is_too_large() {
     assert!(warnings(&warned)[0].starts_with("too-large-to-check: spec.tolerations: "));
     let why = "the object is too large to evaluate";
     assert_eq!(warned["auditAnnotations"]["not-injected"], why);
-    // Pods have no validating webhook; sets do, and it denies them.
+    // Pods have no validating webhook; for sets, that webhook denies.
     assert_eq!(response(Endpoint::Mutate, &large, None, &enforcing())["allowed"], false);
     for endpoint in [Endpoint::Mutate, Endpoint::MutateControlPlane] {
         let set = response(endpoint, &daemon_set(2_000), None, &enforcing());
@@ -139,7 +137,7 @@ fn evaluation_ends_in_time_with_what_was_found_so_far() {
     assert_eq!(denied["auditAnnotations"]["denied"], "api-validation, too-large-to-check");
 }
 
-/// The author of an object chooses its name, of at most 253 characters.
+/// The author of an object chooses its name, up to 253 characters.
 #[test]
 fn the_patterns_of_a_policy_do_not_take_the_time_of_a_review() {
     let mut set = daemon_set(1);
@@ -154,7 +152,7 @@ fn the_patterns_of_a_policy_do_not_take_the_time_of_a_review() {
     };
     assert_eq!(validate(&format!("{}b", "*a".repeat(60)), usize::MAX)["allowed"], false);
     assert_eq!(validate(&"*a".repeat(60), usize::MAX)["allowed"], true);
-    // An exception that there was no time to read exempts nothing.
+    // An exception that was not read in time exempts nothing.
     let late = (0..=traps().count()).map(|looks| validate("*", looks));
     let mut late = late.filter(|it| it["auditAnnotations"]["denied"] == "name-too-long");
     let late = late.next().expect("time is over between the rules and the exceptions");

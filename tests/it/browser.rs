@@ -1,12 +1,11 @@
 //! The commands of a program without files. `examples/browser/test` compares them with the command line on all
-//! fixtures, in the engine of a browser; here is what needs no browser.
+//! fixtures in a browser engine; these tests need no browser.
 
 use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 use setguard::browser::{self, Inputs};
 
-/// The JSON that the command line prints.
 fn setguard(args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     let output = command.args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
@@ -68,7 +67,7 @@ fn nodes_are_known_to_both() {
     assert!(checked.contains("no-node-matches"), "{checked}");
 }
 
-/// Positions are those of JavaScript: the crab is four bytes, and two units of UTF-16.
+/// Positions follow JavaScript: the crab has four bytes, but two UTF-16 units.
 #[test]
 fn a_fix_edits_units_of_utf_16() {
     let text = include_str!(

@@ -36,7 +36,6 @@ fn agree(mismatches: &[String], cases: usize) {
     assert!(mismatches.is_empty(), "{agreed} of {cases} agree\n{}", shown.join("\n"));
 }
 
-/// Returns whether the specs without their templates are equal to the API server.
 fn same_spec(one: &Object<'_>, other: &Object<'_>) -> bool {
     match (&one.workload, &other.workload) {
         (Workload::DaemonSet(one), Workload::DaemonSet(other)) => {
@@ -53,7 +52,6 @@ fn same_spec(one: &Object<'_>, other: &Object<'_>) -> bool {
     }
 }
 
-/// Returns the errors of the API server for an update.
 fn refusals(subject: &Subject<'_>) -> Vec<String> {
     let mut found = Findings::of(API_VALIDATION);
     api_validation::validate(subject, &cluster_of_release("1.36"), &mut found);
@@ -63,18 +61,18 @@ fn refusals(subject: &Subject<'_>) -> Vec<String> {
 #[derive(Deserialize)]
 struct Pair {
     kind: String,
-    /// A JSON pointer: where the two objects differ from the base.
+    /// A JSON pointer to the change in both objects.
     path: String,
-    /// The value in the old object; absent, the field is absent.
+    /// The value in the old object. `None` if the object lacks the field.
     #[serde(default, deserialize_with = "present")]
     old: Option<Value>,
     #[serde(default, deserialize_with = "present")]
     new: Option<Value>,
-    /// The result of the server: `refused`, or the change that it found, if any.
+    /// The server's verdict: `refused`, or the kind of change.
     verdict: String,
 }
 
-/// Deserializes a value that may be null: only an absent field has no value.
+/// Distinguishes null from an absent field.
 fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
@@ -92,12 +90,11 @@ impl Pair {
         schema::normalize(&object.to_string(), resource_of(base))
     }
 
-    /// The change that setguard finds, as a verdict.
     fn found(&self, subject: &Subject<'_>, same_spec: bool, same_template: bool) -> &'static str {
         let is_immutable = |refusal: &String| {
             refusal.contains("immutable") || refusal.contains("fields other than")
         };
-        // The selector, which a DaemonSet cannot change, is the same in all pairs.
+        // All pairs have the same selector, because a DaemonSet cannot change it.
         let can_be_refused = self.kind == "StatefulSet";
         match (same_spec, same_template) {
             _ if can_be_refused && refusals(subject).iter().any(is_immutable) => "refused",
@@ -145,7 +142,7 @@ fn what_changes_is_what_raises_the_generation() {
             mismatches.push(format!("setguard: {ours}; {line}"));
             continue;
         }
-        // A rule that asks whether the template changed says the same.
+        // Rules that look for a template change must agree.
         if pair.verdict == "refused" || pair.path.starts_with("/spec/updateStrategy") {
             continue;
         }
@@ -164,19 +161,15 @@ fn what_changes_is_what_raises_the_generation() {
 struct Applied {
     id: String,
     verb: String,
-    /// The object in the cluster.
     old: Value,
-    /// The manifest that it was made of, if nothing else changed it.
+    /// The manifest of the old object, if nothing else changed the object.
     before: Option<Value>,
-    /// The manifest that was applied over it.
     new: Value,
-    /// The object after that, if it was not refused.
     result: Option<Value>,
     refused: Option<String>,
 }
 
 impl Applied {
-    /// Compares setguard's result with the server's. Returns a mismatch, if there is one.
     fn compare(&self, old: &Value) -> Option<String> {
         let resource = resource_of(old);
         let verb = match self.verb.as_str() {
@@ -202,7 +195,7 @@ impl Applied {
         let allowed = objects.iter().zip(&refusals).filter(|(_, refusals)| refusals.is_empty());
         let last = allowed.map(|(object, _)| object).next_back().unwrap_or(&objects[0]);
         let refusals = refusals.into_iter().find(|refusals| !refusals.is_empty());
-        // If the server refuses the second object, kubectl prints a warning, and the first stays.
+        // If the server refuses the second object, kubectl prints a warning, and the first one stays.
         let refusals = refusals.filter(|_| self.refused.is_some() || objects.len() == 1);
         match (&self.refused, &self.result) {
             (Some(error), _) => {
@@ -244,7 +237,7 @@ fn the_outcome_is_that_of_kubectl() {
     let (mut mismatches, mut count) = (Vec::new(), 0);
     for line in cases.lines() {
         let case: Applied = serde_json::from_str(line).unwrap();
-        // A manifest that was applied last says as much as the object that was made of it.
+        // The previously applied manifest must lead to the same result as the stored object.
         for old in [Some(&case.old), case.before.as_ref()].into_iter().flatten() {
             count += 1;
             if let Some(mismatch) = case.compare(old) {

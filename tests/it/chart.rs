@@ -1,5 +1,5 @@
-//! The Helm chart as Helm renders it. These tests need a `helm` in `HELM`, in PATH or where
-//! `.ci/run` puts it; without one they print a message and are skipped.
+//! The Helm chart as Helm renders it. These tests need a `helm` in `HELM`, in PATH or at the path of `.ci/run`;
+//! without one they print a message and skip.
 
 mod arming;
 mod audit;
@@ -56,7 +56,6 @@ fn render(helm: &Path, flags: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Asserts that the chart refuses these flags with this text.
 #[track_caller]
 fn refuses(helm: &Path, flags: &[&str], message: &str) {
     let output = template(helm, flags);
@@ -74,19 +73,16 @@ fn of<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
     objects.iter().filter(|object| object["kind"] == kind).collect()
 }
 
-/// The only object of a kind with this name.
 fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
     let all = of(objects, kind).into_iter().filter(|it| it["metadata"]["name"] == name);
     let [one] = all.collect::<Vec<_>>()[..] else { panic!("one {kind} {name}") };
     one
 }
 
-/// The container of a replica.
 fn container(objects: &[Value]) -> &Value {
     &of(objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0]
 }
 
-/// The value files in `ci/`, which together set nearly every value, and those for platforms.
 fn value_files() -> Vec<String> {
     let entries = ["ci", "clouds"].map(|folder| fs::read_dir(chart().join(folder)).unwrap());
     let mut paths: Vec<String> = entries
@@ -99,7 +95,6 @@ fn value_files() -> Vec<String> {
     paths
 }
 
-/// Renders the chart with each value file and runs a test on the objects and the text.
 fn each(test: impl Fn(&str, &[Value], &str)) {
     let Some(helm) = helm::find() else { return };
     for file in value_files() {
@@ -108,7 +103,6 @@ fn each(test: impl Fn(&str, &[Value], &str)) {
     }
 }
 
-/// Runs a test for each value file with a server, on the objects and the Deployment.
 fn each_with_server(test: impl Fn(&str, &[Value], &Value)) {
     each(|file, objects, _| match of(objects, "Deployment")[..] {
         [deployment] => test(file, objects, deployment),
@@ -139,7 +133,7 @@ fn replicas_spread_on_nodes_without_zones_too() {
     let Some(helm) = helm::find() else { return };
     let pod = |flags: &[&str]| deployment(&helm, flags)["spec"]["template"]["spec"].clone();
     let spec = pod(&[]);
-    // The scheduler skips nodes that lack the label of any constraint.
+    // The scheduler skips nodes without the label of any constraint.
     let [constraint] = &spec["topologySpreadConstraints"].as_array().unwrap()[..] else {
         panic!("{spec:#}")
     };
@@ -230,7 +224,7 @@ fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     assert_eq!(system["rules"], json!([rules(updates), rules(creations)].concat()));
     assert_eq!(webhooks.len(), registrations().len() + 1);
 
-    // The webhooks that are called in a namespace.
+    // The webhooks that the API server calls in a namespace.
     let asked = |namespace: &str| -> Vec<&str> {
         let labels = json!({"kubernetes.io/metadata.name": namespace});
         let asked = webhooks.iter().filter(|w| selects(&w["namespaceSelector"], &labels));
@@ -244,7 +238,7 @@ fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     assert!(asked("guards").is_empty(), "its own namespace");
 }
 
-/// Neither Helm nor the metrics of the API server can tell objects of two releases apart by anything but their names.
+/// Helm and the API server's metrics distinguish two releases only by the names of their objects.
 #[test]
 fn two_releases_share_no_name() {
     let Some(helm) = helm::find() else { return };
@@ -327,7 +321,7 @@ fn ports_probes_and_selectors_fit_each_other() {
             [&deployment["spec"]["selector"], &json!({"matchLabels": service["spec"]["selector"]})];
         let of_others = objects.iter().filter_map(|object| match object["kind"].as_str()? {
             "PodDisruptionBudget" => Some(&object["spec"]["selector"]),
-            // Hooks and the audit have policies of their own.
+            // Hooks and the audit have their own NetworkPolicies.
             "NetworkPolicy" if object["metadata"]["name"] == deployment["metadata"]["name"] => {
                 Some(&object["spec"]["podSelector"])
             }
@@ -357,7 +351,7 @@ fn accepts<'a>(file: &str, args: impl Iterator<Item = &'a str>) {
     assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// `--help` comes last: the flags before it are parsed, but nothing is served.
+/// With `--help` last, setguard parses the other flags but serves nothing.
 #[test]
 fn the_program_accepts_the_flags_in_the_deployment() {
     each_with_server(|file, objects, deployment| {
@@ -393,7 +387,7 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
     assert!(asked.len() > 5, "{asked:?}");
     let view = InventoryArgs { inventory: Mode::Full, ..InventoryArgs::default() };
     let metrics = Metrics::with_view(&Live::new(&view));
-    // A metric with labels is exported once there is a value: of an answer with a finding here.
+    // A metric with labels appears with its first value, here from an answer with a finding.
     let review = review("mutate/pod-pinned-elsewhere-denied");
     let policy = Policy::default();
     let cx = Context::of_review(&policy, jiff::civil::date(2026, 1, 1));
@@ -405,7 +399,7 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
     for name in of_audit {
         assert!(asked.remove(&format!("setguard_audit_{name}")), "no alert uses {name}");
     }
-    // There is no value before the first list of a kind; tests/it/live.rs has one.
+    // No value exists before the first list of a kind; tests/it/live.rs tests this metric.
     assert!(asked.remove("setguard_inventory_stale_seconds"));
     for name in asked {
         // OpenMetrics names the metric family; counters, histograms and info metrics add a suffix.
@@ -427,7 +421,7 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
     let names: Vec<&str> = alerts.iter().map(|alert| alert["alert"].as_str().unwrap()).collect();
     assert_eq!(BTreeSet::from_iter(&sections), BTreeSet::from_iter(&names));
     for alert in alerts {
-        // As GitHub and mdBook make anchors of headings.
+        // The heading anchors of GitHub and mdBook.
         let anchor = alert["alert"].as_str().unwrap().to_lowercase();
         let url = alert["annotations"]["runbook_url"].as_str().unwrap();
         assert!(url.ends_with(&format!("/docs/troubleshooting.md#{anchor}")), "{url}");

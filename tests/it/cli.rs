@@ -1,7 +1,7 @@
-//! The command, as users run it.
-
 mod input;
 mod terminal;
+
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ spec:
     spec: {containers: [{name: agent, image: a}]}
 ";
 
-/// A policy that runs only these traps, so that a new trap does not break these tests.
+/// A policy with only these traps, so that a new trap does not break these tests.
 pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     let mut text = folder::policy("rules:\n");
     for id in setguard::rules::traps().map(|trap| trap.meta.id) {
@@ -48,7 +48,6 @@ pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     text + rest
 }
 
-/// Feeds one text to `check -`.
 fn check(text: &str) -> Ran {
     Folder::quiet([]).feed(&["check", "-"], text)
 }
@@ -87,6 +86,25 @@ fn the_rules_are_listed_and_explained() {
     for part in ["Mode:", "Why:", "Bad:", "Good:"] {
         assert!(explained.contains(part), "{explained}");
     }
+}
+
+#[test]
+fn a_terminal_breaks_between_words() {
+    let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
+        .args(["explain", "api-validation"])
+        .envs([("CLICOLOR_FORCE", "1"), ("COLUMNS", "50")])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (why, examples) = text.split_once("\nBad:\n").unwrap();
+    let too_long: Vec<_> = why.lines().filter(|it| it.len() > 50 && it.contains(". ")).collect();
+    assert!(too_long.is_empty(), "{too_long:#?}");
+    // Text in a list hangs, and YAML can be copied.
+    assert!(
+        why.contains("\n    - *`restartPolicy`: Unsupported value*: remove\n      it."),
+        "{why}"
+    );
+    assert!(examples.contains("\n    apiVersion: apps/v1\n"), "{examples}");
 }
 
 #[test]

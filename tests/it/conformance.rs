@@ -27,8 +27,7 @@ use crate::{
 
 const SHOWN: usize = 12;
 
-/// Returns our cause with the same words, if there is one: 1.33 prints values in Go's syntax, some
-/// as addresses.
+/// Finds our cause despite different values: 1.33 prints values in Go's syntax, some as addresses.
 fn in_same_words(theirs: &Cause, ours: &BTreeSet<Cause>) -> Option<Cause> {
     if ours.contains(theirs) {
         return None;
@@ -47,7 +46,7 @@ fn in_same_words(theirs: &Cause, ours: &BTreeSet<Cause>) -> Option<Cause> {
     ours.iter().filter(at_place).find(same).cloned()
 }
 
-/// Replaces the last five letters of a generated name, which the server chooses, with `xxxxx`.
+/// Replaces the random suffix of a generated name with `xxxxx`.
 fn comparable(theirs: &Cause, ours: &BTreeSet<Cause>) -> Cause {
     let mut cause = theirs.clone();
     if let Some(end) = cause.message.find("\": ")
@@ -60,14 +59,13 @@ fn comparable(theirs: &Cause, ours: &BTreeSet<Cause>) -> Cause {
     cause
 }
 
-/// In how many cases setguard agrees with the server.
 #[derive(Default)]
 struct Figures {
     cases: usize,
     decisions: usize,
     pairs: usize,
     texts: usize,
-    /// Whether values in texts are left out of the comparison.
+    /// Whether the comparison ignores values in texts.
     words_only: bool,
     examples: Vec<String>,
 }
@@ -116,10 +114,8 @@ impl fmt::Display for Figures {
     }
 }
 
-/// The releases whose verdicts are recorded in all cases.
 const RELEASES: [&str; 5] = ["1.33", "1.34", "1.35", "1.36", "1.37"];
 
-/// An object that a release cannot decode is refused by its schema, and no other one is.
 #[test]
 fn verdicts_match_those_of_each_release() {
     let bases = bases();
@@ -159,7 +155,7 @@ fn verdicts_match_those_of_each_release() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The gates that were on while `alpha.jsonl` was recorded.
+/// The feature gates of the recording `alpha.jsonl`.
 const ALPHA: [&str; 10] = [
     "AtomicWriteVolumeUserFields",
     "ContainerStopSignals",
@@ -173,7 +169,7 @@ const ALPHA: [&str; 10] = [
     "VolumeBindMountOptions",
 ];
 
-/// With the gates off, a stored object that has such a field keeps it.
+/// With the gates off, a stored object keeps such a field.
 #[test]
 fn verdicts_match_with_the_gates_of_alpha_fields() {
     let bases = bases();
@@ -195,7 +191,7 @@ fn verdicts_match_with_the_gates_of_alpha_fields() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The file has the warnings of 1.36, and those of another release where they differ; none if the release refuses the object.
+/// The file has the warnings of 1.36, and of other releases where they differ; none if the release refuses the object.
 #[test]
 fn warnings_match_those_of_each_release() {
     #[derive(Deserialize)]
@@ -238,7 +234,6 @@ fn warnings_match_those_of_each_release() {
     assert!(wrong.is_empty() && all.len() > 100, "{}", wrong.join("\n"));
 }
 
-/// Returns setguard's causes for a case.
 fn evaluate(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
     let json = case.object(bases).unwrap().to_string();
     let object = Object::parse(resource_of(&bases[&case.base]), &json)

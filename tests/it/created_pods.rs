@@ -1,5 +1,5 @@
-//! Compares the rules about pods that are never created with what real controllers and a real API
-//! server did (`tests/conformance/pods.jsonl`).
+//! Compares the rules about pods that are never created with recordings of real controllers and a real API server
+//! (`tests/conformance/pods.jsonl`).
 
 use std::{env, fs, path::Path};
 
@@ -13,7 +13,7 @@ use setguard::{
 
 use crate::{corpus::bases, corpus::patched, support::cluster_of_release, support::resource_of};
 
-/// The rules that say that the API server refuses each claim, or each pod.
+/// The rules about refused claims and pods.
 const OF_CLAIMS: &str = "claim-metadata-invalid";
 const OF_PODS: [&str; 2] = ["pod-never-created", "name-too-long"];
 
@@ -23,7 +23,7 @@ struct Case {
     id: String,
     base: String,
     patch: json_patch::Patch,
-    /// The text of the controller's event. Without one, the pod was created.
+    /// The text of the controller's event. `None` if the controller created the pod.
     refused: Option<String>,
 }
 
@@ -34,7 +34,6 @@ fn cases() -> Vec<Case> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Returns the findings in an object that an API server of this release accepted.
 fn evaluate(object: &Value, release: &str) -> Vec<Finding> {
     let json = object.to_string();
     let subject = Subject::create(Object::parse(resource_of(object), &json).unwrap());
@@ -48,9 +47,8 @@ fn evaluate(object: &Value, release: &str) -> Vec<Finding> {
     found.into_vec()
 }
 
-/// Returns whether the findings match the controller's event: by the right rule, and each in words
-/// that the API server used. The event has only the first refusal of an admission plugin, and ends
-/// after 1,024 characters.
+/// Returns whether the findings match the controller's event: the right rule, in the API server's words. The event has
+/// only the first refusal of an admission plugin, and at most 1,024 characters.
 fn agree(refused: Option<&str>, found: &[Finding]) -> bool {
     let Some(said) = refused else { return found.is_empty() };
     let of_claim = said.starts_with("Create Claim");
@@ -95,8 +93,7 @@ fn what_no_controller_could_create_is_found_and_nothing_else() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Up to 1.33 the API server does not validate these at all. Later it does, and this would be said
-/// twice.
+/// Up to 1.33, the API server does not validate these. Later it does, and setguard must not repeat the error.
 #[test]
 fn where_a_stateful_set_is_not_validated_its_pods_and_claims_still_are() {
     let mut object = bases().remove("sts-min").unwrap();
@@ -118,7 +115,7 @@ fn where_a_stateful_set_is_not_validated_its_pods_and_claims_still_are() {
     assert_eq!(fields("1.34"), Vec::<String>::new());
 }
 
-/// Too long for the recorded cases. At one byte less, the claim was created.
+/// Too long for the recorded cases. With one byte less, the controller created the claim.
 #[test]
 fn annotations_of_a_claim_have_a_limit() {
     let mut object = bases().remove("sts-min").unwrap();

@@ -1,4 +1,4 @@
-//! Clients that hold connections do not keep other clients out.
+//! A crowd of connections does not lock out other clients.
 
 use std::{
     io::{Read as _, Write as _},
@@ -14,7 +14,7 @@ use crate::{
     serve::daemon,
 };
 
-/// More connections than a port keeps open.
+/// More than the connection limit of a port.
 const CROWD: usize = 530;
 
 #[test]
@@ -22,11 +22,11 @@ fn idle_connections_give_way_to_new_ones_and_busy_ones_do_not() {
     let (daemon, client) = daemon(&[]);
     let review = review("validate/daemonset-create");
 
-    // The oldest connection has sent half a request.
+    // The oldest connection has half a request.
     let mut busy = client.connect(daemon.webhook).unwrap();
     send(&mut busy, "/validate", &review, review.len() / 2);
     daemon.measured("setguard_in_flight_requests 1");
-    // The next one has had a request, and this one not even a handshake.
+    // The next connection has completed a request; the last one lacks even a handshake.
     let mut idle = client.connect(daemon.webhook).unwrap();
     assert_eq!(post(&mut idle, "/validate", &review).status, 200);
     let mut silent = TcpStream::connect(daemon.webhook).unwrap();
@@ -36,7 +36,7 @@ fn idle_connections_give_way_to_new_ones_and_busy_ones_do_not() {
     let last = crowd.last_mut().unwrap();
     assert_eq!(post(last, "/validate", &review).status, 200);
 
-    // The connection that waited longest without a request is closed.
+    // The server closes the connection that has waited longest without a request.
     let mut rest = Vec::new();
     assert!(idle.read_to_end(&mut rest).is_err() && rest.is_empty());
     let _ = silent.read_to_end(&mut rest);
@@ -56,7 +56,7 @@ fn probes_are_answered_while_a_client_holds_connections_to_the_admin_port() {
     drop(crowd);
 }
 
-/// The size of a body that never arrives as a whole, and of the part that does.
+/// The size of a body, and the part that arrives.
 const ANNOUNCED: usize = 8 << 20;
 const ARRIVES: usize = 32 << 10;
 

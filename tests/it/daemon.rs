@@ -11,7 +11,7 @@ use std::{
         mpsc::{self, Receiver},
     },
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use rustls::{
@@ -20,19 +20,18 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
 use serde_json::Value;
-use setguard::server::tls::SelfSigned;
+use setguard::server::tls::SelfSigner;
 use setguard_testing::harness::process;
 use tempfile::TempDir;
 
-/// How long to wait. Nothing here takes a second, but a machine may be slow.
+/// Generous, because a machine may be slow.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Calls `ask` until it returns a value.
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     process::eventually(what, || ask().ok_or("not yet"))
 }
 
-/// A `serve` command that takes no flags from the environment.
+/// A `serve` command without flags from the environment.
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     command.env_clear().arg("serve").args(["--log-format", "json", "--poll-interval", "10ms"]);
@@ -43,13 +42,11 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// The flags for the certificate in this folder.
 fn certificate_flags(dir: &Path) -> [String; 4] {
     let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
     ["--tls-cert".to_owned(), path("tls.crt"), "--tls-key".to_owned(), path("tls.key")]
 }
 
-/// The exit code and the standard error of a `serve` that is expected to end by itself.
 pub fn serve_fails(args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     command.env_clear().arg("serve").args(args).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -60,8 +57,7 @@ pub fn serve_fails(args: &[&str]) -> (Option<i32>, String) {
     (status.code(), text)
 }
 
-/// A process that does not outlive its test.
-struct Killed(Child);
+pub struct Killed(pub Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
@@ -70,20 +66,19 @@ impl Drop for Killed {
     }
 }
 
-/// `setguard serve`, killed when it goes out of scope.
+/// `setguard serve`, killed on drop.
 pub struct Daemon {
     child: Killed,
     log: Receiver<String>,
-    /// The lines of the log until it listened.
+    /// The log lines up to the start of listening.
     start: Vec<String>,
     pub webhook: SocketAddr,
     pub admin: SocketAddr,
-    /// The folder with its certificate, if it is the only one who needs it.
+    /// The certificate's folder, unless others share it.
     pub dir: Option<TempDir>,
 }
 
 impl Daemon {
-    /// Starts it and waits until it listens.
     pub fn start(args: &[&str]) -> Self {
         Self::start_with_env(args, &[])
     }
@@ -98,7 +93,6 @@ impl Daemon {
         daemon
     }
 
-    /// Starts it, and reads its log until it listens.
     fn unread(command: &mut Command) -> (Self, BufReader<ChildStderr>) {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = Killed(child.unwrap());
@@ -118,7 +112,6 @@ impl Daemon {
         }
     }
 
-    /// Starts it with the certificate in this folder, and without a delay when it shuts down unless there is a flag for it.
     pub fn with_files(dir: &Path, args: &[&str], env: &[(&str, &Path)]) -> Self {
         let files = certificate_flags(dir);
         let files = files.each_ref().map(String::as_str);
@@ -127,18 +120,17 @@ impl Daemon {
         Self::start_with_env(&[&files[..], at_once, args].concat(), env)
     }
 
-    /// Like [`Daemon::with_files`], but never reads its log after it listens. The pipe is returned:
-    /// as long as it is kept, it fills up; dropped, each write fails.
+    /// Like [`Daemon::with_files`], but never reads the log after the start. While the caller holds the pipe, it fills
+    /// up; after a drop, each write fails.
     pub fn with_unread_log(dir: &Path) -> (Self, BufReader<ChildStderr>) {
         Self::unread(command(&["--drain-delay", "0"]).args(certificate_flags(dir)))
     }
 
-    /// Waits for a log line with this message and returns it.
     pub fn logged(&self, message: &str) -> Value {
         self.logs_until(message).1
     }
 
-    /// Like [`Daemon::logged`], for a line that may come before the server listens.
+    /// Like [`Daemon::logged`], for a line that may precede the start of listening.
     pub fn has_logged(&self, message: &str) -> Value {
         let read = |line: &String| serde_json::from_str::<Value>(line).unwrap_or_default();
         let mut start = self.start.iter().map(read);
@@ -146,7 +138,7 @@ impl Daemon {
         found.unwrap_or_else(|| self.logged(message))
     }
 
-    /// Waits for a log line with this message. Returns all lines up to this one, and this one read.
+    /// Waits for a log line with this message. Returns all lines up to it, and the parsed line.
     pub fn logs_until(&self, message: &str) -> (Vec<String>, Value) {
         let mut before = Vec::new();
         loop {
@@ -160,7 +152,6 @@ impl Daemon {
         }
     }
 
-    /// Everything that it prints to standard output, until that is closed.
     pub fn stdout(&mut self) -> String {
         let mut text = String::new();
         self.child.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
@@ -180,7 +171,6 @@ impl Daemon {
         eventually("the end", || self.child.0.try_wait().unwrap())
     }
 
-    /// `GET` on the admin port.
     pub fn get(&self, path: &str) -> Reply {
         let mut stream = TcpStream::connect(self.admin).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
@@ -188,7 +178,6 @@ impl Daemon {
         Reply::read(&mut stream)
     }
 
-    /// Waits until the metrics contain this line.
     pub fn measured(&self, line: &str) {
         eventually(line, || self.get("/metrics").body.lines().any(|l| l == line).then_some(()));
     }
@@ -202,9 +191,8 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Reads the answer to the only request.
     pub fn read(stream: &mut impl Read) -> Self {
-        // Byte by byte, it would take longer than the server does.
+        // Byte-wise reading would take longer than the server does.
         let mut read_more = |bytes: &mut Vec<u8>| {
             let mut chunk = [0; 4 << 10];
             let count = stream.read(&mut chunk).unwrap();
@@ -242,12 +230,11 @@ pub struct Client {
     roots: RootCertStore,
     pub versions: Vec<&'static rustls::SupportedProtocolVersion>,
     identity: Option<(String, String)>,
-    /// The protocols that it offers, in its order of preference.
+    /// The offered ALPN protocols, in order of preference.
     pub alpn: Vec<Vec<u8>>,
 }
 
 impl Client {
-    /// A client that trusts these certificate authorities, given as PEM.
     pub fn trusting(authorities: &[&str]) -> Self {
         let mut roots = RootCertStore::empty();
         for pem in authorities {
@@ -278,12 +265,11 @@ impl Client {
         config
     }
 
-    /// Connects and completes the handshake.
     pub fn connect(&self, address: SocketAddr) -> std::io::Result<Tls> {
         let name = ServerName::from(address.ip());
         let connection = ClientConnection::new(Arc::new(self.config()), name).unwrap();
         let socket = TcpStream::connect(address)?;
-        // Head and body are two writes; the second shall not wait until the first is acknowledged.
+        // Head and body are two writes; the second must not wait for the acknowledgement of the first.
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(DEADLINE))?;
         let mut stream = StreamOwned::new(connection, socket);
@@ -294,7 +280,6 @@ impl Client {
     }
 }
 
-/// Sends the head of a request and the first `part` bytes of its body.
 pub fn send(stream: &mut impl Write, path: &str, body: &str, part: usize) {
     let length = body.len();
     write!(
@@ -312,15 +297,30 @@ pub fn post(stream: &mut (impl Read + Write), path: &str, body: &str) -> Reply {
     Reply::read(stream)
 }
 
-/// Writes a new certificate for localhost to a folder, as `tls.crt` and `tls.key`.
+/// A certificate, its key and its CA, in PEM.
+pub struct SelfSigned {
+    pub ca: String,
+    pub cert: String,
+    pub key: String,
+}
+
+impl SelfSigned {
+    pub fn make() -> Self {
+        let names = ["localhost", "127.0.0.1"].map(str::to_owned);
+        let day = Duration::from_secs(24 * 3600);
+        let signer = SelfSigner::new(&names, day, SystemTime::now()).unwrap();
+        let (cert, key) = (*signer.slot().get()).clone();
+        SelfSigned { ca: signer.ca(), cert, key }
+    }
+}
+
 pub fn certificate_in(dir: &Path) -> SelfSigned {
-    let made = SelfSigned::new(&["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let made = SelfSigned::make();
     fs::write(dir.join("tls.crt"), &made.cert).unwrap();
     fs::write(dir.join("tls.key"), &made.key).unwrap();
     made
 }
 
-/// The request of a wire fixture.
 pub fn review(case: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire").join(case);
     fs::read_to_string(path.join("request.json")).unwrap()

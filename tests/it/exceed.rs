@@ -1,4 +1,4 @@
-//! The annotation with which those whom the policy lists exceed a limit.
+//! The annotation that lets listed users exceed a limit.
 
 use jiff::civil::date;
 use serde_json::{Value, json};
@@ -8,7 +8,6 @@ use crate::{limits::limits as policy_text, limits::policy, review::response, vie
 
 const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";
 
-/// A StatefulSet that deletes the claims of removed pods.
 fn database(replicas: u32, permit: Option<&str>) -> Value {
     let mut set = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet",
@@ -29,7 +28,7 @@ fn database(replicas: u32, permit: Option<&str>) -> Value {
     set
 }
 
-/// The answer of `/validate` on 1 January 2026 to a change of these objects by this user.
+/// The answer of `/validate` on 1 January 2026 to this user's change.
 fn answer(policy: &Policy, user: &Value, [old, new]: [&Value; 2]) -> Value {
     ask(policy, user, &json!({"object": new, "oldObject": old}), None)
 }
@@ -97,7 +96,7 @@ fn an_annotation_that_is_not_valid_permits_nothing() {
         ("deletesclaims=2026-01-02", "there is no limit \"deletesclaims\", only"),
         ("*=2026-01-02", "there is no limit \"*\""),
         ("limit-exceeded=2026-01-02", "there is no limit"),
-        // The annotation of another limit.
+        // The annotation of a different limit.
         ("neverEnds=2026-01-02", ""),
         (" , ,", ""),
         ("", ""),
@@ -133,14 +132,14 @@ fn the_annotation_counts_only_in_the_new_object_and_only_for_who_makes_the_chang
     let policy = policy(&format!("deletesClaims: false, {LISTED}"));
     let permit = Some("deletesClaims=2026-01-10");
     let ann = user("ann", &[]);
-    // A listed user set the annotation before; another removes the pods.
+    // A listed user set the annotation earlier; a different user removes the pods.
     let objects = [&database(5, permit), &database(3, permit)];
     assert_eq!(answer(&policy, &user("eve", &[]), objects)["allowed"], false);
     assert_eq!(answer(&policy, &ann, objects)["allowed"], true);
-    // The annotation is gone from the new object.
+    // The new object lacks the annotation.
     let objects = [&database(5, permit), &database(3, None)];
     assert_eq!(answer(&policy, &ann, objects)["allowed"], false);
-    // Nothing is beyond a limit, so nothing is said.
+    // Within the limits, the annotation has no effect.
     let objects = [&database(3, permit), &database(3, permit)];
     let unused = answer(&policy, &user("eve", &[]), objects);
     assert_eq!(
@@ -185,7 +184,7 @@ fn the_other_limits_stay() {
             );
         }
     }
-    // Another limit of the policy, which lists no one.
+    // A different limit of the policy, without listed users.
     let strict = format!(
         "{}- {{deletesClaims: false, reason: never}}\n",
         policy_text(&format!("deletesClaims: false, {LISTED}"))

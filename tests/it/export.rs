@@ -1,4 +1,4 @@
-//! `setguard export`. What the API server finds and injects by the policies, the end-to-end tests compare.
+//! `setguard export`. The end-to-end tests compare how the API server finds and injects with the policies.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ fn every_expression_is_about_an_object() {
             let text = validation[field].as_str().unwrap_or_default();
             assert!(!text.contains('@') && !text.contains('\n'), "{text}");
         }
-        // The API server evaluates such an expression in each write, also without a fault.
+        // The API server evaluates a message expression in each write, even without a fault.
         let message = validation["messageExpression"].as_str();
         assert!(message.is_none_or(|it| it.contains("bject.")), "{message:?}");
         assert!(validation["expression"].as_str().unwrap().contains("object."));
@@ -107,7 +107,7 @@ fn an_export_is_compared_with_what_the_api_server_has() {
         folder.setguard(&[&["export", "vap", "--policy", "policy.yaml"], more].concat())
     };
     let check = ["--check", "policies.yaml"];
-    // Comments and the order don't count.
+    // Comments and order don't count.
     let text = export(&[]).stdout;
     let mut documents: Vec<_> = text.split("---\n").skip(1).collect();
     documents.reverse();

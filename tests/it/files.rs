@@ -1,4 +1,4 @@
-//! Files that a pull request chose: links, pipes, devices, and files without an end.
+//! Files chosen by a pull request: links, pipes, devices, and endless files.
 #![cfg(unix)]
 
 use std::os::unix::fs::symlink;
@@ -7,7 +7,6 @@ use crate::folder::{Folder, Ran, on_delete};
 
 const SECRET: &str = "https://user:token-1234@host\n\t[";
 
-/// A folder with a good manifest, next to one with a secret.
 fn folder() -> (Folder, Folder) {
     let secrets = Folder::new([(".git-credentials", SECRET), ("secrets.yaml", SECRET)]);
     let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
@@ -77,8 +76,7 @@ fn a_policy_that_is_found_is_a_file_of_the_repository() {
     }
 }
 
-/// The author of a pull request can commit a link with any name, such as the name of a report that the
-/// documentation suggests.
+/// The author of a pull request can commit a link with any name, such as a report name from the documentation.
 #[test]
 fn no_output_follows_a_link() {
     let (folder, outside) = folder();

@@ -1,4 +1,4 @@
-//! `check --fix`: the finding is gone, no other has come, and every other byte is the same.
+//! `check --fix` removes the finding, adds no other, and keeps every other byte.
 
 mod layouts;
 
@@ -66,7 +66,7 @@ fn all_files_are_fixed_or_none() {
     assert_eq!(folder.read("a.yaml"), faulty);
     assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 2, "no other file is left");
 
-    // A link out of the folder is not followed, and what it leads to is not written.
+    // A link out of the folder is neither followed nor written through.
     fs::remove_file(outside.path("other")).unwrap();
     symlink(outside.path("b.yaml"), folder.path("b.yaml")).unwrap();
     fs::set_permissions(folder.path("a.yaml"), fs::Permissions::from_mode(0o600)).unwrap();

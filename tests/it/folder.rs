@@ -1,4 +1,4 @@
-//! A folder with files, in which the command runs as users run it.
+//! A folder with files where the tests run commands.
 
 use std::{
     fs,
@@ -35,7 +35,6 @@ impl Ran {
         self
     }
 
-    /// Standard output has this text.
     #[track_caller]
     pub fn prints(self, text: impl AsRef<str>) -> Self {
         assert!(self.stdout.contains(text.as_ref()), "{:?} in {self:?}", text.as_ref());
@@ -48,14 +47,12 @@ impl Ran {
         self
     }
 
-    /// Standard error has this text.
     #[track_caller]
     pub fn reports(self, text: impl AsRef<str>) -> Self {
         assert!(self.stderr.contains(text.as_ref()), "{:?} in {self:?}", text.as_ref());
         self
     }
 
-    /// Standard error is this text.
     #[track_caller]
     pub fn reports_only(self, text: impl AsRef<str>) -> Self {
         assert_eq!(self.stderr, text.as_ref(), "{self:?}");
@@ -63,11 +60,9 @@ impl Ran {
     }
 }
 
-/// The policy of every run in a folder that has it and that names no other. Its name starts with a dot, so
-/// `check` does not read it as a manifest.
+/// The policy of every run in a folder that contains it and names no other. The leading dot hides it from `check`.
 const QUIET: &str = ".quiet.yaml";
 
-/// A text with the head of a policy before it.
 pub fn policy(rest: &str) -> String {
     format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{rest}")
 }
@@ -83,15 +78,13 @@ impl Folder {
         folder
     }
 
-    /// A folder whose policy turns all traps off.
     pub fn quiet<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let folder = Folder::new(files);
         folder.write(QUIET, crate::cli::policy(&[], ""));
         folder
     }
 
-    /// An output without the path of the folder, and without the number of rules that its policy
-    /// turns off.
+    /// Removes the folder's path from an output, and the number of rules that the policy turns off.
     pub fn anywhere(&self, output: &str) -> String {
         let output = output.replace(self.0.path().to_str().unwrap(), "FOLDER");
         let output = output.replace(&format!("FOLDER{MAIN_SEPARATOR}"), "FOLDER/");
@@ -120,7 +113,7 @@ impl Folder {
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.0.path()).env_clear().env("HOME", self.0.path());
-        // Without SystemRoot, programs of Windows find no network.
+        // Without SystemRoot, Windows programs have no network.
         let kept = ["PATH", "SystemRoot"].map(|name| Some((name, std::env::var_os(name)?)));
         command.envs(kept.into_iter().flatten());
         if self.path(QUIET).exists() {
@@ -138,18 +131,15 @@ impl Folder {
         support::feed(command.args(args), stdin.as_ref()).into()
     }
 
-    /// `setguard check`, with these arguments separated by spaces.
     pub fn check(&self, args: &str) -> Ran {
         self.setguard(&["check"].into_iter().chain(args.split(' ')).collect::<Vec<_>>())
     }
 
-    /// Exit code and JSON report of `setguard check`.
     pub fn json(&self, args: &str) -> (i32, Value) {
         let ran = self.check(&format!("--format json {args}"));
         (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}")))
     }
 
-    /// `git`, which must succeed.
     pub fn git(&self, args: &str) {
         let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
         let mut command = self.command("git");
@@ -157,7 +147,6 @@ impl Folder {
         assert_eq!(ran.code, 0, "git {args}: {ran:?}");
     }
 
-    /// Makes the folder a repository with one commit of everything in it.
     pub fn commit(&self) {
         self.git("init -q -b main");
         self.git("add -A");
@@ -165,14 +154,12 @@ impl Folder {
     }
 }
 
-/// The rules of the findings in a report.
 pub fn rules(report: &Value) -> Vec<&str> {
     let findings = report["findings"].as_array().unwrap();
     findings.iter().map(|finding| finding["rule"].as_str().unwrap()).collect()
 }
 
-/// A DaemonSet with one warning, `on-delete-ignores-rolling-update` in line 7, and whatever else is in
-/// these lines of its template's pods.
+/// A DaemonSet with one warning, `on-delete-ignores-rolling-update` in line 7, and these extra lines in its pod spec.
 pub fn on_delete(name: &str, pods: &str) -> String {
     format!(
         "\

@@ -1,4 +1,4 @@
-//! Checks that the generated files are up to date. `UPDATE_GENERATED=1` writes them.
+//! Checks that generated files are up to date. `UPDATE_GENERATED=1` writes them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,7 +28,7 @@ fn the_pages_of_rules() {
     }
 }
 
-/// mdBook builds only the pages that the summary lists.
+/// mdBook builds only the pages in the summary.
 #[test]
 fn the_rules_in_the_summary_of_the_site() {
     let path = "docs/SUMMARY.md";
@@ -46,7 +46,7 @@ fn the_list_of_pages_for_programs() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
     let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     let changelog = fs::read_to_string(docs.join("../CHANGELOG.md")).unwrap();
-    // A program that has little space leaves out what is optional.
+    // A program with little space skips the optional sections.
     let mut sections =
         [("Pages", String::new()), ("Rules", String::new()), ("Optional", String::new())];
     for line in summary.lines() {
@@ -59,7 +59,7 @@ fn the_list_of_pages_for_programs() {
         let text = text.replace("{{#include ../CHANGELOG.md}}", &changelog);
         let sentence = rule.map_or_else(|| first_sentence(&text), |it| it.meta.summary.to_owned());
         assert!(!sentence.is_empty(), "{page} does not begin with a sentence");
-        // mdBook makes a README the index of its folder.
+        // mdBook turns a README into the index of its folder.
         let address = page.trim_end_matches(".md").replace("README", "index");
         let (_, list) = match page.split_once('/') {
             Some(("rules", _)) => &mut sections[1],
@@ -76,7 +76,7 @@ fn the_list_of_pages_for_programs() {
     is_current("docs/llms.txt", &text);
 }
 
-/// Returns the first sentence below the title of a page, without its marks and without its full stop.
+/// Returns the first sentence below the title of a page, without markup and full stop.
 fn first_sentence(page: &str) -> String {
     let mut is_code = false;
     let mut paragraph = String::new();
@@ -84,7 +84,7 @@ fn first_sentence(page: &str) -> String {
         let is_fence = line.starts_with("```");
         is_code ^= is_fence;
         let begins = |c: char| c.is_alphanumeric() || ['*', '`', '[', '"'].contains(&c);
-        // Each decision begins with the release that it was made for.
+        // Each decision begins with its release.
         let is_prose = line.starts_with(begins) && !line.starts_with("Decided for ");
         if !is_code && !is_fence && is_prose {
             paragraph.push_str(line);
@@ -94,7 +94,7 @@ fn first_sentence(page: &str) -> String {
         }
     }
     let end = paragraph.find(". ").or_else(|| paragraph.find(": ")).unwrap_or(paragraph.len());
-    // A link is only its text.
+    // Keep only the text of a link.
     let mut plain = String::new();
     for piece in paragraph[..end].split('[') {
         match piece.split_once("](").and_then(|(text, rest)| Some((text, rest.split_once(')')?.1)))
@@ -131,8 +131,7 @@ fn the_policies_of_the_chart() {
     is_current("charts/setguard/files/policies.yaml", &yaml);
 }
 
-/// With this schema Helm rejects a wrong policy at once; without it only the log of a pod would
-/// report the error.
+/// With this schema, Helm rejects a wrong policy immediately; otherwise only a pod log reports the error.
 #[test]
 fn the_schema_of_the_policy_in_the_values_of_the_chart() {
     let path = "charts/setguard/values.schema.json";
@@ -152,8 +151,8 @@ fn the_schema_of_the_policy_in_the_values_of_the_chart() {
     is_current(path, &format!("{}\n", serde_json::to_string_pretty(&values).unwrap()));
 }
 
-/// The sections, lists and switches of the chart's values, which templates read back when a user sets
-/// them to null. Left out are the sections that the chart only passes on: null removes them.
+/// The sections, lists and switches of the chart's values. Templates fall back to these when a user sets them to null.
+/// Sections that the chart only passes on are missing here: null removes them.
 #[test]
 fn the_defaults_of_the_chart() {
     const PASSED_ON: &[&str] = &[

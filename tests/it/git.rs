@@ -1,29 +1,26 @@
-//! `--against-ref` in repositories that the author of a pull request prepared. git must not run any
-//! program that one of their files names.
+//! `--against-ref` in repositories prepared by the author of a pull request. git must not run any program that a file
+//! in them names.
 
 use std::fs;
 
 use crate::folder::{Folder, Ran, on_delete};
 
-/// A repository whose work tree has the content of a pull request.
 fn repository() -> Folder {
     let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
     folder.commit();
     folder
 }
 
-/// `setguard check . --against-ref REF` in a folder of it.
 fn against(folder: &Folder, at: &str, reference: &str) -> Ran {
     let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
     let args = ["check", ".", "--against-ref", reference, "--new-only"];
     Ran::from(command.args(args).current_dir(folder.path(at)).output().unwrap())
 }
 
-/// A commit that no repository has.
 const MISSING: &str = "1234567812345678123456781234567812345678";
 
-/// A configuration in which every setting that names a program names one that leaves a file `ran`.
-/// A remote at this address promises the missing commits.
+/// A configuration with a command that leaves a file `ran` in every setting that takes a program. A remote at this
+/// address promises the missing commits.
 fn hostile(folder: &Folder, url: &str) -> String {
     let touch = format!("touch {}", folder.path("ran").display());
     format!(
@@ -41,7 +38,7 @@ fn hostile(folder: &Folder, url: &str) -> String {
     )
 }
 
-/// Addresses of remotes, each of which makes git run something if it fetches.
+/// Addresses of remotes that make git run something on fetch.
 fn urls(folder: &Folder) -> [String; 4] {
     let touch = format!("touch {}", folder.path("ran").display());
     [
@@ -52,7 +49,6 @@ fn urls(folder: &Folder) -> [String; 4] {
     ]
 }
 
-/// Writes the parts of a bare repository.
 fn plant(folder: &Folder, at: &str, config: &str) {
     folder.write(&format!("{at}/HEAD"), "ref: refs/heads/main\n");
     folder.write(&format!("{at}/config"), config);
@@ -63,7 +59,6 @@ fn plant(folder: &Folder, at: &str, config: &str) {
     folder.write(".gitattributes", "*.yaml filter=x diff=x\n");
 }
 
-/// A comparison with a commit of the repository, and with one that exists nowhere.
 fn runs_nothing(folder: &Folder, reference: &str, url: &str) {
     for (reference, code) in [(reference, 0), (MISSING, 2)] {
         let ran = against(folder, "deploy", reference);
@@ -84,7 +79,6 @@ fn a_folder_that_looks_like_a_bare_repository_is_not_one() {
     }
 }
 
-/// Without a real repository above, there is none.
 #[test]
 fn a_bare_repository_without_a_git_folder_is_not_used() {
     let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
@@ -96,7 +90,7 @@ fn a_bare_repository_without_a_git_folder_is_not_used() {
     assert!(!folder.path("ran").exists(), "{ran:?}");
 }
 
-/// An archive that is unpacked, unlike a commit, can contain a `.git`.
+/// Unlike a commit, an unpacked archive can contain a `.git`.
 #[test]
 fn a_git_folder_with_a_hostile_configuration_runs_nothing() {
     let folder = repository();
@@ -107,8 +101,8 @@ fn a_git_folder_with_a_hostile_configuration_runs_nothing() {
     }
 }
 
-/// Some repositories include a configuration of the work tree, which a pull request can change. A
-/// submodule has an address and a command.
+/// Some repositories include a configuration from the work tree, so a pull request can change it. A submodule has an
+/// address and a command.
 #[test]
 fn an_included_configuration_and_a_submodule_run_nothing() {
     let folder = repository();
@@ -148,14 +142,13 @@ fn a_git_file_leads_to_its_repository_and_nowhere_else() {
     against(&folder, "tree/deploy", "main").ends(2);
     folder.write("tree/.git", "no repository\n");
     against(&folder, "tree/deploy", "main").ends(2).reports("names no repository");
-    // An empty folder is none, and the repository above is not used instead.
+    // git skips an empty `.git` folder, but setguard must not then use the repository above.
     fs::remove_file(folder.path("tree/.git")).unwrap();
     fs::create_dir(folder.path("tree/.git")).unwrap();
     let ran = against(&folder, "tree/deploy", "main").ends(2).reports("needs a git repository");
     assert!(!folder.path("ran").exists(), "{ran:?}");
 }
 
-/// A hook of git has variables that lead elsewhere.
 #[test]
 fn variables_of_git_do_not_choose_the_repository() {
     let (folder, other) = (repository(), repository());
@@ -180,7 +173,6 @@ fn variables_of_git_do_not_choose_the_repository() {
     assert!(!folder.path("ran").exists(), "{ran:?}");
 }
 
-/// setguard fetches nothing.
 #[test]
 fn a_missing_object_is_an_error_that_says_why() {
     let folder = repository();

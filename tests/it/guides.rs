@@ -1,5 +1,5 @@
-//! The pages in `docs/guides/`: their manifests, and the output of their commands. The
-//! end-to-end tests run the commands that need a cluster.
+//! The pages in `docs/guides/`: their manifests and command outputs. The end-to-end tests run the commands that need a
+//! cluster.
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
@@ -13,7 +13,6 @@ use crate::{
 const PAGES: [&str; 6] =
     ["log-agent", "node-plugin", "gpu-device-plugin", "database", "queue", "grow-a-claim-template"];
 
-/// A repository with the manifests.
 fn repository() -> Folder {
     let folder = Folder::new([]);
     pages::reset(folder.0.path());
@@ -21,7 +20,6 @@ fn repository() -> Folder {
     folder
 }
 
-/// The output of a command, as a reader sees it.
 fn shown(folder: &Folder, command: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().unwrap();
     let path = format!("{}:{}", program.display(), env::var("PATH").unwrap());
@@ -58,7 +56,6 @@ fn the_pages_show_the_output_of_their_commands() {
     }
 }
 
-/// A reader begins with these manifests, so a finding in them must be explained on the page.
 #[test]
 fn the_manifests_have_only_the_notes_that_the_pages_explain() {
     let (code, report) =
@@ -68,7 +65,6 @@ fn the_manifests_have_only_the_notes_that_the_pages_explain() {
     assert_eq!((code, found), (0, BTreeSet::from(explained)), "{report:#}");
 }
 
-/// A page that is not in the list would not be tested.
 #[test]
 fn every_guide_is_tested() {
     let names = fs::read_dir(pages::FOLDER).unwrap().map(|entry| entry.unwrap().file_name());

@@ -1,5 +1,4 @@
-//! Names and values that try to act: on a terminal, on the log of a pipeline, or as Markdown. One
-//! generator tests every format.
+//! Names and values that try to inject into a terminal, a pipeline log or Markdown. One generator tests every format.
 
 #[cfg(unix)]
 mod audit;
@@ -9,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::{folder::Folder, folder::Ran, json_schema};
 
-/// Pieces that have a meaning for a reader of the output.
 const PIECES: &[&str] = &[
     "\n",
     "\r\n",
@@ -54,7 +52,6 @@ fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 1..6).prop_map(|pieces| pieces.concat())
 }
 
-/// A set with these texts wherever a manifest can have any, and a change of it.
 fn sets(texts: &[String; 4]) -> [Value; 2] {
     let [name, namespace, image, other] = texts;
     let set = |image: &str, strategy: &str| {
@@ -77,7 +74,6 @@ fn sets(texts: &[String; 4]) -> [Value; 2] {
     [set(other, "RollingUpdate"), set(image, other)]
 }
 
-/// Panics if a text for people can act on a terminal or on a runner.
 fn is_inert(format: &str, text: &str, ran: &Ran) {
     for c in text.chars() {
         let is_line = matches!(c, '\n' | '\t');
@@ -96,7 +92,6 @@ fn is_inert(format: &str, text: &str, ran: &Ran) {
     }
 }
 
-/// The Markdown without its code: blocks between fences, and spans.
 fn prose(markdown: &str) -> String {
     let mut prose = String::new();
     let mut fence: Option<String> = None;
@@ -129,7 +124,6 @@ fn without_spans(line: &str) -> String {
     line.to_owned()
 }
 
-/// Panics if the summary of a step has Markdown that came from input.
 fn summary_is_inert(summary: &str, ran: &Ran) {
     is_inert("summary", summary, ran);
     for live in ["@", "<", "](", "`"] {
@@ -142,7 +136,7 @@ fn summary_is_inert(summary: &str, ran: &Ran) {
 fn try_all(texts: &[String; 4]) {
     let [old, new] = sets(texts);
     let folder = Folder::new([]);
-    // No path has a NUL, a slash or a length beyond 255 bytes.
+    // No path has a NUL, a slash or a name longer than 255 bytes.
     let file = format!("{}.yaml", texts[3].replace('/', "-"));
     folder.write(&format!("new/{file}"), new.to_string());
     folder.write(&format!("new/bad {file}"), "{a: [");
@@ -158,7 +152,6 @@ fn try_all(texts: &[String; 4]) {
         if format == "github" {
             let summary = folder.read("summary.md");
             summary_is_inert(&summary, &ran);
-            // One line and one row for each finding.
             let findings = ran.stdout.lines().filter(|line| line.starts_with("::")).count();
             assert_eq!(findings + 1, ran.stdout.lines().count(), "{ran:?}");
             let rows: Vec<_> = summary.lines().filter(|line| line.starts_with('|')).collect();
@@ -189,7 +182,7 @@ fn try_all(texts: &[String; 4]) {
         }
         let ran = folder.setguard(&args);
         is_inert(command[0], &ran.stderr, &ran);
-        // inject prints manifests as they are.
+        // inject prints manifests unchanged.
         if command[0] != "inject" {
             is_inert(command[0], &ran.stdout, &ran);
         }

@@ -1,4 +1,4 @@
-//! A client that speaks HTTP/2.
+//! An HTTP/2 client.
 
 use std::{io, sync::Arc};
 
@@ -11,14 +11,12 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::daemon::{Client, Daemon};
 
-/// Connects and completes the handshake.
 pub async fn tls(daemon: &Daemon, config: ClientConfig) -> io::Result<TlsStream<TcpStream>> {
     let stream = TcpStream::connect(daemon.webhook).await?;
     let name = ServerName::from(daemon.webhook.ip());
     TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
-/// Opens a connection that uses HTTP/2.
 pub async fn connect(daemon: &Daemon, mut client: Client) -> io::Result<SendRequest<Body>> {
     client.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let stream = tls(daemon, client.config()).await?;

@@ -1,5 +1,4 @@
-//! The limits of injection: it must never let a pod run on more nodes than before, or patch it
-//! twice.
+//! The limits of injection: it never lets a pod run on more nodes than before, and never patches it twice.
 
 use crate::support;
 use json_patch::Patch;
@@ -23,7 +22,6 @@ fn inject(pod: &Value, name: &str) -> Injection {
     inject::pod(&PartialPod::parse(&text).unwrap(), &user(name), &Settings::default())
 }
 
-/// The pod after injection. The patch must apply.
 fn injected(pod: &Value) -> Value {
     let mut after = pod.clone();
     json_patch::patch(&mut after, &Patch(inject(pod, PAIRED).patch)).unwrap();
@@ -44,7 +42,6 @@ fn denials(injection: &Injection) -> Vec<String> {
     verdict.denials().map(|j| format!("{}: {}", j.finding.field, j.finding.message)).collect()
 }
 
-/// The labels of a node in these tests.
 fn labels(node: &str) -> Value {
     match node {
         "worker-0" => json!({"zone": "a", "disk": "ssd", "cores": "8"}),
@@ -54,8 +51,7 @@ fn labels(node: &str) -> Value {
     }
 }
 
-/// Whether a node selector requirement holds. Written from the Kubernetes API docs, independently
-/// of the tested code.
+/// Whether a node selector requirement holds. Written from the Kubernetes API docs, independently of the tested code.
 fn holds(requirement: &Value, actual: Option<&str>) -> bool {
     let values: Vec<&str> = requirement["values"]
         .as_array()
@@ -72,7 +68,6 @@ fn holds(requirement: &Value, actual: Option<&str>) -> bool {
     }
 }
 
-/// Whether the pod's nodeSelector and required node affinity let it run on a node.
 fn may_run(pod: &Value, node: &str) -> bool {
     let mut selector = pod["spec"]["nodeSelector"].as_object().into_iter().flatten();
     if selector.any(|(key, value)| labels(node).get(key) != Some(value)) {
@@ -184,8 +179,8 @@ fn toleration() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Returns the time that a pod may stay on a node with a taint: `None` is not at all, `Some(None)`
-/// is forever. The first toleration that matches the taint decides.
+/// Returns how long a pod may stay on a node with a taint: `None` is not at all, `Some(None)` is forever. The first
+/// matching toleration decides.
 fn stays(pod: &Value, key: &str, effect: &str) -> Option<Option<i64>> {
     let list = pod["spec"]["tolerations"].as_array()?;
     let tolerates = |t: &&Value| {

@@ -1,11 +1,8 @@
-//! Validates JSON against JSON Schemas.
-
 use std::sync::LazyLock;
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
 
-/// Asserts that JSON is what a JSON Schema says.
 pub(crate) fn assert_valid(json: &Value, schema: Value, what: &str) {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.enable_format_assertions();
@@ -14,8 +11,8 @@ pub(crate) fn assert_valid(json: &Value, schema: Value, what: &str) {
     schemas.validate(json, schema).unwrap_or_else(|error| panic!("{what}: {error:#}"));
 }
 
-/// Parses a JSON report, and checks it against the published schema. Properties that the schema does not
-/// have are an error here, although later releases may add some.
+/// Parses a JSON report and checks it against the published schema. Rejects properties outside of the schema, although
+/// later releases may add some.
 pub(crate) fn report(text: &str) -> Value {
     static SCHEMA: LazyLock<(Schemas, SchemaIndex)> = LazyLock::new(|| {
         let mut schema = setguard::report::json::schema();
@@ -32,7 +29,6 @@ pub(crate) fn report(text: &str) -> Value {
     report
 }
 
-/// Has each object of a schema refuse other properties.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -46,7 +42,7 @@ fn close(schema: &mut Value) {
     }
 }
 
-/// Parses SARIF, and checks it against the schema and against what GitHub asks for beyond it.
+/// Parses SARIF, and checks it against the schema and GitHub's additional requirements.
 pub(crate) fn sarif(text: &str) -> Value {
     let log: Value = serde_json::from_str(text).unwrap();
     let schema = serde_json::from_str(include_str!("../schemas/sarif-schema-2.1.0.json")).unwrap();

@@ -1,12 +1,10 @@
-//! OpenKruise's sets: fields that the built-in sets have too are evaluated alike, and fields that
-//! only OpenKruise has are left to it.
+//! OpenKruise sets: rules evaluate the fields of the built-in sets, and ignore OpenKruise's own fields.
 
 use serde_json::{Value, json};
 use setguard::kubernetes::resource::{RESOURCES, Resource};
 
 use crate::support::{self, Found};
 
-/// A set without findings.
 fn good(resource: &Resource) -> Value {
     json!({
         "apiVersion": resource.api_version(), "kind": resource.kind.as_str(),
@@ -28,7 +26,6 @@ fn good(resource: &Resource) -> Value {
     })
 }
 
-/// The object with another value at a JSON pointer.
 fn with(mut object: Value, pointer: &str, value: Value) -> Value {
     let (parent, name) = pointer.rsplit_once('/').unwrap();
     object.pointer_mut(parent).unwrap()[name] = value;
@@ -39,7 +36,6 @@ fn found(object: &Value, old: Option<&Value>) -> Vec<Found> {
     support::evaluate(&object.to_string(), old.map(Value::to_string).as_deref())
 }
 
-/// The built-in and the OpenKruise resources of the same kind.
 fn pairs() -> impl Iterator<Item = (&'static Resource, &'static Resource)> {
     let kruise = RESOURCES.iter().filter(|resource| resource.is_kruise());
     kruise.map(|own| {

@@ -1,5 +1,3 @@
-//! The limits of a policy.
-
 use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{engine::Context, policy::Policy};
@@ -9,7 +7,6 @@ use crate::{
     support,
 };
 
-/// The text of a policy with a limit.
 pub fn limits(entry: &str) -> String {
     folder::policy(&format!("limits:\n- {{{entry}, reason: agreed with storage}}\n"))
 }
@@ -23,7 +20,6 @@ fn run(command: &str, policy: &str, old: &str, new: &str) -> Ran {
     folder.setguard(&[command, "new.yaml", "--against", "old.yaml", "--policy", "policy.yaml"])
 }
 
-/// A set with four pods as a cluster has it, with this update strategy and status.
 fn stored(kind: &str, strategy: &str, status: &str) -> String {
     let strategy = format!("  updateStrategy: {{{strategy}}}\n");
     let text = match kind {
@@ -41,7 +37,7 @@ fn stored(kind: &str, strategy: &str, status: &str) -> String {
     format!("{metadata}, uid: u, generation: 2}}\nspec:{rest}status: {{{status}}}\n")
 }
 
-/// The second of two writes is refused for what both do together.
+/// setguard refuses the second of two writes for the combined effect.
 #[test]
 fn pods_that_are_old_count_with_the_strategy_of_the_new_object() {
     let rolling = |more: &str| format!("type: RollingUpdate, rollingUpdate: {{{more}}}");
@@ -103,7 +99,6 @@ fn pods_that_are_old_count_with_the_strategy_of_the_new_object() {
     }
 }
 
-/// The answer of `/validate` to a change, as JSON.
 fn reviewed(policy: &Policy, old: &str, new: &str) -> String {
     let json =
         |text: &str| -> Value { serde_json::from_str(&support::to_json(text).remove(0)).unwrap() };

@@ -1,4 +1,4 @@
-//! The limits of a policy where the webhook knows the cluster.
+//! A policy's limits in a webhook that knows the cluster.
 
 use jiff::{Timestamp, civil::date};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {
     response(request.clone(), &cx)
 }
 
-/// A write of the number of pods, as the API server sends it. A number of zero is left out.
+/// An update of the replica count, as the API server sends it. It omits zero.
 fn scale(resource: &str, from: u32, to: u32) -> Value {
     let scale = |replicas: u32| {
         let spec = if replicas == 0 { json!({}) } else { json!({"replicas": replicas}) };

@@ -1,4 +1,4 @@
-//! The links of the documentation: where they lead, without a network.
+//! The targets of links in the documentation, without a network.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,6 @@ use std::{
 
 use percent_encoding::percent_decode_str;
 
-/// The pages: README.md and its neighbours, the documentation, and the README of each folder.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut folders = vec![root.to_owned()];
@@ -28,7 +27,6 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The text without code, which is no Markdown.
 fn prose(text: &str) -> String {
     let mut prose = String::new();
     let mut fence: Option<&str> = None;
@@ -43,11 +41,10 @@ fn prose(text: &str) -> String {
         }
         prose.push('\n');
     }
-    // Every second piece between back quotes is code.
+    // Every second piece between backquotes is code.
     prose.split('`').step_by(2).collect()
 }
 
-/// The ids that GitHub and mdBook give to the headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     let mut is_code = false;
@@ -62,12 +59,10 @@ fn anchors(text: &str) -> BTreeSet<String> {
     anchors
 }
 
-/// Returns the targets of links and pictures, between the round brackets.
 fn links(prose: &str) -> impl Iterator<Item = &str> {
     prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
 }
 
-/// The path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -111,7 +106,6 @@ fn links_lead_to_files_and_headings_that_exist() {
     assert!(count > 100, "{count}");
 }
 
-/// A link says what is there, and not the name of its file.
 #[test]
 fn links_have_titles() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
@@ -121,7 +115,7 @@ fn links_have_titles() {
     }
 }
 
-/// A reader would not find a page without such a link.
+/// Without such a link, readers don't find the page.
 #[test]
 fn the_summary_of_the_site_or_the_page_of_evidence_links_to_every_page() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
@@ -156,7 +150,6 @@ fn the_address_of_each_rule_leads_to_its_page() {
     }
 }
 
-/// The paths that CONTRIBUTING.md mentions in back quotes.
 #[test]
 fn contributing_names_only_existing_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

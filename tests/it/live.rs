@@ -1,8 +1,7 @@
-//! `serve --inventory`: the requests to the API server, and the state of the view when it fails,
-//! over time.
+//! `serve --inventory`: its requests to the API server, and the state of the view over time during failures.
 //!
-//! All times of the view are divided by 60: a watch lasts a second, and a kind that was not
-//! confirmed for a second and a half is stale.
+//! All times of the view are divided by 60: a watch lasts a second, and a kind is stale after a second and a half
+//! without confirmation.
 
 mod faults;
 mod release;
@@ -15,7 +14,6 @@ use crate::{
     daemon::eventually, daemon::post, daemon::review, folder, limits_in_cluster,
 };
 
-/// A server with a view of this cluster.
 struct Viewer {
     daemon: Daemon,
     client: Client,
@@ -27,7 +25,6 @@ impl Viewer {
         Viewer::start_at(60, api_server, args)
     }
 
-    /// A server whose times are divided by a number.
     fn start_at(speed: u32, api_server: &ApiServer, args: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let kubeconfig = api_server.kubeconfig(dir.path());
@@ -42,18 +39,15 @@ impl Viewer {
         Viewer::start(api_server, &["--inventory", "workloads"])
     }
 
-    /// Waits until so many objects of a kind are known.
     fn holds(&self, kind: &str, count: usize) {
         self.knows(kind);
         self.daemon.measured(&format!("setguard_inventory_objects{{kind=\"{kind}\"}} {count}"));
     }
 
-    /// Waits until all objects of a kind are known.
     fn knows(&self, kind: &str) {
         self.daemon.measured(&format!("setguard_inventory_synced{{kind=\"{kind}\"}} 1"));
     }
 
-    /// The value of a metric for a kind.
     fn metric(&self, name: &str, kind: &str) -> Option<u64> {
         let metrics = self.daemon.get("/metrics").body;
         let start = format!("setguard_inventory_{name}{{kind=\"{kind}\"}} ");
@@ -67,7 +61,6 @@ impl Viewer {
         reply
     }
 
-    /// Reviews are answered, and the server is ready.
     fn answers(&self) {
         assert_eq!(self.daemon.get("/readyz").status, 200);
         self.review("/validate", &review("validate/daemonset-create"));
@@ -110,7 +103,7 @@ fn an_old_api_server_is_listed_page_by_page_one_kind_after_the_other() {
     api_server.change(|world| world.hold_pages = true);
     let viewer = Viewer::of_workloads(&api_server);
     eventually("a second page", || (api_server.asked("continue=") > 0).then_some(()));
-    // Nothing waits for the view.
+    // Reviews don't wait for the view.
     (0..20).for_each(|_| viewer.answers());
     assert_eq!(viewer.metric("synced", "DaemonSet"), Some(0), "half a list is nothing");
     api_server.change(|world| world.hold_pages = false);
@@ -136,7 +129,7 @@ fn large_objects_are_asked_for_in_small_pages() {
     }
     let viewer = Viewer::of_workloads(&api_server);
     viewer.holds("DaemonSet", 60);
-    // A list that takes too long, on a busy machine, begins anew.
+    // On a busy machine, a list that takes too long starts again.
     let world = api_server.world();
     let last = world.requests.rsplit(|uri| uri.contains("daemonsets?&limit=100")).next();
     let small = last.into_iter().flatten().filter(|uri| uri.contains("daemonsets?&limit=20&"));
@@ -176,7 +169,7 @@ fn what_is_listed_again_does_not_vanish_meanwhile() {
     let viewer = Viewer::of_workloads(&api_server);
     viewer.holds("DaemonSet", 150);
     api_server.change(|world| {
-        // Watches that begin from now on fail, and lists stop after their first page.
+        // Later watches fail, and lists stop after their first page.
         world.compacted = world.version() + 1;
         world.hold_pages = true;
         world.requests.clear();
@@ -202,7 +195,7 @@ fn a_dead_connection_is_noticed_and_the_view_grows_old() {
     viewer.answers();
     let (before, warning) = viewer.daemon.logs_until("cannot follow the API server; trying again");
     assert_eq!(warning["level"], "WARN", "{before:?}");
-    // Objects that are too old count for nothing.
+    // Stale objects don't count.
     viewer.daemon.measured("setguard_inventory_synced{kind=\"DaemonSet\"} 0");
     assert!(viewer.metric("stale_seconds", "DaemonSet").is_some_and(|seconds| seconds >= 10));
     viewer.answers();
@@ -230,7 +223,7 @@ fn a_forbidden_kind_is_reported_once_and_read_when_allowed() {
     let (before, _) = viewer.daemon.logs_until("the API server can be followed again");
     assert!(!before.iter().any(|line| line.contains(message)), "{before:?}");
     viewer.holds("Service", 0);
-    // And the other way round, while it is watched.
+    // The reverse, during a watch.
     api_server.change(|world| world.forbidden.insert("daemonsets"));
     viewer.daemon.measured("setguard_inventory_synced{kind=\"DaemonSet\"} 0");
     viewer.daemon.measured("setguard_inventory_objects{kind=\"DaemonSet\"} 0");
@@ -282,8 +275,7 @@ fn a_view_of_some_namespaces_asks_for_no_others() {
     viewer.holds("DaemonSet", 1);
 }
 
-/// Returns whether a review reports that another DaemonSet has the same selector, and whether it is
-/// sure.
+/// Returns whether a review reports a DaemonSet with the same selector, and whether the finding is certain.
 fn overlap(viewer: &Viewer, namespace: &str) -> Option<bool> {
     let mut twin = daemon_set(namespace, "twin");
     twin["spec"]["selector"]["matchLabels"] = json!({"app": "agent"});
@@ -315,7 +307,7 @@ fn a_review_depends_on_what_is_known_and_on_how_old_that_is() {
     }
     assert_eq!(overlap(&all, "db"), Some(false));
     assert_eq!(overlap(&some, "db"), None, "not watched");
-    // A review changes nothing in the view.
+    // A review doesn't change the view.
     all.holds("DaemonSet", 2);
     api_server.change(|world| world.silent = true);
     eventually("a stale view", || overlap(&all, "shop").filter(|old| *old));
@@ -339,7 +331,7 @@ fn a_scale_down_waits_for_the_last_change_of_its_set() {
     let text = folder::policy("limits: [{deletesClaims: false, reason: agreed}]\n");
     std::fs::write(&policy, text).unwrap();
     let args = ["--inventory", "workloads", "--policy", policy.to_str().unwrap()];
-    // Under load, a faster view would count as old.
+    // Under load, a faster view would go stale.
     let viewer = Viewer::start_at(4, &api_server, &args);
     viewer.holds("StatefulSet", 1);
     let ask = |version: u64, timeout: &str| {

@@ -1,9 +1,9 @@
-//! A stream that is so long that its documents are checked in parts.
+//! A stream that is long enough to be checked in parts.
 
 use crate::folder::{Folder, on_delete};
 
-/// Documents with findings, alone and about each other, with comments that exempt one, and with one that
-/// cannot be read. Before each is a comment of this length.
+/// Documents with findings, alone and about each other, with a comment that exempts one, and an unreadable document. A
+/// comment of this length precedes each.
 fn stream(padding: usize) -> String {
     let padding = "-".repeat(padding);
     let comment = "# setguard: ignore[host-port-conflict] they never run at the same time\n";
@@ -17,7 +17,7 @@ fn stream(padding: usize) -> String {
             format!("# {padding}\n{own}{set}{ports}")
         })
         .collect();
-    // The comments above the first `---` belong to the first document.
+    // Comments above the first `---` belong to the first document.
     documents.insert(0, format!("# {padding}\n{comment}"));
     documents.insert(9, format!("# {padding}\na: [\n"));
     documents.join("---\n")

@@ -1,6 +1,6 @@
 //! All integration tests, in one binary.
 //!
-//! On Windows only those of the command line that need no shell, no links and no server.
+//! On Windows, only the command line tests without shell, links and server.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! `setguard mcp`, as a client of the Model Context Protocol speaks with it.
+//! `setguard mcp`, driven like a client of the Model Context Protocol drives it.
 
 #![expect(clippy::needless_pass_by_value, reason = "arguments are written in the call")]
 
@@ -13,7 +13,6 @@ use crate::{folder::Folder, folder::on_delete, folder::rules, json_schema, plan:
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 
-/// A session, from its first message on.
 struct Client {
     folder: Folder,
     server: Child,
@@ -61,12 +60,11 @@ impl Client {
         listed["result"]["tools"].as_array().unwrap().clone()
     }
 
-    /// Calls a tool that has a result.
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.result(tool, arguments, false)
     }
 
-    /// Calls a tool that has a result, although something can't be read.
+    /// Calls a tool that returns a result despite unreadable input.
     fn part(&mut self, tool: &str, arguments: Value) -> Value {
         self.result(tool, arguments, true)
     }
@@ -80,7 +78,7 @@ impl Client {
         result["structuredContent"].clone()
     }
 
-    /// Calls a tool that has none, and returns its message.
+    /// Calls a tool that fails, and returns the message.
     fn refusal(&mut self, tool: &str, arguments: Value) -> String {
         let response = self.respond("tools/call", json!({"name": tool, "arguments": arguments}));
         assert_eq!(response["result"]["isError"], true, "{response}");
@@ -126,7 +124,7 @@ fn check_returns_the_report_of_texts_and_of_files() {
         assert_eq!(rules(&report), [RULE], "{result}");
     }
     assert_eq!(by_path["messages"], json!([]), "{by_path}");
-    // Other documents are checked although one cannot be read.
+    // An unreadable document doesn't prevent the check of the others.
     let result = client.part("check", json!({"manifests": format!("{faulty}---\na: [\n")}));
     assert_eq!(result["report"]["summary"]["unreadable"], 1, "{result}");
     assert!(rules(&result["report"]).contains(&RULE), "{result}");
@@ -134,7 +132,7 @@ fn check_returns_the_report_of_texts_and_of_files() {
     let result = client.call("check", json!({"manifests": faulty, "before": before}));
     assert!(rules(&result["report"]).contains(&"immutable-field"), "{result}");
 
-    // The policy of the repository counts for texts too.
+    // The repository's policy also applies to texts.
     client.folder.write(
         "setguard.yaml",
         format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules: {{{RULE}: off}}\n"),
@@ -224,7 +222,7 @@ fn a_large_result_has_shorter_lists_and_says_so() {
     let left_out = result["leftOut"]["/report/findings"].as_u64().unwrap();
     assert!(kept > 10 && result.to_string().len() < 21_000, "{kept}");
     assert_eq!(kept as u64 + left_out, 2_002);
-    // A denial is not cut away behind warnings, and the rest can be asked for by rule.
+    // A long list of warnings doesn't displace a denial, and a call can request the rest by rule.
     assert_eq!(result["report"]["findings"][0]["severity"], "error");
     assert_eq!(result["findingsByRule"]["api-validation"], 1);
     let result =

@@ -1,7 +1,6 @@
-//! A review takes a bounded amount of memory, whatever is in it.
+//! A review needs a bounded amount of memory, whatever its content.
 //!
-//! Each body goes to a real server, and the kernel tells how much memory the server had at the
-//! worst moment.
+//! Each body goes to a real server, and the kernel reports the server's peak memory.
 
 use std::{collections::BTreeSet, fs};
 
@@ -14,18 +13,18 @@ use setguard_testing::{
 
 use crate::{daemon::Daemon, daemon::Tls, daemon::post, serve::daemon};
 
-/// The most memory that one review may take, with its body, in MiB.
+/// The maximum memory for one review with its body, in MiB.
 const MAX: f64 = 32.0;
 /// The longest body that the server accepts.
 const MAX_BODY: usize = 8 << 20;
 
-/// The memory that the server may hold in reserve after the previous review.
+/// The memory that the server may keep after the previous review, in MiB.
 const RESERVE: f64 = 2.0;
 
 struct Server {
     daemon: Daemon,
     stream: Tls,
-    /// The memory of the server after one small review, in MiB.
+    /// The server's memory after one small review, in MiB.
     idle: f64,
 }
 
@@ -40,15 +39,14 @@ impl Server {
         server
     }
 
-    /// A line of the kernel's page on the process, in MiB.
     fn memory(&self, line: &str) -> f64 {
         numbers::memory(self.daemon.id(), line).unwrap()
     }
 
-    /// Sends a body and returns the status of the answer. The memory that this takes is bounded.
+    /// Sends a body, asserts the memory bound, and returns the status.
     fn send(&mut self, what: &str, path: &str, body: &str) -> u16 {
         assert!(body.len() <= MAX_BODY, "{what}: {} bytes", body.len());
-        // The allocator keeps some of what was freed. A new server has no such reserve.
+        // The allocator keeps some freed memory. A new server has no such reserve.
         if self.memory("VmRSS") > self.idle + RESERVE {
             *self = Self::start();
         }
@@ -61,13 +59,11 @@ impl Server {
     }
 }
 
-/// A review of an object that is created, or that replaces an old one.
 fn review(object: &Value, old: Option<&Value>) -> String {
     let user = json!({"username": "system:kube-controller-manager"});
     crate::review::review(json!({"userInfo": user, "object": object, "oldObject": old}))
 }
 
-/// The object with this list or map at the length at which it is nearly too large to be read.
 fn nearly_too_large(object: &Value, at: &str, elements: Elements) -> Value {
     let with = |length: usize| {
         let mut object = object.clone();
@@ -76,7 +72,7 @@ fn nearly_too_large(object: &Value, at: &str, elements: Elements) -> Value {
     };
     let bytes = |length| ObjectSize::of(&with(length).to_string()).unwrap().bytes;
     let (short, long) = (bytes(500), bytes(1_000));
-    // A little less, since the keys of a map become longer.
+    // Slightly less, because the keys of a map become longer.
     with((size::MAX - short) / (long - short) * 500 * 19 / 20)
 }
 
@@ -111,7 +107,7 @@ fn the_largest_bodies_take_a_bounded_amount_of_memory() {
         let items = item.repeat(length / item.len());
         format!("[{}]", items.trim_end_matches(','))
     };
-    // A value that fills the body, in the place of null.
+    // Replaces null with a value that fills the body.
     let mut send = |object: &Value, at: &str, value: &str| {
         let mut object = object.clone();
         let place = at.rsplit_once('/').unwrap();
@@ -129,7 +125,7 @@ fn the_largest_bodies_take_a_bounded_amount_of_memory() {
         }
         send(&pod, "/spec/tolerations", &list);
     }
-    // The longest text that is read, and one that is too long for that.
+    // The longest readable text, and one beyond that.
     for length in [size::MAX / 3 - 100_000, all] {
         for character in ["<", "\\u0001", "é"] {
             let text = format!("\"{}\"", character.repeat(length / character.len()));

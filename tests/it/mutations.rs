@@ -1,4 +1,4 @@
-//! Objects with random changes: every object that can be decoded is evaluated without a panic.
+//! Objects with random changes: evaluating a decodable object never panics.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -20,7 +20,6 @@ const BASES: [&str; 4] = [
     include_str!("../conformance/bases/sts-rich.json"),
 ];
 
-/// One change: the place, and its new value.
 #[derive(Clone, Debug)]
 struct Change {
     place: prop::sample::Index,
@@ -29,11 +28,7 @@ struct Change {
 
 #[derive(Clone, Debug)]
 enum New {
-    /// A value of the same JSON type as before.
-    Alike {
-        text: String,
-        number: i64,
-    },
+    Alike { text: String, number: i64 },
     Any(Value),
 }
 
@@ -121,9 +116,7 @@ fn change(object: &mut Value, Change { place, new }: Change) {
         Value::Bool(on) => *on = !*on,
         Value::Number(old) => *old = number.into(),
         Value::String(old) => *old = text,
-        // All items appear twice.
         Value::Array(items) => items.extend(items.clone()),
-        // One entry is removed or renamed.
         Value::Object(entries) => {
             let key =
                 entries.keys().nth(number.unsigned_abs() as usize % entries.len().max(1)).cloned();
@@ -189,7 +182,7 @@ fn nothing_that_can_be_read_makes_a_rule_panic() {
             faulty.set(faulty.get() + usize::from(created.is_some_and(|texts| !texts.is_empty())));
             evaluate(&json, Some(base));
             evaluate(base, Some(&json));
-            // An object that does not change breaks no rule about changes.
+            // An unchanged object violates no rule about changes.
             for text in evaluate(&json, Some(&json)).into_iter().flatten() {
                 let about_change = text.contains("immutable") || text.contains("updates to");
                 prop_assert!(!about_change || text.starts_with("metadata.deletion"), "{}", text);

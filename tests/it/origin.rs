@@ -1,4 +1,4 @@
-//! Compares the recorded verdicts with what users see: files in, a report of `setguard check` out.
+//! Compares the recorded verdicts with `setguard check`, from files to report.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,6 @@ use setguard::{catalogue, finding::Meta, rules::pod_template_validation::POD_TEM
 
 use crate::{corpus::bases, corpus::cases, folder::Folder};
 
-/// The findings of the three rules that reproduce the API server's checks, for a case.
 #[derive(Default)]
 struct Said {
     refused: bool,
@@ -39,7 +38,7 @@ fn by_file(report: &Value) -> BTreeMap<String, Said> {
 
 #[test]
 fn check_reports_what_the_api_server_reported() {
-    // Turns off setguard's own rules: the API server must report what is left too.
+    // Turns off setguard's own rules: the API server's errors must remain.
     let ours = |meta: &&Meta| meta.adjustable && *meta != POD_TEMPLATE_VALIDATION;
     let metas = catalogue::all().iter().map(|rule| &rule.meta);
     let off: BTreeMap<_, _> = metas.filter(ours).map(|meta| (meta.id, "off")).collect();
@@ -52,7 +51,7 @@ fn check_reports_what_the_api_server_reported() {
         let Some(object) = case.object(&bases) else { continue };
         for (at, object) in [("new", Some(object)), ("old", case.old(&bases))] {
             let Some(mut object) = object else { continue };
-            // Each case gets its own namespace, since many of them share a name.
+            // Each case gets its own namespace, because many share a name.
             object["metadata"]["namespace"] = json!(case.id);
             folder.write(&format!("{at}/{}.json", case.id), object.to_string());
         }

@@ -1,4 +1,4 @@
-//! The central promise: the same object gets the same findings from `check` and from `/validate`.
+//! The central promise: `check` and `/validate` report the same findings for the same object.
 
 use std::collections::BTreeSet;
 
@@ -18,15 +18,14 @@ use setguard_testing::manifests;
 
 use crate::{folder, folder::on_delete, review, support, support::Found};
 
-/// Returns whether both `check` and the webhook must report a finding: some rules apply to only one
-/// of them, or less strictly.
+/// Returns whether both `check` and the webhook must report a finding: some rules apply to only one of them, or less
+/// strictly.
 fn is_of_check_and_webhook(found: &Found) -> bool {
     let is_before = |trap: &Rule| trap.phase() != Some(Phase::After);
     let mut traps = traps().filter(|trap| trap.meta.id == found.rule);
     found.rule != "pod-template-validation" && !traps.any(is_before)
 }
 
-/// The response of `/validate`, as the API server reads it.
 fn validate(json: &str, old: Option<&str>) -> Value {
     let mut object: Value = serde_json::from_str(json).unwrap();
     if old.is_none() {
@@ -39,7 +38,7 @@ fn validate(json: &str, old: Option<&str>) -> Value {
     let resource = support::resource(json).unwrap();
     let kind = json!({"group": resource.group, "version": resource.version,
         "kind": resource.kind.as_str()});
-    // The API server sends an empty name for one that it has yet to generate.
+    // The API server sends an empty name before it generates one.
     let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let policy = Policy::default();
     let cx = Context::of_review(&policy, date(2026, 1, 1));
@@ -92,11 +91,11 @@ fn agree(found: &[Found], response: &Value, place: &str) {
     assert_eq!(denied, expected, "{place}");
     assert_eq!(response["allowed"], json!(expected.is_empty()), "{place}");
 
-    // A warning may be cut in the middle; its start and its end must be the same.
+    // A warning may be shortened in the middle, so compare its start and end.
     let warnings = strings(&response["warnings"]);
     let expected: Vec<_> =
         of("warn").map(|f| format!("{}: {}: {}", f.rule, f.field, f.text)).collect();
-    // Those that differ in names only are one, which names the other fields.
+    // The webhook merges warnings that differ only in names, and lists the other fields.
     let fields = |w: &String| match w.split_once(" (also ") {
         Some((_, rest)) => rest.split_once(')').unwrap().0.split(", ").count(),
         None => 0,
@@ -144,7 +143,7 @@ fn null_is_the_zero_value_for_check_and_validate() {
     let found = support::evaluate(&in_full, None);
     assert!(found.iter().any(|f| f.field == "spec.minReadySeconds"), "{found:?}");
     agree(&found, &validate(&with_nulls, None), "created");
-    // The old object is changed in the same way, and has a different selector.
+    // The old object has the same change, but a different selector.
     let before = |json: &str| json.replace("\"matchLabels\":{\"app\"", "\"matchLabels\":{\"x\"");
     let found = support::evaluate(&in_full, Some(&before(&in_full)));
     assert!(found.iter().any(|f| f.field == "spec.selector"), "{found:?}");

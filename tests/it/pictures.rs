@@ -1,4 +1,4 @@
-//! Pictures of a terminal, drawn from the real output of the program: `docs/pictures/`.
+//! Terminal pictures of the program's real output: `docs/pictures/`.
 
 use std::{fmt::Write as _, path::Path, process::Command};
 
@@ -9,23 +9,21 @@ use crate::folder::Ran;
 #[cfg(unix)]
 use crate::{api_server::ApiServer, support};
 
-/// The column at which a terminal breaks a line.
 const COLUMNS: usize = 100;
 /// The size of a character, in pixels.
 const WIDTH: f64 = 7.8;
 const HEIGHT: f64 = 18.0;
 const MARGIN: f64 = 16.0;
 
-/// The style that a terminal gives to the following text.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Style {
     bold: bool,
-    /// 0 to 15, in the order of ANSI.
+    /// 0 to 15, in ANSI order.
     color: Option<u8>,
 }
 
 impl Style {
-    /// Takes a sequence `ESC [ … m` into account: those that setguard uses, and no others.
+    /// Applies a sequence `ESC [ … m`. Supports only the sequences that setguard uses.
     fn apply(&mut self, sequence: &str) {
         for code in sequence.split(';').map(|code| code.parse::<u8>().unwrap_or(0)) {
             match code {
@@ -45,7 +43,6 @@ impl Style {
     }
 }
 
-/// A row of the screen: pieces with their styles.
 type Row = Vec<(Style, String)>;
 
 fn rows(output: &str) -> Vec<Row> {
@@ -80,7 +77,7 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The picture has its own dark background, so it can be read on a light page and on a dark one.
+/// The picture has its own dark background, to suit light and dark pages.
 fn svg(title: &str, rows: &[Row]) -> String {
     let lengths = rows.iter().map(|row| row.iter().map(|(_, text)| text.chars().count()).sum());
     let columns: usize = lengths.clone().max().unwrap_or(0);
@@ -121,7 +118,6 @@ fn svg(title: &str, rows: &[Row]) -> String {
     out + "</svg>\n"
 }
 
-/// Runs a command in a folder, like a user at a terminal, and draws its output.
 fn picture(folder: &Path, command: &str, more: &[(&str, &Path)]) -> String {
     let mut words = command.split(' ');
     assert_eq!(words.next(), Some("setguard"));
@@ -139,13 +135,11 @@ fn picture(folder: &Path, command: &str, more: &[(&str, &Path)]) -> String {
     svg(command, &all)
 }
 
-/// Runs a command in a folder of the examples, and draws its output.
 fn of_examples(folder: &str, command: &str) -> String {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     picture(&examples.join(folder), command, &[])
 }
 
-/// An audit of a cluster in which two things went wrong long ago.
 #[cfg(unix)]
 fn audit() -> Option<String> {
     let api_server = ApiServer::start("36");
@@ -164,7 +158,6 @@ fn audit() -> Option<String> {
     None
 }
 
-/// The drawing that the program makes itself.
 fn timeline() -> String {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/plan");
     let mut program = Command::new(env!("CARGO_BIN_EXE_setguard"));

@@ -4,7 +4,6 @@ use std::{fs, path::Path};
 
 use crate::folder::{Folder, Ran, on_delete, rules};
 
-/// A file at the top of this repository.
 fn ours(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
 }
@@ -29,7 +28,7 @@ fn a_repository_goes_through_its_pipeline() {
     ]);
     folder.commit();
 
-    // Day one: everything that is there is written down, and the pipeline is green.
+    // Day one: the baseline records all findings, and the pipeline succeeds.
     let ran = folder.check(". --deny-warnings").ends(1);
     for hint in ["setguard check --chart ./chart", "setguard check -k ./overlays/prod"] {
         assert!(ran.stdout.contains(hint), "{ran:?}");
@@ -40,7 +39,6 @@ fn a_repository_goes_through_its_pipeline() {
     folder.git("add -A");
     folder.git("commit -q -m baseline");
 
-    // A change brings something new. It is found with and without the baseline.
     folder.write("deploy/new.yaml", on_delete("new", ""));
     for flags in ["--baseline setguard-baseline", "--against-ref HEAD --new-only"] {
         let (code, report) = folder.json(&format!(". --deny-warnings {flags}"));
@@ -48,7 +46,6 @@ fn a_repository_goes_through_its_pipeline() {
         assert_eq!(report["findings"][0]["object"]["name"], "new");
     }
 
-    // The finding is fixed, with all known ones; then the baseline is pruned.
     assert_eq!(folder.check(". --deny-warnings --fix").code, 0);
     assert_eq!(folder.check(". --baseline setguard-baseline").code, 1);
     assert_eq!(folder.check(". --baseline setguard-baseline --prune-baseline").code, 0);
@@ -64,8 +61,7 @@ fn the_versions_in_files_for_pipelines_are_this_one() {
     assert!(ours("examples/ci/pre-commit-config.yaml").contains(&format!("rev: v{version}\n")));
 }
 
-/// The script that the action runs, with a folder as the release. The program in it runs the real
-/// one.
+/// The action's script with a folder as the release. The program in the archive runs the real one.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod action {
     use super::*;
@@ -83,7 +79,6 @@ mod action {
         folder
     }
 
-    /// The checksum of the archive.
     fn make(folder: &Folder) -> String {
         let made = Ran::from(folder.command("sh").arg("release.sh").output().unwrap());
         assert_eq!(made.code, 0, "{made:?}");
@@ -144,7 +139,7 @@ mod action {
             let ran = run(&folder, &[("SETGUARD_ACTION_VERSION", version)]).ends(2);
             assert!(ran.stdout.starts_with("::error::"), "{ran:?}");
         }
-        // A list without the archive proves nothing.
+        // A checksum list without the archive proves nothing.
         folder.write(concat!("v", env!("CARGO_PKG_VERSION"), "/SHA256SUMS"), "");
         assert_eq!(run(&folder, &[]).code, 2);
     }

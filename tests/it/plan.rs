@@ -7,7 +7,7 @@ use setguard_testing::recorded::snapshot;
 
 use crate::folder::{Folder, Ran};
 
-/// A StatefulSet with claims; `more` are lines of its spec, `image` its template's.
+/// A StatefulSet with claims; `more` are lines of its spec, `image` is for its template.
 pub(crate) fn stateful_set(name: &str, replicas: u8, image: &str, more: &str) -> String {
     format!(
         "\
@@ -48,7 +48,6 @@ spec:
     )
 }
 
-/// Five nodes: one of the control plane, and four of which two have fast disks.
 const NODES: &str = "\
 apiVersion: v1
 kind: List
@@ -119,7 +118,6 @@ fn a_drawing_of_many_pods_stays_small() {
     assert!(svg.len() < 30_000, "{} bytes", svg.len());
 }
 
-/// Runs `plan` in a folder. Returns it with the JSON of the same plan.
 pub(crate) fn planned(folder: &Folder, args: &str) -> (Ran, Value) {
     let run = |more: &str| {
         folder.setguard(&format!("plan {args} {more}").split_whitespace().collect::<Vec<_>>())

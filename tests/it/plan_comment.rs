@@ -1,4 +1,4 @@
-//! The scripts of the action that plan a change and keep a comment on the pull request.
+//! The action's scripts that plan a change and maintain a comment on the pull request.
 
 #![cfg(unix)]
 
@@ -16,17 +16,17 @@ use setguard_testing::http::Request;
 
 use crate::{folder::Folder, folder::Ran, plan::stateful_set};
 
-/// A request, as the line of its method and path, its authorization, and its body.
+/// A request: method and path, authorization, and body.
 type Asked = (String, String, Value);
 
-/// The API of GitHub as far as the scripts use it: comments are listed, written and changed.
+/// The part of the GitHub API that the scripts use: list, create and update comments.
 struct GitHub {
     url: String,
     requests: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl GitHub {
-    /// Starts a server with these comments; `status` answers what writes.
+    /// Starts a server with these comments; `status` answers writes.
     fn start(comments: Value, status: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -40,7 +40,6 @@ impl GitHub {
         GitHub { url, requests }
     }
 
-    /// Writes a comment, and returns what the script printed.
     fn comment(&self, folder: &Folder, number: &str, token: &str) -> Ran {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/action/comment");
         let mut command = Command::new("bash");
@@ -117,7 +116,6 @@ fn a_token_that_may_only_read_is_a_warning() {
     }
 }
 
-/// Runs the script that plans, in a repository whose commit has `before` and whose work tree `after`.
 fn planned(before: &str, after: &str, args: &str) -> (Folder, Ran) {
     let folder = Folder::new([("deploy/a b.yaml", before)]);
     folder.commit();
@@ -150,7 +148,7 @@ fn a_plan_is_a_summary_and_a_comment() {
     let head = "<!-- setguard plan -->\n## What the controllers will do\n\n";
     assert_eq!(comment, format!("{head}{summary}"));
     assert!(summary.starts_with("- **Pods down**: `StatefulSet shop/db`"), "{summary}");
-    // A wrong argument changes no comment.
+    // After a wrong argument, the comment stays unchanged.
     let (folder, ran) = planned(&before, &after, "--wrong\n");
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(!folder.path("output").exists());

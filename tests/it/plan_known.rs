@@ -1,8 +1,8 @@
-//! Objects around a set, from which a plan takes facts. tests/cases/plan_known.txt has the facts.
+//! Plan facts from objects around a set. tests/cases/plan_known.txt has the facts.
 
 use crate::{folder::Folder, plan::daemon_set, plan::planned, plan::stateful_set};
 
-/// What is next to a set in manifests and dumps changes its plan only if a cluster has it, and then all of it.
+/// Objects next to a set affect its plan only if they come from a cluster, and only if complete.
 #[test]
 fn other_objects_count_only_if_a_cluster_has_them_all() {
     let other = |kind: &str, name: &str, more: &str, is_stored: bool| {
@@ -57,7 +57,7 @@ fn other_objects_count_only_if_a_cluster_has_them_all() {
             for is_stored in [false, true] {
                 let other = other(kind, name, more, is_stored);
                 let what = format!("{kind} {name} stored: {is_stored}");
-                // The nodes of a cluster are what a DaemonSet runs on.
+                // A DaemonSet runs on the cluster's nodes.
                 if !(kind == "Node" && is_stored && before.contains("DaemonSet")) {
                     assert_eq!(steps(&(before.clone() + &other), after), alone, "{what}, before");
                 }

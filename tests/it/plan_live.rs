@@ -26,7 +26,6 @@ fn owned(kind: &str, name: &str, labels: &Value) -> Value {
 }
 
 impl Cluster {
-    /// A cluster that has the StatefulSet shop/db with three pods of one revision, which are ready or not.
     fn planned(ready: [bool; 3]) -> Self {
         let cluster = Cluster::of("plan", "36");
         let mut stored = set("db:1");
@@ -60,7 +59,6 @@ impl Cluster {
         self.run(&["db.json", "--live", "--format", "json"])
     }
 
-    /// The names of the pods that are deleted, in their order, and where the plan stops.
     fn deleted(&self, manifest: &Value) -> (Vec<String>, Value) {
         let ran = self.plan(manifest).ends(0);
         let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -81,7 +79,6 @@ fn the_pods_of_the_cluster_are_replaced_in_order() {
         (["db-2", "db-1", "db-0"].map(str::to_owned).to_vec(), Value::Null)
     );
     assert_eq!(cluster.deleted(&set("db:1")).0, [""; 0], "nothing changes");
-    // The command only reads.
     let wrote = cluster
         .api_server
         .change(|world| world.heads.iter().find(|head| !head.starts_with("GET ")).cloned());
@@ -103,7 +100,6 @@ fn what_may_not_be_read_is_an_error() {
     cluster.plan(&set("db:2")).ends(2).reports("/pods");
 }
 
-/// Rights that only make the plan better may be missing.
 #[test]
 fn what_is_unknown_without_a_right_is_said() {
     let cluster = Cluster::planned([true; 3]);

@@ -1,4 +1,4 @@
-//! The recipes of docs/plan.md for charts and kustomizations, run in a repository.
+//! Runs the recipes of docs/plan.md for charts and kustomizations in a repository.
 
 use std::{env, path::Path, process::Command};
 
@@ -14,7 +14,6 @@ resources: [../../base]
 images: [{name: db, newTag: \"1.4\"}]
 ";
 
-/// A set without a namespace, and a budget that its rollout exceeds.
 fn objects(image: &str) -> String {
     format!(
         "\
@@ -37,7 +36,6 @@ spec:
     )
 }
 
-/// A clone in which `origin/main` has one image and the work tree a newer one.
 fn repository() -> Folder {
     let chart = objects("db:{{ .Values.tag }}");
     let folder = Folder::new([
@@ -59,14 +57,12 @@ fn repository() -> Folder {
     folder
 }
 
-/// The commands of the first block after a text of the page.
 fn commands(beginning: &str) -> &'static str {
     let (_, rest) = PAGE.split_once(beginning).expect("a recipe");
     let (_, rest) = rest.split_once("```sh\n").expect("its commands");
     rest.split_once("```").expect("their end").0
 }
 
-/// Runs the commands that a recipe begins with, and its own.
 fn follow(recipe: &str) -> Ran {
     let folder = repository();
     let script = commands("## Charts and kustomizations").to_owned() + commands(recipe);

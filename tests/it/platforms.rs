@@ -1,4 +1,4 @@
-//! The differences between Linux, macOS and Windows: separators in paths, line breaks and signals.
+//! The differences between Linux, macOS and Windows: path separators, line breaks and signals.
 
 mod signals;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::folder::{Folder, on_delete, rules};
 
-/// A path as the system writes it: with `\` on Windows.
+/// A path in the system's notation: with `\` on Windows.
 fn native(path: &str) -> String {
     path.replace('/', MAIN_SEPARATOR_STR)
 }
@@ -53,7 +53,7 @@ fn a_file_outside_of_the_repository_has_an_address() {
 
 #[test]
 fn a_baseline_holds_on_every_system() {
-    // A generated name belongs to its file, whose path is in the baseline.
+    // A generated name belongs to its file; the baseline has the file's path.
     let text =
         on_delete("agent", "").replace("name: agent, namespace", "generateName: agent-, namespace");
     let folder = Folder::new([("deploy/a.yaml", text.as_str())]);
@@ -101,6 +101,6 @@ fn line_breaks_of_windows_change_no_finding() {
     let plain = of(&str::to_owned);
     assert!(!plain.1.contains('\r'));
     assert_eq!(of(&|text| text.replace('\n', "\r\n")), plain);
-    // Editors on Windows put a mark of the encoding first.
+    // Windows editors put a byte order mark first.
     assert_eq!(of(&|text| format!("\u{feff}{}", text.replace('\n', "\r\n"))), plain);
 }

@@ -1,8 +1,7 @@
-//! Checks that `pods-refused-by-pod-security` refuses the pods that a real API server refuses.
+//! Checks that `pods-refused-by-pod-security` refuses the same pods as a real API server.
 //!
-//! `tests/conformance/pod-security.jsonl` has pod templates, and for some levels and versions the
-//! refusals of kube-apiserver 1.36.2 for the pod, when it was created in a namespace with these
-//! labels.
+//! `tests/conformance/pod-security.jsonl` has pod templates, and for some levels and versions the refusals by
+//! kube-apiserver 1.36.2 for the pod in a namespace with these labels.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -1,29 +1,27 @@
-//! Compares how setguard reads YAML and JSON with how kubectl reads them (`tests/readings`).
+//! Compares how setguard and kubectl read YAML and JSON (`tests/readings`).
 
 use serde_json::Value;
 use setguard::yaml;
 
 const SHOWN: usize = 12;
 
-/// A text, and kubectl's reading of it.
 #[derive(serde::Deserialize)]
 struct Case {
     text: String,
-    /// The documents up to the first that kubectl refuses.
+    /// The documents before the first that kubectl refuses.
     read: Vec<Value>,
-    /// The reason why kubectl stops there.
+    /// Why kubectl stops there.
     error: Option<String>,
 }
 
-/// setguard's reading of a text.
 #[derive(Debug, Default)]
 struct Reading {
-    /// The documents up to the first that setguard refuses.
+    /// The documents before the first that setguard refuses.
     read: Vec<Value>,
     error: Option<String>,
-    /// Whether it reports text that kubectl ignores silently.
+    /// Whether setguard reports text that kubectl silently ignores.
     ignored: bool,
-    /// Whether it reports a key that occurs twice.
+    /// Whether setguard reports a duplicate key.
     twice: bool,
 }
 
@@ -45,7 +43,7 @@ fn read(text: &str) -> Reading {
     reading
 }
 
-/// Numbers are compared by value: kubectl passes JSON on as it is written.
+/// Compares numbers by value: kubectl keeps the notation of JSON.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),

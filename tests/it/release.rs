@@ -1,4 +1,4 @@
-//! The address and the version of a release, which are equal in every text that names them.
+//! The address and version of a release must be equal in all texts.
 
 use std::{fs, path::Path, process::Command};
 
@@ -9,7 +9,7 @@ fn home() -> &'static str {
     env!("CARGO_PKG_REPOSITORY").strip_prefix("https://github.com/").unwrap()
 }
 
-/// The texts of this repository by their paths: whatever git would add, and no data of tests.
+/// The texts of this repository by path: all files that git would add, except test data.
 fn texts() -> Vec<(String, String)> {
     let mut git = Command::new("git");
     git.current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -17,14 +17,13 @@ fn texts() -> Vec<(String, String)> {
     let listed = Ran::from(git.output().unwrap());
     let paths = listed.stdout.lines().filter(|path| !path.starts_with("tests/"));
     let text = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path));
-    // A deleted file is listed until the next commit.
+    // git lists a deleted file until the next commit.
     let texts: Vec<_> =
         paths.filter_map(|path| Some((path.to_owned(), text(path).ok()?))).collect();
     assert!(texts.len() > 100, "{listed:?}");
     texts
 }
 
-/// The words after a prefix, up to what cannot be in the name of a repository.
 fn after<'a>(text: &'a str, prefix: &str) -> impl Iterator<Item = &'a str> {
     text.split(prefix).skip(1).map(|rest| {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_./".contains(c)));
@@ -50,21 +49,20 @@ fn every_text_names_the_same_home() {
     assert!(named > 10, "{named}");
 }
 
-/// Lines that name the version of the release as it was then, or the version of something else.
+/// Lines with the version of an old release, or of a different program.
 const OTHER_VERSIONS: [&str; 7] = [
     "Decided for ",
     "before the release of ",
-    // The editors' extensions of the examples.
+    // The example extensions of editors.
     "\"version\": ",
     "version = ",
-    // A range of versions of a package.
+    // A range of package versions.
     "\"^",
     "    .ci/version ",
     "the tag `v",
 ];
 
-/// A copy of all files that name the version, with the script that changes it. Returns the paths of
-/// those that must name a new one.
+/// A copy of all files with the version, and the script that changes it. Returns the paths that must change.
 fn copy() -> (Folder, Vec<String>) {
     let folder = Folder::new([]);
     let mut named = Vec::new();
@@ -102,7 +100,7 @@ fn a_new_version_comes_everywhere() {
     }
     for path in named {
         let text = folder.read(&path);
-        // Not `10.1.0` either.
+        // Don't match `10.1.0` either.
         let names = |line: &&str| {
             let mut found = line.match_indices(env!("CARGO_PKG_VERSION"));
             found.any(|(at, _)| !line[..at].ends_with(|c: char| c.is_ascii_digit()))
@@ -115,7 +113,7 @@ fn a_new_version_comes_everywhere() {
     let headings: Vec<_> = changes.lines().filter(|line| line.starts_with("## ")).collect();
     assert_eq!(headings[0], "## Unreleased");
     assert!(headings[1].starts_with("## 98.7.6 - 20"), "{headings:?}");
-    // Nothing else has changed in the lock file.
+    // The rest of the lock file stays unchanged.
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (lock, old) =
         (folder.read("Cargo.lock"), fs::read_to_string(root.join("Cargo.lock")).unwrap());

@@ -1,4 +1,5 @@
-//! The formats of `check`, each read by a program that is not ours. `hostile.rs` has texts that try to break out of them.
+//! The formats of `check`, each parsed by a third-party program. `hostile.rs` has texts that try to break out of a
+//! format.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use setguard_testing::recorded::snapshot;
 
 use crate::{cli::GOOD, cli::MISSPELT, cli::policy, folder::Folder, json_schema::sarif};
 
-/// Warned about in line 14, and not denied.
+/// Has a warning in line 14, and no denial.
 const WARNED: &str = "\
 apiVersion: apps/v1
 kind: StatefulSet
@@ -25,7 +26,6 @@ spec:
       partition: 4
 ";
 
-/// A repository with a subfolder, and a policy that runs one trap.
 fn repository<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Folder {
     let folder = Folder::quiet(files);
     folder.write(".git/HEAD", "");
@@ -37,7 +37,7 @@ fn repository<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Folder
 fn the_excerpt_of_a_minified_line_has_only_the_line() {
     let json = format!(
         r#"{{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{{"name":"a","annotations":{{"b":"{}"}}}},"spec":{{"selector":{{"matchLabels":{{"app":"b"}}}},"template":{{"metadata":{{"labels":{{"app":"a"}}}},"spec":{{"containers":[{{"name":"a","image":"a"}}]}}}}}}}}"#,
-        // Columns count characters, and the line is cut around the finding.
+        // Columns count characters; the output cuts the line around the finding.
         "é".repeat(5_000)
     );
     let folder = repository([("a.json", json.as_str())]);
@@ -53,7 +53,7 @@ fn sarif_is_what_github_takes() {
     let folder = repository(files);
     let ran = folder.setguard(&["check", "deploy", "--format", "sarif"]).ends(1).reports_only("");
     let mut log = sarif(&ran.stdout);
-    // Only the rules of the results are described.
+    // The report describes only rules with results.
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
     let ids = |all: &[Value], key| -> BTreeSet<String> {

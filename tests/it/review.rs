@@ -1,13 +1,10 @@
-//! Reviews that are answered without a server.
-
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
     engine::Context,
 };
 
-/// The review of a request, as an API server sends it. What the request does not say follows from its
-/// objects.
+/// A review as an API server sends it. Fields missing from the request follow from its objects.
 pub fn review(request: Value) -> String {
     let Value::Object(request) = request else { panic!("{request}") };
     let object = &request["object"];
@@ -25,7 +22,6 @@ pub fn review(request: Value) -> String {
     review.to_string()
 }
 
-/// The response of `/validate` to a request.
 pub fn response(request: Value, cx: &Context<'_>) -> Value {
     let answer = admission::answer(Endpoint::Validate, review(request).as_bytes(), cx);
     let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();

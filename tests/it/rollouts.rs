@@ -1,5 +1,5 @@
-//! Compares `setguard plan` with the recorded steps of the real controllers. The end-to-end tests
-//! record them; see docs/testing.md.
+//! Compares `setguard plan` with recorded steps of the real controllers. The end-to-end tests record the steps; see
+//! docs/testing.md.
 
 use std::{fs, path::Path, thread};
 

@@ -1,4 +1,5 @@
-//! The pages about rules, made from the rules: `docs/rules.md`, `docs/rules/ID.md` and their entries in the summary of the site.
+//! The pages about rules, generated from the rules: `docs/rules.md`, `docs/rules/ID.md` and their entries in the
+//! site's summary.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,6 @@ use similar::TextDiff;
 const GENERATED: &str =
     "<!-- Generated from the rules: UPDATE_GENERATED=1 cargo test --test it generated -->";
 
-/// Returns the content of `docs/rules.md`.
 pub fn index() -> String {
     let mut out = format!(
         "# Rules\n\n{GENERATED}\n\n\
@@ -44,13 +44,11 @@ pub fn index() -> String {
     out
 }
 
-/// Returns the entries of the rules in the summary of the site.
 pub fn summary() -> String {
     let ids = all().iter().map(|rule| rule.meta.id);
     ids.map(|id| format!("  - [{id}](rules/{id}.md)\n")).collect()
 }
 
-/// Returns the content of `docs/rules/ID.md`.
 pub fn page(rule: &Rule) -> String {
     let meta = &rule.meta;
     let fixed = if meta.adjustable { "" } else { ", fixed" };
@@ -67,7 +65,7 @@ pub fn page(rule: &Rule) -> String {
     if !why.is_empty() {
         out += &format!("\n## Why\n\n{why}\n");
     }
-    // The examples of rules about status are dumps of a cluster, which no user writes.
+    // The examples of status rules are dumps of a cluster, not manifests.
     let fix = if meta.bad.starts_with("# Seen at ") {
         "Run `setguard audit`: it names the objects in your cluster, prints the next command for them, and says what the\n\
          command risks.\n"
@@ -90,8 +88,8 @@ pub fn page(rule: &Rule) -> String {
     out + "\n[All rules](../rules.md)\n"
 }
 
-/// Divides the explanation of a rule: what happens, which is its first paragraph with the list that may follow; the reasons; and
-/// the sources in Kubernetes, which are the last paragraph.
+/// Divides a rule's explanation: the effect (the first paragraph with its list), the reasons, and the Kubernetes
+/// sources (the last paragraph).
 fn parts(why: &str) -> (&str, &str, &str) {
     let why = why.trim_end();
     let (text, sources) = why.split_once("\n\nKubernetes: ").unwrap_or((why, ""));
@@ -100,7 +98,6 @@ fn parts(why: &str) -> (&str, &str, &str) {
     (happens, why.trim_start(), sources)
 }
 
-/// Returns whether an example has an object before a change and after it.
 fn is_change(example: &str) -> bool {
     let mut seen = BTreeSet::new();
     example.split("---\n").any(|document| {
@@ -111,10 +108,9 @@ fn is_change(example: &str) -> bool {
     })
 }
 
-/// Shows two manifests as one, with marks at the lines that differ.
 fn difference(bad: &str, good: &str) -> String {
     let diff = TextDiff::from_lines(bad, good);
-    // The whole manifest is shown, so it has no heads of parts.
+    // The whole manifest is one hunk, so hunk headers can go.
     let diff = diff.unified_diff().context_radius(1000).to_string();
     let lines = diff.lines().filter(|line| !line.starts_with("@@ "));
     lines.map(|line| format!("{}\n", line.trim_end())).collect()
@@ -137,7 +133,7 @@ fn exempt(rule: &Rule) -> String {
     }
 }
 
-/// The repositories that are developed in `staging/` of Kubernetes.
+/// The repositories in Kubernetes' `staging/`.
 const STAGED: [&str; 7] = [
     "apimachinery",
     "apiserver",
@@ -148,8 +144,8 @@ const STAGED: [&str; 7] = [
     "pod-security-admission",
 ];
 
-/// Makes links of the paths of Go files. A path begins at the root of Kubernetes, at that of a staged repository whose name stands
-/// before it, or in the folder of the previous path.
+/// Links the paths of Go files. A path starts at the root of Kubernetes, at the root of a staged repository whose name
+/// precedes it, or in the folder of the previous path.
 fn linked(text: &str) -> String {
     let source =
         format!("https://github.com/kubernetes/kubernetes/blob/release-{}", Version::NEWEST);

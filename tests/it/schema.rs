@@ -1,4 +1,4 @@
-//! Compares the schema pass with the objects that a real API server refused to decode.
+//! Compares the schema pass with the objects that a real API server failed to decode.
 
 use serde_json::json;
 use setguard::{
@@ -25,7 +25,7 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
         let Some(object) = case.object(&bases) else { continue };
         let expected = quoted.split('"').next().unwrap();
         seen += 1;
-        // Read as YAML this time: the tree must be the same.
+        // The tree from YAML must be the same.
         let text = format!("# as YAML\n{object}\n");
         let document = yaml::parse(&text).remove(0).unwrap();
         let resource = Resource::of("apps/v1", object["kind"].as_str().unwrap()).unwrap();
@@ -38,7 +38,7 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
     assert!(seen > 20, "only {seen} cases");
 }
 
-/// The engine can read every object that passes the schema, with any value at any place.
+/// The engine can read every object that passes the schema, with any value anywhere.
 #[test]
 fn an_object_that_passes_the_schema_can_be_evaluated() {
     let odd = [
@@ -67,7 +67,7 @@ fn an_object_that_passes_the_schema_can_be_evaluated() {
         let mut all = Vec::new();
         places(&base, "", &mut all);
         for (place, value) in all.iter().flat_map(|place| odd.iter().map(move |v| (place, v))) {
-            // Without its kind it would not be read as this resource.
+            // Without these, setguard would not evaluate the object.
             if matches!(place.as_str(), "" | "/kind" | "/apiVersion") {
                 continue;
             }
@@ -103,11 +103,11 @@ fn of_many_unknown_fields_a_hundred_are_described_and_the_others_counted() {
     assert_eq!(last.mark.line, 104);
 }
 
-/// A key of any length is compared with the known fields in little time and memory.
+/// Comparing a key with the known fields takes little time and memory, whatever its length.
 #[test]
 fn a_long_unknown_field_costs_no_more_than_its_text() {
     let key = "a".repeat(4 << 20);
-    // In YAML, a key has at most 1,024 characters.
+    // A YAML key has at most 1,024 characters.
     let spec = json!({ key: 1 });
     let text = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": spec}).to_string();
     let document = yaml::parse(&text).remove(0).unwrap();

@@ -1,4 +1,4 @@
-//! `setguard serve` as a process: its output and logs, its start, reloads and end.
+//! `setguard serve` as a process: output, logs, start, reloads and end.
 
 mod policy;
 mod shutdown;
@@ -18,7 +18,6 @@ use crate::{
     support,
 };
 
-/// A server with a certificate from files, and a client that trusts it.
 pub fn daemon(args: &[&str]) -> (Daemon, Client) {
     let dir = tempfile::tempdir().unwrap();
     let made = certificate_in(dir.path());
@@ -30,8 +29,7 @@ pub fn daemon(args: &[&str]) -> (Daemon, Client) {
 #[test]
 fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
     let mut daemon = Daemon::start(&["--tls-san", "localhost"]);
-    // The server closes its standard output and keeps running: `| kubectl apply -f -` waits for
-    // that.
+    // `| kubectl apply -f -` waits until the server closes its standard output; the server keeps running.
     let documents: Vec<Value> = support::to_json(&daemon.stdout())
         .iter()
         .map(|json| serde_json::from_str(json).unwrap())
@@ -53,7 +51,7 @@ fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
     }
     let mutating = ["/mutate", "/mutate", "/mutate", "/mutate/control-plane"];
     assert_eq!(endpoints, [&["/validate", "/validate"][..], &mutating].concat());
-    // With these configurations, the API server refuses changes when the server has ended.
+    // With these configurations, the API server refuses changes after the server ends.
     let way_back = "if you apply the printed configurations, the API server refuses each change of a DaemonSet or \
                     StatefulSet while this process does not run; to delete them: setguard cleanup";
     daemon.logged(way_back);
@@ -67,7 +65,7 @@ fn it_serves_although_its_log_is_not_read() {
     let made = certificate_in(dir.path());
     let client = Client::trusting(&[&made.ca]);
     let review = review("validate/daemonset-create");
-    // Each request logs a line. A pipe holds 64 KiB, less than 400 of them; the queue holds 4,096.
+    // Each request logs a line. A pipe holds 64 KiB, fewer than 400 lines; the queue holds 4,096.
     for keep in [true, false] {
         let (mut daemon, log) = Daemon::with_unread_log(dir.path());
         let log = keep.then_some(log);
@@ -80,7 +78,7 @@ fn it_serves_although_its_log_is_not_read() {
         let dropped = metrics.lines().find_map(|line| {
             line.strip_prefix("setguard_log_lines_dropped_total ")?.parse::<u64>().ok()
         });
-        // No request waits for a closed pipe: each line fails immediately, and nothing else does.
+        // A closed pipe delays no request: each write fails immediately, and only the log is lost.
         assert_eq!(dropped.is_some_and(|dropped| dropped > 0), keep, "{dropped:?}");
         daemon.signal("TERM");
         assert!(daemon.wait().success());
@@ -88,7 +86,6 @@ fn it_serves_although_its_log_is_not_read() {
     }
 }
 
-/// All flags of a managed certificate.
 fn managed() -> Vec<&'static str> {
     let flags = "--tls-managed --tls-managed-namespace default --tls-managed-secret ca \
                  --tls-managed-dns-name localhost --tls-managed-webhook-config setguard";
@@ -166,7 +163,6 @@ fn startup_errors_are_reported_with_exit_code_2() {
     }
 }
 
-/// A name that would act on a terminal that shows it.
 const STEERING: &str = "\u{9b}2J\u{1b}[31m\u{202e}\u{2066}\n";
 
 #[test]
@@ -222,7 +218,7 @@ fn clients_cannot_fill_the_log_with_warnings_of_the_tls_library() {
     assert!(!before.iter().any(|line| line.contains("WARN")), "{before:#?}");
 }
 
-/// An administrator who registers it manually has no other sign that the registration works.
+/// The only sign for an administrator that a manual registration works.
 #[test]
 fn it_says_once_that_it_is_called_and_in_each_silence_that_it_is_not() {
     let (waiting, client) = daemon(&["--expect-call-within", "1ms"]);
@@ -240,7 +236,7 @@ fn it_says_once_that_it_is_called_and_in_each_silence_that_it_is_not() {
         post(&mut stream, "/validate", &review("validate/daemonset-create"));
     }
     waiting.logged(first);
-    // A later silence is logged again, once.
+    // setguard logs a later silence again, once.
     let (before, _) = waiting.logs_until(silent);
     assert_eq!(before.iter().filter(|line| line.contains("\"review\"")).count(), 2, "{before:#?}");
     assert!(!before.iter().any(|line| line.contains(first)), "{before:#?}");

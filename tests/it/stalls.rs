@@ -1,4 +1,4 @@
-//! Clients that stop in the middle of something are disconnected, and others are not.
+//! setguard disconnects clients that stop midway, and no others.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use tokio::{
 
 use crate::daemon::review;
 
-/// Bytes that wait between the two ends of a connection.
+/// The buffer between the two ends of a connection, in bytes.
 const IN_TRANSIT: usize = 1 << 10;
 
-/// A connection to a server, with HTTP/2 or not, and the task that ends with it. It has no TLS: a
-/// test can stop the clock only for what happens in the process.
+/// A connection to a server and the task that serves it. Without TLS, because a test can stop the clock only for this
+/// process.
 async fn connect(is_http2: bool) -> (DuplexStream, JoinHandle<()>) {
     let (client, stream) = duplex(IN_TRANSIT);
     let connection = Connections::new(1).open().await;
@@ -33,14 +33,12 @@ async fn connect(is_http2: bool) -> (DuplexStream, JoinHandle<()>) {
     (client, task)
 }
 
-/// How many seconds pass until the connection ends.
 async fn lifetime(task: JoinHandle<()>) -> u64 {
     let start = Instant::now();
     task.await.unwrap();
     start.elapsed().as_secs()
 }
 
-/// A request with a review, as it goes over the wire.
 fn request() -> String {
     let body = review("mutate/pod-of-daemonset-controller");
     format!(
@@ -55,7 +53,7 @@ async fn a_request_that_has_begun_must_get_on() {
     let (mut client, task) = connect(false).await;
     client.write_all(b"POST /validate HTTP/1.1\r\nHost:").await.unwrap();
     assert_eq!(lifetime(task).await, 120);
-    // Nor may a later one stop.
+    // A later request must not stop either.
     let (mut client, task) = connect(false).await;
     client.write_all(request().as_bytes()).await.unwrap();
     assert!(client.read(&mut [0; IN_TRANSIT]).await.unwrap() > 0);

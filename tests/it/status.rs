@@ -1,4 +1,4 @@
-//! The rules about status: the texts of their findings, and clusters that look faulty and are not.
+//! The rules about status: the texts of their findings, and clusters that only look faulty.
 
 use std::fmt::Write as _;
 
@@ -21,8 +21,7 @@ fn the_words_of_the_findings() {
     snapshot("status/the_words_of_the_findings", &out);
 }
 
-/// The first line of a fixture is the time of the observation, and the second the expected
-/// findings.
+/// The first line of a fixture is the time of observation, the second the expected findings.
 #[test]
 fn each_cluster_has_the_findings_that_it_names() {
     let (mut out, mut wrong) = (String::new(), Vec::new());
@@ -44,7 +43,6 @@ fn each_cluster_has_the_findings_that_it_names() {
     snapshot("status/each_cluster_has_the_findings_that_it_names", &out);
 }
 
-/// A command that changes a set is not enough where a tool would deploy the old state again.
 #[test]
 fn the_tool_that_deploys_a_set_is_named_after_a_command_that_changes_it() {
     let flux = "labels: {kustomize.toolkit.fluxcd.io/name: shop, kustomize.toolkit.fluxcd.io/namespace: flux-system}";
@@ -92,15 +90,14 @@ fn the_tool_that_deploys_a_set_is_named_after_a_command_that_changes_it() {
     assert_eq!(help("pod-stuck-terminating", flux), "can lose data)");
 }
 
-/// When everything in the cluster was created.
+/// The creation time of all objects in the cluster.
 const SINCE: &str = "2026-11-22T11:00:00Z";
 
 fn owner(kind: &str, name: &str) -> Value {
     json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}])
 }
 
-/// Returns the findings in a cluster with as many faults as possible, and with this many pods,
-/// claims, volumes and nodes.
+/// Returns the findings in a cluster with as many faults as possible, with this many pods, claims, volumes and nodes.
 fn in_trouble(count: usize) -> Vec<String> {
     let set = |kind: &str, name: &str, spec: Value, status: Value| {
         json!({"apiVersion": "apps/v1", "kind": kind,
@@ -180,7 +177,7 @@ fn add_volume_and_revisions(objects: &mut Vec<Value>, i: usize) {
             "labels": {"controller-revision-hash": format!("{i}")}}}));
 }
 
-/// Between 10 (n log n) and 64 (n²), for a cluster that is eight times as large.
+/// Between 10 (n log n) and 64 (n²), for an eightfold cluster.
 #[test]
 fn no_rule_about_status_is_slower_than_n_log_n() {
     let cost = |count: usize| {

@@ -1,5 +1,3 @@
-//! Helpers that several tests share.
-
 use std::{
     fs,
     io::Write as _,
@@ -30,7 +28,6 @@ use setguard::{
 };
 pub use setguard_testing::manifests::{cases, fixtures};
 
-/// A finding, flattened for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub rule: String,
@@ -41,9 +38,8 @@ pub struct Found {
     pub text: String,
 }
 
-/// The documents of a stream, as JSON.
 pub fn to_json(text: &str) -> Vec<String> {
-    // The API server generates other ends of names.
+    // The API server generates different name suffixes.
     let named = |(i, item): (usize, &Value)| {
         let mut item = item.clone();
         let prefix = item["metadata"]["generateName"].as_str().map(str::to_owned);
@@ -64,7 +60,6 @@ pub fn to_json(text: &str) -> Vec<String> {
     documents.flat_map(|document| objects(document.unwrap().root.to_json())).collect()
 }
 
-/// All JSON pointers into a value, the root first.
 pub fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
@@ -79,24 +74,20 @@ pub fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The resource of an object, if setguard evaluates it.
 pub fn resource(json: &str) -> Option<&'static Resource> {
     let object: Value = serde_json::from_str(json).unwrap();
     Resource::of(object["apiVersion"].as_str()?, object["kind"].as_str()?)
 }
 
-/// The resource of an object that setguard evaluates.
 pub fn resource_of(object: &Value) -> &'static Resource {
     let text = |key: &str| object[key].as_str().unwrap();
     Resource::of(text("apiVersion"), text("kind")).unwrap()
 }
 
-/// Returns the engine's findings in a JSON object that is created, or that replaces an old one.
 pub fn evaluate(json: &str, old: Option<&str>) -> Vec<Found> {
     evaluate_in(json, old, &Cluster::default(), &Storage::default())
 }
 
-/// The context in which `check` evaluates under this policy, on a fixed day.
 fn context(policy: &Policy) -> Context<'_> {
     Context { origin: Origin::Manifest, ..Context::of_review(policy, date(2026, 1, 1)) }
 }
@@ -127,7 +118,6 @@ pub fn evaluate_in(
     verdict.violations.iter().map(flat).collect()
 }
 
-/// Returns the engine's findings in an update under a policy, from texts.
 pub fn evaluate_update(policy: &Policy, old: &str, new: &str) -> Vec<Found> {
     let [old, new] = [old, new].map(|text| to_json(text).remove(0));
     let object = Object::parse(resource(&new).unwrap(), &new).unwrap();
@@ -142,7 +132,7 @@ fn flat(judged: &Violation) -> Found {
         reason: judged.finding.reason.as_str().to_owned(),
         field: judged.finding.field.to_string(),
         pointer: judged.finding.field.pointer(),
-        // Both doors keep the API server's words.
+        // `check` and the webhook keep the API server's words.
         text: match judged.finding.rule.adjustable {
             true => judged.finding.text().into_owned(),
             false => judged.finding.message.clone(),
@@ -150,7 +140,7 @@ fn flat(judged: &Violation) -> Found {
     }
 }
 
-/// Returns the findings of the rules about several objects, given former states of some.
+/// Returns the findings of the cross-object rules. `before` has old states of some objects.
 pub fn evaluate_change(objects: &[String], before: &[String], policy: &Policy) -> Vec<Found> {
     let (inventory, before) = (inventory(objects), inventory(before));
     let cx = context(policy);
@@ -179,8 +169,7 @@ fn inventory(objects: &[String]) -> Inventory {
     inventory
 }
 
-/// Returns the objects of an example, and the former states among them: if an object occurs twice,
-/// the first is the former.
+/// Splits the objects of an example: if an object occurs twice, the first one is its old state.
 pub fn changes(objects: Vec<String>) -> (Vec<String>, Vec<String>) {
     let id = |json: &String| {
         let object: Value = serde_json::from_str(json).unwrap();
@@ -193,14 +182,12 @@ pub fn changes(objects: Vec<String>) -> (Vec<String>, Vec<String>) {
     (without_index(new), without_index(old))
 }
 
-/// The verdict of the engine on the findings of an injection, under the default policy.
 pub fn evaluate_injection(injection: &Injection) -> Verdict {
     let policy = Policy::default();
     let cx = context(&policy);
     engine::evaluate_injection(injection, &Metadata::default(), &cx)
 }
 
-/// The old object of a fixture `NAME.yaml`, if there is a `NAME.old.yaml`.
 pub fn old_of(path: &Path) -> Option<String> {
     let old = fs::read_to_string(path.with_extension("old.yaml")).ok()?;
     Some(to_json(&old).remove(0))
@@ -210,12 +197,10 @@ pub fn decodes(json: &str) -> bool {
     resource(json).is_some_and(|resource| Object::parse(resource, json).is_ok())
 }
 
-/// Returns the findings of `check` in a stream of new objects.
 pub fn check(text: &str) -> Vec<Found> {
     fixture(Path::new(""), text)
 }
 
-/// Returns the findings of `check` in a fixture, against its old object if it has one.
 pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
     let (old, text) = (old_of(path), &expanded(text));
     let mut storage = Storage::default();
@@ -235,15 +220,13 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
     found
 }
 
-/// Returns the findings of the rules about status in a running cluster, whose objects are the
-/// documents of a stream. The first line is the time of the observation.
+/// Returns the findings of the status rules for the documents of a stream. The first line is the time of observation.
 pub fn status(text: &str) -> Vec<Found> {
     let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
     let now = now.expect("a line `# Seen at TIME`").parse().unwrap();
     evaluate_status(&observe(&to_json(text)), now)
 }
 
-/// Returns the findings in a cluster that was observed at this time.
 pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
     violations(observed, now).iter().map(flat).collect()
 }
@@ -256,7 +239,6 @@ fn violations(observed: &Observed, now: Timestamp) -> Vec<Violation> {
     verdicts.into_values().flat_map(|it| it.verdict.violations).collect()
 }
 
-/// The objects of a running cluster.
 pub fn observe(objects: &[String]) -> Observed {
     let mut observed = Observed::default();
     let read = |json: &String| -> (String, String) {
@@ -279,8 +261,7 @@ pub fn cluster_of_release(version: &str) -> Cluster {
     Cluster::new(version.parse().unwrap(), std::collections::BTreeMap::new())
 }
 
-/// The cluster that a fixture or an example is for: a comment may set `--kube-version 1.36` or
-/// `--feature-gates A=true`.
+/// The cluster of a fixture or an example: a comment may set `--kube-version 1.36` or `--feature-gates A=true`.
 fn cluster_of(text: &str) -> Cluster {
     let flag = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let version = flag("# --kube-version ").map(|version| version.parse().unwrap());
@@ -288,9 +269,8 @@ fn cluster_of(text: &str) -> Cluster {
     Cluster::new(version.unwrap_or(Cluster::default().version), gates)
 }
 
-/// Whether the fixtures and examples of the rule `id` may have this finding of another rule:
-/// immutable-field adds advice to an error of the API server, and a hostname can be dropped. The API server also warns of what
-/// does little harm.
+/// Whether fixtures and examples of the rule `id` may have this finding of a different rule: immutable-field adds
+/// advice to an error of the API server, and a hostname can be dropped. The API server also warns about minor faults.
 pub fn may_accompany(found: &Found, id: &str) -> bool {
     let pair = (id, found.rule.as_str());
     pair == ("immutable-field", API_VALIDATION.id)
@@ -306,8 +286,7 @@ pub fn may_accompany(found: &Found, id: &str) -> bool {
         )
 }
 
-/// Returns the findings of `check` in an example of a rule. If two documents are the same object,
-/// the first is the old one and the second its update.
+/// Returns the findings of `check` in an example of a rule. If an object occurs twice, the second one is its update.
 pub fn example(text: &str) -> Vec<Found> {
     let (objects, before) = changes(to_json(text));
     let [old] = &before[..] else { return check(text) };
@@ -317,7 +296,7 @@ pub fn example(text: &str) -> Vec<Found> {
     found
 }
 
-/// Runs a command to its end and feeds it this text, of which it need not read all.
+/// Runs a command to its end with this standard input. The command need not read all of it.
 pub fn feed(command: &mut Command, stdin: &[u8]) -> Output {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().unwrap();
@@ -325,7 +304,7 @@ pub fn feed(command: &mut Command, stdin: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// A text in which each comment `# … and 9 more` stands for nine more lines like the one before it.
+/// Expands each comment `# … and 9 more` to nine more lines like the previous one.
 fn expanded(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     for line in text.lines() {
@@ -339,7 +318,6 @@ fn expanded(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns the findings of the schema pass in a document, if setguard evaluates its kind.
 fn schema(document: &yaml::Document<'_>) -> Vec<Found> {
     let json = document.root.to_json();
     let Some(resource) = resource(&json) else { return Vec::new() };

@@ -14,12 +14,11 @@ use rustls::{
     version::{TLS12, TLS13},
 };
 use serde_json::Value;
-use setguard::server::tls::SelfSigned;
 use tempfile::NamedTempFile;
 
 use crate::{
-    daemon::Client, daemon::Daemon, daemon::Reply, daemon::Tls, daemon::eventually, daemon::post,
-    daemon::review, daemon::send, http2, serve::daemon, support,
+    daemon::Client, daemon::Daemon, daemon::Reply, daemon::SelfSigned, daemon::Tls,
+    daemon::eventually, daemon::post, daemon::review, daemon::send, http2, serve::daemon, support,
 };
 
 #[test]
@@ -82,7 +81,6 @@ fn client_of_new_authority() -> (String, String, String) {
     client_for(vec![ExtendedKeyUsagePurpose::ClientAuth])
 }
 
-/// Like [`client_of_new_authority`], with a certificate for these usages.
 fn client_for(usages: Vec<ExtendedKeyUsagePurpose>) -> (String, String, String) {
     let mut ca = CertificateParams::new(Vec::new()).unwrap();
     ca.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -94,7 +92,6 @@ fn client_for(usages: Vec<ExtendedKeyUsagePurpose>) -> (String, String, String) 
     (ca.pem(), leaf.pem(), key.serialize_pem())
 }
 
-/// A server for the clients of these authorities, which the file has, and a client that trusts it.
 fn with_client_ca(authorities: &str) -> (NamedTempFile, Daemon, Client) {
     let file = NamedTempFile::new().unwrap();
     fs::write(&file, authorities).unwrap();
@@ -102,8 +99,8 @@ fn with_client_ca(authorities: &str) -> (NamedTempFile, Daemon, Client) {
     (file, daemon, client)
 }
 
-/// Whether a review is answered. With TLS 1.3 the client completes the handshake before the server
-/// has seen its certificate, so it may notice a rejection only when it reads.
+/// Whether a review gets an answer. With TLS 1.3, the client completes the handshake before the server sees the
+/// client's certificate, so it may notice a rejection only on read.
 fn answers(daemon: &Daemon, client: &Client) -> bool {
     let body = review("validate/daemonset-create");
     let Ok(stream) = client.connect(daemon.webhook) else { return false };
@@ -132,7 +129,7 @@ fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_replaced() {
     assert!(!answers(&daemon, &one));
 }
 
-/// A certificate without usages may be used for everything; `docs/operations.md` names the consequence.
+/// A certificate without usages suits every use; `docs/operations.md` names the consequence.
 #[test]
 fn a_client_certificate_for_other_uses_is_refused_and_one_for_all_uses_is_not() {
     let clients = [vec![], vec![ExtendedKeyUsagePurpose::ServerAuth]].map(client_for);
@@ -143,7 +140,7 @@ fn a_client_certificate_for_other_uses_is_refused_and_one_for_all_uses_is_not() 
     assert_eq!(answered, [true, false]);
 }
 
-/// Whether the server has closed a connection, after it sent nothing more.
+/// Whether the server has closed a connection, without sending anything more.
 fn is_closed(stream: &mut Tls) -> bool {
     let mut rest = Vec::new();
     // Without a close_notify, the end is an error.
@@ -161,7 +158,7 @@ fn connections_of_a_client_whose_ca_is_removed_close_after_their_request() {
     let mut idle = one.connect(daemon.webhook).unwrap();
     assert_eq!(post(&mut idle, "/validate", &body).status, 200);
 
-    // The other CA is added, which changes nothing for those that are connected.
+    // Adding the other CA doesn't affect connected clients.
     fs::write(&file, format!("{ca}{other_ca}")).unwrap();
     daemon.logged("the certificate was reloaded");
     assert_eq!(post(&mut idle, "/validate", &body).status, 200);
@@ -188,7 +185,7 @@ fn connections_of_a_client_whose_ca_is_removed_close_after_their_request() {
 #[test]
 fn a_client_that_does_not_trust_the_server_is_counted_and_logged() {
     let (daemon, _) = daemon(&[]);
-    let stranger = SelfSigned::new(&["localhost".to_owned()]).unwrap();
+    let stranger = SelfSigned::make();
     assert!(!answers(&daemon, &Client::trusting(&[&stranger.ca])));
     let line = daemon.logged(
         "a TLS handshake failed; further failures within a minute are logged at debug level",
@@ -197,8 +194,8 @@ fn a_client_that_does_not_trust_the_server_is_counted_and_logged() {
     daemon.measured(r#"setguard_tls_handshake_failures_total{reason="refused-by-client"} 1"#);
 }
 
-/// A Secret as the kubelet mounts it: the files are symlinks into `..data`, which is a symlink to a
-/// folder and is replaced on each update.
+/// A Secret as the kubelet mounts it: the files are symlinks into `..data`, a symlink to a folder that each update
+/// replaces.
 struct Mount<'a> {
     root: &'a Path,
     generation: u32,
@@ -246,8 +243,7 @@ fn a_self_signed_certificate_is_renewed_under_the_ca_that_was_printed() {
 #[test]
 fn a_rotated_secret_is_served_and_a_bad_one_is_not() {
     let dir = tempfile::tempdir().unwrap();
-    let make = || SelfSigned::new(&["127.0.0.1".to_owned()]).unwrap();
-    let (old, half, new) = (make(), make(), make());
+    let (old, half, new) = (SelfSigned::make(), SelfSigned::make(), SelfSigned::make());
     let der = |made: &SelfSigned| CertificateDer::from_pem_slice(made.cert.as_bytes()).unwrap();
     let mut mount = Mount { root: dir.path(), generation: 0 };
     mount.swap(&old.cert, &old.key);

@@ -10,7 +10,6 @@ fn tried(text: &str) -> Output {
     support::feed(command.args(["try", "-"]), text.as_bytes())
 }
 
-/// Returns its output, with the times and the port replaced.
 fn printed(output: &Output) -> String {
     let text = without_times(&String::from_utf8(output.stdout.clone()).unwrap());
     let (before, after) = text.split_once("127.0.0.1:").expect("the address");

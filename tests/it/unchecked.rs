@@ -1,5 +1,5 @@
-//! Ways in which a change could get a set past a check: each is denied, or listed in every format as not checked, and
-//! then fails with `--against-ref`.
+//! Attempts to smuggle a set past a check: each is denied, or listed in every format as not checked and then fails
+//! with `--against-ref`.
 
 use serde_json::json;
 
@@ -9,7 +9,6 @@ const GOOD: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}
      selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \
      spec: {containers: [{name: main, image: \"db:1\"}]}\n";
 
-/// A set that only the policy refuses.
 const TRAP: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: evil}\nspec:\n  serviceName: evil\n  \
      selector: {matchLabels: {app: evil}}\n  template:\n    metadata: {labels: {app: evil}}\n    \
      spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: \"evil:1\"}]}\n";
@@ -19,7 +18,7 @@ const POLICY: &str =
 
 const FORMATS: [&str; 7] = ["text", "concise", "json", "sarif", "github", "gitlab", "junit"];
 
-/// The result that a way has to have.
+/// The required result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     Denied,
@@ -29,19 +28,17 @@ enum Outcome {
 
 use Outcome::{Denied, NotChecked};
 
-/// A set that the API server refuses.
 fn refused() -> String {
     TRAP.replace("{app: evil}}\n    spec", "{app: web}}\n    spec")
 }
 
-/// A set with a byte that isn't UTF-8, which kubectl replaces.
+/// A set with an invalid UTF-8 byte. kubectl replaces that byte.
 fn damaged(set: &str) -> Vec<u8> {
     let set =
         set.replace("image: \"evil:1\"", "image: \"evil:1\", env: [{name: A, value: \"M~ller\"}]");
     set.bytes().map(|byte| if byte == b'~' { 0xfc } else { byte }).collect()
 }
 
-/// The JSON of one of the sets above.
 fn flow(set: &str) -> String {
     let label = if set == TRAP { "evil" } else { "web" };
     let pod = json!({ "terminationGracePeriodSeconds": 0, "containers": [{ "name": "main", "image": "evil:1" }] });
@@ -53,7 +50,6 @@ fn flow(set: &str) -> String {
 
 type Files = Vec<(String, Vec<u8>)>;
 
-/// All ways to hide a set: the file that has it, all files, and the result.
 fn ways(set: &str) -> Vec<(&'static str, Files, Outcome)> {
     let with = |file: &str, others: &[(&str, &str)]| -> Files {
         let others =
@@ -143,7 +139,6 @@ fn ways(set: &str) -> Vec<(&'static str, Files, Outcome)> {
     ]
 }
 
-/// A repository with a policy and a good set, and a change on a branch.
 fn change(files: &Files) -> Folder {
     let folder = Folder::new([("deploy/good.yaml", GOOD), ("setguard.yaml", POLICY)]);
     folder.commit();
@@ -176,7 +171,7 @@ fn no_way_hides_a_set_from_a_check() {
             let (file, _) = files[0].0.rsplit_once('.').unwrap();
             let name = file.rsplit_once('/').unwrap().1;
             for args in refs {
-                // All formats only once, since each is a run.
+                // All formats only once, because each is a run.
                 for format in if set == TRAP { &FORMATS[..] } else { &FORMATS[..1] } {
                     seen += 1;
                     let ran = check(&folder, format, args);

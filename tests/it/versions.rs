@@ -1,4 +1,4 @@
-//! The effect of releases and feature gates on the findings in an object.
+//! The effect of releases and feature gates on findings.
 #![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 
 use serde_json::{Value, json};
@@ -24,7 +24,6 @@ fn each_release_has_a_row_in_the_support_table() {
     }
 }
 
-/// The answer to the creation of a StatefulSet with this strategy.
 fn answer(policy: &Policy, strategy: &str) -> Value {
     let mut object = set("StatefulSet");
     object["metadata"]["namespace"] = json!("default");
@@ -33,7 +32,7 @@ fn answer(policy: &Policy, strategy: &str) -> Value {
     response(json!({"namespace": "default", "object": object}), &cx)
 }
 
-/// The API server has validated the object before, so its release or its gates differ from the known ones.
+/// The API server accepted the object, so its release or gates differ from the known ones.
 #[test]
 fn an_error_that_depends_on_the_cluster_does_not_deny_what_the_api_server_accepts() {
     let mut policy = Policy::default();
@@ -50,7 +49,7 @@ fn an_error_that_depends_on_the_cluster_does_not_deny_what_the_api_server_accept
     assert_eq!(other["allowed"], true, "a release that is not known yet may have it: {other}");
 }
 
-/// kubectl shows the warning of the API server already.
+/// kubectl already shows the API server's warning.
 #[test]
 fn a_webhook_is_silent_about_what_the_api_server_warns_of_unless_it_denies_it() {
     let of_memory = json!({"resources": {"limits": {"memory": "512m"}}});
@@ -81,7 +80,6 @@ fn set(kind: &str) -> Value {
     })
 }
 
-/// The object with a merge patch applied to its spec.
 fn patched(kind: &str, spec: &Value) -> String {
     let mut object = set(kind);
     json_patch::merge(&mut object["spec"], spec);
@@ -92,14 +90,13 @@ fn in_template(spec: Value) -> Value {
     json!({"template": {"spec": spec}})
 }
 
-/// A spec whose container is a name and an image, merged with these fields.
+/// A spec with a container that has a name, an image and these fields.
 fn container(fields: Value) -> Value {
     let mut container = set("DaemonSet")["spec"]["template"]["spec"]["containers"][0].clone();
     json_patch::merge(&mut container, &fields);
     in_template(json!({"containers": [container]}))
 }
 
-/// The releases whose API server refuses an object.
 fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
     let refuses = |release: &&str| {
         let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
@@ -110,8 +107,8 @@ fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
     RELEASES.into_iter().filter(refuses).collect()
 }
 
-/// A kind, a change of its spec, feature gates that are set, and the releases that refuse it. Without gates,
-/// `conformance.rs` compares what each release refuses.
+/// A kind, a change of its spec, feature gates, and the releases that refuse it. Without gates, `conformance.rs`
+/// compares the refusals.
 type Case = (&'static str, Value, &'static str, &'static [&'static str]);
 
 #[test]
@@ -129,7 +126,7 @@ fn each_release_refuses_only_what_it_validates_with_these_gates() {
         (stateful, rolling(1), gate, &[]),
         (stateful, recreate(json!(null)), recreates, &RELEASES[..4]),
         (stateful, recreate(json!({"partition": 1})), recreates, &RELEASES),
-        // Fields behind a gate: dropped if it is off, validated if it is on.
+        // Fields behind a gate: the API server drops them if it is off, and validates them if it is on.
         (daemon, host_name(), "HostnameOverride=false", &[]),
         (daemon, host_name(), "HostnameOverride=true", &RELEASES),
         (daemon, in_template(json!({"volumes": [bad_image]})), "ImageVolume=false", &[]),

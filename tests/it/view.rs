@@ -1,4 +1,4 @@
-//! The webhook's findings from comparing an object with those of its cluster.
+//! The webhook's findings from comparing an object with its cluster.
 
 use jiff::{Timestamp, civil::date};
 use serde_json::{Value, json};
@@ -25,7 +25,6 @@ pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
     view_of_json(&json)
 }
 
-/// Returns a view of a cluster that has these objects in JSON.
 pub fn view_of_json(objects: &[String]) -> View {
     let mut view = View::default();
     for object in objects {
@@ -42,7 +41,6 @@ fn objects(yaml: &str) -> Vec<Value> {
     values(&support::to_json(yaml))
 }
 
-/// The objects of an example, and the former states among them.
 fn changes(yaml: &str) -> (Vec<Value>, Vec<Value>) {
     let (objects, before) = support::changes(support::to_json(yaml));
     (values(&objects), values(&before))
@@ -52,7 +50,6 @@ fn values(json: &[String]) -> Vec<Value> {
     json.iter().map(|json| serde_json::from_str(json).unwrap()).collect()
 }
 
-/// The response to a review of an object that is created, or that replaces an old one.
 fn review(object: &Value, old: Option<&Value>, view: &View, policy: &Policy) -> Value {
     let mut object = object.clone();
     // The API server sets it before it calls a webhook.
@@ -62,7 +59,7 @@ fn review(object: &Value, old: Option<&Value>, view: &View, policy: &Policy) -> 
     response(json!({"namespace": namespace, "object": object, "oldObject": old}), &cx)
 }
 
-/// A policy that shows what is only counted.
+/// A policy that warns where the default only counts.
 fn loud() -> Policy {
     let mut policy = Policy::default();
     for rule in cross_object().filter(|rule| rule.meta.mode == Mode::Audit) {
@@ -71,19 +68,16 @@ fn loud() -> Policy {
     policy
 }
 
-/// A policy that denies whatever may be denied.
 fn denying() -> Policy {
     let mut policy = Policy::default();
     cross_object().for_each(|rule| policy.set_mode(&rule.meta, Mode::Deny));
     policy
 }
 
-/// The warnings about an object that is created.
 fn created(object: &Value, view: &View) -> Vec<String> {
     warned(object, None, view)
 }
 
-/// The warnings about an object that is changed.
 fn changed(object: &Value, view: &View) -> Vec<String> {
     warned(object, Some(object), view)
 }
@@ -94,7 +88,6 @@ fn warned(object: &Value, old: Option<&Value>, view: &View) -> Vec<String> {
     warnings(&response).into_iter().map(str::to_owned).collect()
 }
 
-/// Returns whether an object is a DaemonSet or StatefulSet, for which the webhook is called.
 fn is_set(object: &Value) -> bool {
     matches!(object["kind"].as_str(), Some("DaemonSet" | "StatefulSet"))
 }
@@ -116,7 +109,6 @@ spec:
           readinessProbe: {tcpSocket: {port: 9100}}
 ";
 
-/// Another DaemonSet, which shares the port of the first, but not its pods.
 fn other() -> Value {
     let mut other = objects(AGENT).remove(0);
     other["metadata"]["name"] = json!("other");
@@ -127,7 +119,7 @@ fn other() -> Value {
 
 #[test]
 fn the_examples_are_found_whichever_object_is_there_first() {
-    // In a cluster, only the audit reports the second.
+    // Of two such objects in a cluster, only the audit reports the second.
     let is_seen = |rule: &Rule| {
         rule.evidence() != Some(Evidence::Manifest) && rule.meta.id != "replicas-without-budget"
     };
@@ -138,7 +130,7 @@ fn the_examples_are_found_whichever_object_is_there_first() {
             let others = all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
             let cluster = view(others);
             let found = if rule.evidence() == Some(Evidence::AbsentNeighbor) {
-                // Objects that are applied together with it may follow.
+                // Silent, because the missing objects may follow in the same apply.
                 assert_eq!(created(object, &cluster), Vec::<String>::new(), "{}", rule.meta.id);
                 changed(object, &cluster)
             } else if let Some(before) = before.first() {
@@ -216,7 +208,7 @@ fn an_object_is_not_held_against_itself() {
     assert_eq!(created(&agent, &cluster), Vec::<String>::new(), "it was just stored");
     let response = review(&agent, Some(&agent), &cluster, &Policy::default());
     assert_eq!(warnings(&response), Vec::<&str>::new());
-    // Another one is, and it is named.
+    // The other DaemonSet matters, and the warning names it.
     let found = created(&other(), &cluster);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("port 9100/TCP of the node is also claimed by DaemonSet agent"));
@@ -332,7 +324,7 @@ fn a_daemon_set_whose_nodes_are_all_tainted_is_warned_of() {
         let warnings = found(&set, json!({"key": key, "effect": effect}));
         assert_eq!(warnings, Vec::<String>::new(), "{key}:{effect}");
     }
-    // Without a selector, the other node is enough.
+    // Without a selector, the other node suffices.
     let gpu = json!({"key": "gpu", "effect": "NoSchedule"});
     set["spec"]["template"]["spec"].as_object_mut().unwrap().remove("nodeSelector");
     assert_eq!(found(&set, gpu.clone()), Vec::<String>::new());

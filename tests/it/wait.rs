@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::api_server::Cluster;
 
-/// A wait under way.
 struct Waiting {
     child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -23,14 +22,12 @@ impl Cluster {
         Cluster::of("wait", "37")
     }
 
-    /// The events of a wait that ends with this code.
     #[track_caller]
     fn events(&self, code: i32, args: &[&str]) -> Vec<Value> {
         let ran = self.run(&[&["--format", "json"], args].concat()).ends(code);
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 
-    /// Begins to wait, with lines of JSON.
     fn begin(&self, args: &[&str]) -> Waiting {
         let mut command = self.command(&[&["--format", "json"], args].concat());
         let mut child =
@@ -41,7 +38,6 @@ impl Cluster {
 }
 
 impl Waiting {
-    /// Waits until an event of this type says this.
     #[track_caller]
     fn says(&mut self, type_: &str, text: &str) -> Value {
         let mut others = Vec::new();
@@ -68,7 +64,6 @@ fn now() -> String {
     Timestamp::now().to_string()
 }
 
-/// A StatefulSet with three replicas, of which so many are ready and updated.
 fn set(name: &str, ready: i32, updated: i32) -> Value {
     let revision = if updated == 3 { "new" } else { "old" };
     json!({
@@ -91,7 +86,6 @@ fn set(name: &str, ready: i32, updated: i32) -> Value {
     })
 }
 
-/// A pod of it with a container that waits, or is ready.
 fn pod(name: &str, revision: &str, reason: &str, message: &str) -> Value {
     let (set, _) = name.rsplit_once('-').unwrap();
     let is_ready = reason.is_empty();
@@ -123,7 +117,6 @@ fn pod(name: &str, revision: &str, reason: &str, message: &str) -> Value {
     })
 }
 
-/// A cluster with a node, and a set whose last pod has this revision and cannot pull its image.
 fn with_bad_image(revision: &str) -> Cluster {
     let cluster = Cluster::rolling();
     let ready = json!([{"type": "Ready", "status": "True"}]);
@@ -191,7 +184,6 @@ fn what_cannot_succeed_ends_early_with_the_diagnosis_and_the_command() {
     assert!(text.contains("error[rollout-stuck-at-ordinal]: "), "{text}");
 }
 
-/// The page shows what does not depend on the time.
 #[test]
 fn the_diagnosis_is_the_one_in_the_documentation() {
     let cluster = with_bad_image("new");
@@ -249,14 +241,13 @@ fn a_controller_that_waits_is_made_to_try_only_if_it_is_asked_for() {
         let set = cluster.api_server.get("statefulsets", "shop", "db").unwrap();
         set["metadata"]["annotations"]["setguard.io/try-again"].clone()
     };
-    // The quota may have been raised since: that is no reason to give up.
+    // The quota may have grown since, so this is no reason to give up.
     let args = ["sts/db", "-n", "shop", "--timeout", "2s", "--patience", "1s"];
     cluster.events(3, &args);
     assert_eq!(annotation(), Value::Null);
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--repair", "--patience", "1s"]);
     waiting.says("repair", "so that the controller tries now");
     assert!(annotation().is_string());
-    // The pod is refused again.
     let mut again = refusal;
     again["lastTimestamp"] = json!(now());
     cluster.has("events", &again);

@@ -1,4 +1,4 @@
-//! The router's responses over the wire: exact answers, and errors for rejected requests.
+//! The router's exact responses, and its errors for rejected requests.
 
 mod bodies;
 
@@ -25,7 +25,7 @@ const JSON: &str = "application/json";
 struct Reply {
     status: u16,
     content_type: String,
-    /// Whether it has `Connection: close`.
+    /// Whether the response has `Connection: close`.
     closes: bool,
     body: Vec<u8>,
 }
@@ -59,11 +59,9 @@ fn app() -> Arc<App> {
     App::new(Policy::default())
 }
 
-/// Makes the checks that the API server makes before it uses an answer. If one fails, the call
-/// counts as failed.
+/// Repeats the API server's checks of an answer. If one fails, the call counts as failed.
 ///
-/// Kubernetes: `VerifyAdmissionResponse`, apiserver
-/// `pkg/admission/plugin/webhook/request/admissionreview.go`.
+/// Kubernetes: `VerifyAdmissionResponse`, apiserver `pkg/admission/plugin/webhook/request/admissionreview.go`.
 fn verify(uid: &str, mutating: bool, review: &Value) {
     assert_eq!(review["apiVersion"], "admission.k8s.io/v1");
     assert_eq!(review["kind"], "AdmissionReview");
@@ -86,7 +84,7 @@ fn operations(patch: &Value) -> Value {
     serde_json::from_slice(&STANDARD.decode(patch.as_str().unwrap()).unwrap()).unwrap()
 }
 
-/// Each folder in `tests/fixtures/wire/ENDPOINT` holds a request and its answer.
+/// Each folder `tests/fixtures/wire/ENDPOINT/CASE` holds a request and its answer.
 #[tokio::test]
 async fn every_recorded_review_gets_its_recorded_answer() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -107,7 +105,7 @@ async fn every_recorded_review_gets_its_recorded_answer() {
             assert_eq!(reply.content_type, JSON, "{case_name}");
             let mut answer = reply.json();
             verify(uid.as_str().unwrap(), endpoint != "/validate", &answer);
-            // Decoded, so that the fixture is readable.
+            // Decoded, to keep the fixture readable.
             if let Some(patch) = answer["response"].get_mut("patch") {
                 *patch = operations(patch);
             }
@@ -118,7 +116,6 @@ async fn every_recorded_review_gets_its_recorded_answer() {
     assert!(cases >= 15, "only {cases} cases");
 }
 
-/// A review of a good DaemonSet with a change.
 fn changed(change: impl FnOnce(&mut Value)) -> String {
     let mut review: Value = serde_json::from_str(&review("validate/daemonset-create")).unwrap();
     change(&mut review);
@@ -193,7 +190,7 @@ async fn a_body_of_nine_mebibytes_is_too_large_with_and_without_its_length() {
     let body = vec![b' '; 9 << 20];
     let length = body.len();
     let streamed = || {
-        // Frame by frame, as a body of unknown length arrives.
+        // Frame by frame, like a body of unknown length.
         let frames: Vec<Result<Vec<u8>, std::io::Error>> =
             body.chunks(1 << 16).map(|chunk| Ok(chunk.to_vec())).collect();
         Body::from_stream(futures::stream::iter(frames))

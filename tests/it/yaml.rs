@@ -1,5 +1,3 @@
-//! The YAML layer, from the outside.
-
 mod scalars;
 
 use proptest::prelude::*;
@@ -84,7 +82,7 @@ fn odd_streams() {
     assert_eq!((ignored.mark.line, ignored.mark.column), (3, 1));
     assert_eq!(yaml::parse("{\"a\":1}{\"b\":1}\n{\"c\":1}").len(), 3);
     assert_eq!(yaml::parse("{\"a\":1}\n---\n{\"b\":1}").len(), 2);
-    // After two documents, kubectl takes nothing but JSON.
+    // After two documents, kubectl accepts only JSON.
     assert_eq!(error("{\"a\":1}{\"b\":1}\n---\n{\"c\":1}").mark.line, 2);
 }
 
@@ -94,7 +92,7 @@ fn json_is_read_as_json() {
     let expected = json!({"a": "/😀\u{fffd} \t", "n": [1, 1.5, -2, 100], "e": {}, "l": []});
     assert_eq!(json(text), expected);
     assert!(error(&format!("---\n{text}\n")).message.contains("\\/ is not an escape"));
-    // `yes` is not JSON, so this is YAML in braces.
+    // `yes` is not JSON, so this is YAML flow style.
     assert_eq!(json("{a: yes, b: [x, 'y'],}"), json!({"a": true, "b": ["x", "y"]}));
 }
 
@@ -245,7 +243,7 @@ fn any_json() -> impl Strategy<Value = Json> {
         Just(Json::Null),
         any::<bool>().prop_map(Json::from),
         any::<i64>().prop_map(Json::from),
-        // Whole floats become integers, which another test covers.
+        // Whole floats become integers; a separate test covers them.
         any::<i32>().prop_map(|n| Json::from(f64::from(n) + 0.25)),
         any::<String>().prop_map(Json::from),
         "[-+0-9.eExXob_~yYnNoOfF:# ]{0,8}".prop_map(Json::from),
@@ -277,7 +275,7 @@ proptest! {
 
     #[test]
     fn json_is_unchanged_by_a_round_trip(value in any_json()) {
-        // Text that starts with a brace is read as JSON, not as YAML.
+        // Text that starts with a brace is read as JSON.
         let object = json!({"value": value});
         let text = object.to_string();
         prop_assert_eq!(&json(&text), &object);

@@ -11,7 +11,7 @@ nobody would.
 {{- and (eq (include "setguard.serves" .) "true") (eq .Values.webhook.arm "whenReady") (or .Values.autoscaling.enabled (ne (toString .Values.replicaCount) "0")) -}}
 {{- end -}}
 
-{{/* The ConfigMap of which setguard sends dry-run patches, to see that the API server calls it. */}}
+{{/* The ConfigMap that setguard patches with dryRun, to see that the API server calls it. */}}
 {{- define "setguard.rehearsalName" -}}
 {{- printf "%s-rehearsal" (include "setguard.fullname" .) -}}
 {{- end -}}

@@ -2,7 +2,6 @@
 
 mod against;
 mod cluster_reports;
-pub(crate) mod collections;
 mod evaluator;
 mod fold;
 mod found;
@@ -54,7 +53,6 @@ use crate::{
     signals,
 };
 
-/// The interval at which the bar moves while no answer arrives.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Check a running cluster: what is wrong with its DaemonSets and StatefulSets, and why
@@ -125,8 +123,7 @@ pub struct AuditArgs {
 /// Runs `setguard audit`.
 ///
 /// # Errors
-/// Returns an error if the policy or a feature gate is invalid, the cluster cannot be reached, or the
-/// report cannot be written.
+/// Fails if the policy or a feature gate is invalid, the cluster is unreachable, or a report cannot be written.
 pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error.into()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -135,13 +132,12 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         tokio::select! {
             done = audit(args, policy, progress.clone()) => done.map(Into::into),
             never = tick(&progress) => match never {},
-            // The files that were prepared are removed, and so is the bar.
+            // Dropping `audit` removes the prepared files and the progress bar.
             code = signals::code() => Ok(code?.into()),
         }
     })
 }
 
-/// Moves the bar while the audit waits for an answer.
 async fn tick(progress: &Mutex<Progress>) -> Infallible {
     loop {
         sleep(TICK).await;
@@ -186,7 +182,7 @@ async fn audit(
         Err(Unwritten::NotServed(why)) => seen.missing.notes.push(why),
         Err(Unwritten::Failed(why)) => seen.missing.failures.push(why),
     }
-    // A user who audits some namespaces may not be allowed to see more.
+    // A user who audits only some namespaces may not have the right to read cluster-scoped objects.
     let guard = match namespaces.is_empty() {
         true => webhook_health::look(&reader, evaluator.now).await,
         false => WebhookHealth::default(),
@@ -204,17 +200,17 @@ async fn audit(
     output.write(seen, guard)
 }
 
-/// Connects to the API server. If it has too much to do, that is said next to the bar.
+/// Connects to the API server. If the API server throttles the audit, prints a note next to the progress bar.
 async fn connect(args: &AuditArgs, bar: Arc<Mutex<Progress>>) -> anyhow::Result<Reader> {
     let on_busy = move || {
         let say = || writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
-        // The bar is not in use now: requests are not sent while a page is read.
+        // The lock is free: the reader sends no request while it handles a page.
         let _ = bar.try_lock().map(|bar| bar.aside(say));
     };
     Reader::connect(args.context.as_deref(), "audit", on_busy).await
 }
 
-/// Returns the namespaces to audit, in alphabetical order; none for all.
+/// Returns the namespaces to audit, sorted. An empty list means all namespaces.
 fn namespaces(args: &AuditArgs, reader: &Reader) -> anyhow::Result<Vec<String>> {
     let mut namespaces = args.namespaces.clone();
     namespaces.sort();
@@ -228,7 +224,6 @@ fn namespaces(args: &AuditArgs, reader: &Reader) -> anyhow::Result<Vec<String>> 
     Ok(namespaces)
 }
 
-/// Returns the error of an audit that could read no sets, after it has printed the reasons.
 fn nothing_read(seen: &Seen, namespaces: &[String]) -> anyhow::Error {
     seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
         let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {why}");
@@ -240,7 +235,6 @@ fn nothing_read(seen: &Seen, namespaces: &[String]) -> anyhow::Error {
     anyhow!("neither DaemonSets nor StatefulSets can be read{advice}")
 }
 
-/// Evaluates the status of all sets.
 fn evaluate_status(args: &AuditArgs, policy: &Policy, evaluator: &Evaluator<'_>, seen: &mut Seen) {
     let audit = Audit {
         observed: &seen.observed,

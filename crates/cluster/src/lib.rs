@@ -1,13 +1,14 @@
-//! What setguard knows of a running cluster.
+//! Everything that setguard does with a running cluster.
 //!
 //! ```text
-//! wait/       a rollout, watched until it serves or cannot succeed
-//! audit/      a running cluster in, a report out
-//! live/       the cluster as it is now: watches, lists, its release
+//! wait/       watches a rollout until it serves or cannot succeed
+//! audit/      reads a running cluster and writes a report
+//! live/       the current state of the cluster: watches, lists, the release
 //! signals/    the signals that end a command
 //! ```
 
 pub mod audit;
 pub mod live;
 pub mod signals;
+/// `setguard wait`.
 pub mod wait;

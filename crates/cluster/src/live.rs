@@ -1,15 +1,14 @@
-//! The current state of the cluster, for the rules about several objects: small, bounded, and of
-//! known age.
+//! The current state of the cluster, for the rules about several objects: small, bounded, and of known age.
 //!
-//! A separate thread lists and watches a few kinds, reduces each object to an
-//! [`inventory`](setguard_core::inventory) item as it arrives, and publishes its state as an immutable
-//! snapshot. A request takes the latest snapshot without waiting for anything. See
+//! A separate thread lists and watches a few kinds, reduces each object to an [`inventory`](setguard_core::inventory)
+//! item, and publishes immutable snapshots. Requests take the latest snapshot without waiting. See
 //! `docs/adr/0009-a-live-view.md`.
 
 mod args;
 mod backoff;
 mod bounds;
 pub mod call;
+pub(crate) mod collections;
 pub(crate) mod follower;
 mod kinds;
 pub(crate) mod message;
@@ -40,14 +39,13 @@ use self::{
     source::Source,
 };
 
-/// Starts the view, the discovery of the release, or neither, depending on the flags.
+/// Starts the view and the discovery of the release, depending on the flags, on a separate thread that runs until the
+/// process exits.
 ///
-/// `discover` requests the release, and `on_release` is called with each answer. Runs on a separate
-/// thread until the process exits.
+/// Calls `on_release` with each release that it discovers.
 ///
 /// # Errors
-/// Returns an error if there is neither a kubeconfig nor a service account, or if the system cannot
-/// create the thread.
+/// Fails if there is neither a kubeconfig nor a service account, or if the thread cannot be created.
 pub fn start(
     live: &Arc<Live>,
     discover: Discover,
@@ -61,8 +59,8 @@ pub fn start(
     Ok(())
 }
 
-/// Returns the limits for requests of the view: five times the size that it is made for. The follower repeats what
-/// fails.
+/// The limits for requests of the view: five times the cluster size that it is designed for. A request is sent once,
+/// because the follower retries.
 fn limits(list: Duration, call: Duration) -> Limits {
     Limits {
         page: 100,
@@ -82,7 +80,7 @@ async fn run(
 ) {
     let times = live.times();
     let mut releases = release::Discovery::new(times.clone(), discover);
-    // The first list depends on the release.
+    // How to list depends on the release.
     let first = releases.ask().await;
     let streaming = first.as_ref().is_some_and(Release::streams_lists);
     let on_release = Arc::new(on_release);
@@ -113,13 +111,12 @@ async fn run(
     });
     let blindness = tokio::spawn(log_blindness(live));
     for task in sources.into_iter().chain([releases, blindness]) {
-        // The tasks never end.
         let _ = task.await;
     }
 }
 
-/// Logs when no kind is known, and when one is known again. Readiness does not depend on the view,
-/// so nothing else shows this.
+/// Logs when the view knows no kind, and when it recovers. Readiness does not depend on the view, so nothing else shows
+/// this.
 async fn log_blindness(live: Arc<Live>) {
     let mut told = false;
     while live.is_on() {

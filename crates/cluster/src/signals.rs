@@ -1,4 +1,4 @@
-//! The signals that end a command: SIGTERM and SIGINT. On Windows, Ctrl-Break and Ctrl-C have their place.
+//! The signals that end a command: SIGTERM and SIGINT, or Ctrl-Break and Ctrl-C on Windows.
 
 use std::io;
 
@@ -16,17 +16,17 @@ type Interrupts = CtrlC;
 #[cfg(windows)]
 type Terminations = CtrlBreak;
 
-/// A signal that stops a command.
+/// A signal that ends a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// SIGINT: Ctrl-C in a terminal.
     Interrupt,
-    /// SIGTERM: the kubelet, or another supervisor.
+    /// SIGTERM: sent by the kubelet or another supervisor.
     Terminate,
 }
 
 impl Stop {
-    /// Returns the exit code that shells report for a process killed by this signal.
+    /// Returns the exit code that shells report for a process that this signal killed.
     pub const fn exit_code(self) -> u8 {
         match self {
             Stop::Interrupt => 128 + 2,
@@ -35,7 +35,7 @@ impl Stop {
     }
 }
 
-/// Handlers for both signals. Once they are installed, the signals no longer end the process.
+/// Handlers for both signals. Once installed, the signals no longer end the process.
 #[derive(Debug)]
 pub struct Signals {
     interrupts: Interrupts,
@@ -46,7 +46,7 @@ impl Signals {
     /// Installs the handlers.
     ///
     /// # Errors
-    /// Returns an error if the system does not allow it.
+    /// Fails if the system refuses the handlers.
     pub fn new() -> io::Result<Self> {
         #[cfg(unix)]
         let listeners = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -65,10 +65,6 @@ impl Signals {
     }
 }
 
-/// Waits for a signal, and returns the exit code for it.
-///
-/// # Errors
-/// Returns an error if the system does not allow handlers.
 pub(crate) async fn code() -> io::Result<u8> {
     Ok(Signals::new()?.next().await.exit_code())
 }

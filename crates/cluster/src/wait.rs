@@ -1,5 +1,3 @@
-//! `setguard wait`: a rollout that is watched until it serves or cannot succeed.
-
 mod annotation;
 mod cluster;
 mod decision;
@@ -15,14 +13,14 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::RefCell, io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{cell::RefCell, path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::bail;
 use clap::{ArgGroup, Args};
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
-use setguard_core::{kubernetes::duration, policy::Policy, printable::Printable};
-use setguard_files::exit::Exit;
+use setguard_core::{kubernetes::duration, policy::Policy};
+use setguard_files::{exit::Exit, report};
 use tokio::sync::Notify;
 
 use self::{
@@ -121,8 +119,7 @@ pub struct WaitArgs {
 /// Runs `setguard wait`.
 ///
 /// # Errors
-/// Returns an error if a file or an answer cannot be read, the cluster cannot be reached, or a set
-/// does not exist.
+/// Fails if a file or an answer cannot be read, the cluster is unreachable, or a set does not exist.
 pub fn run(args: &WaitArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -136,9 +133,7 @@ pub fn run(args: &WaitArgs) -> anyhow::Result<ExitCode> {
 async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     let begun = Timestamp::now();
     let given = (!args.filename.is_empty()).then(|| manifests::sets(&args.filename)).transpose()?;
-    let on_busy = || {
-        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
-    };
+    let on_busy = || report::note(THROTTLED);
     let reader = Reader::connect(args.context.as_deref(), "wait", on_busy).await?;
     let release = reader.release().await?;
     let policy = Policy::default().in_cluster(release.version, &release.gates);
@@ -161,14 +156,13 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     let mut rollout = RolloutWait::new(&reader, &world, &policy, options(args, begun), output);
     tokio::select! {
         done = rollout.keep(&news) => done,
-        // The followers never end; without any followers, this would wait for ever.
+        // The followers never end. Without followers, this branch would complete at once and fail.
         () = follows.for_each(|never| async move { match never {} }), if has_lists => {
             Ok(Exit::Error)
         }
     }
 }
 
-/// Returns the sets to wait for. `given` are those of the manifests.
 async fn targets(
     args: &WaitArgs,
     given: Option<&[Given]>,

@@ -1,6 +1,4 @@
-//! Answers an AdmissionReview: bytes in, bytes out.
-//!
-//! This module is pure; the server handles HTTP, the clock and the log.
+//! Answers an AdmissionReview: bytes in, bytes out. The server handles HTTP, the clock and the log.
 
 mod record;
 mod rehearsal;
@@ -67,8 +65,7 @@ pub fn answer(endpoint: Endpoint, body: &[u8], cx: &Context<'_>) -> Result<Answe
     reply.finish().map_err(AnswerError::Fault)
 }
 
-/// Returns the warning in the answer to a rehearsal. It proves to the replica that sent the patch
-/// that the API server can call setguard.
+/// Returns the warning in the answer to a rehearsal. It shows the sender that the API server can call setguard.
 pub fn rehearsal(endpoint: Endpoint) -> String {
     format!("setguard.io/rehearsal: {} was called", endpoint.path())
 }
@@ -87,8 +84,7 @@ fn validate<'a>(
     Ok(())
 }
 
-/// Also finds injected tolerations that the set no longer requests. They show only once the API
-/// server has merged the object.
+/// Injected tolerations that the set no longer requests show only once the API server has merged the object.
 fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = engine::evaluate(subject, cx);
     verdict.join(engine::evaluate_left_over(subject, None, cx));
@@ -117,8 +113,8 @@ fn mutate<'a>(
     Ok(())
 }
 
-/// Mutates a DaemonSet in a namespace that requests the control-plane tolerations. A review does
-/// not contain the namespace's labels, so the path conveys that the label is set.
+/// A review does not contain the namespace's labels, so the path conveys that the namespace requests the control-plane
+/// tolerations.
 fn mutate_control_plane<'a>(
     request: &'a Request<'a>,
     cx: &Context<'_>,

@@ -1,7 +1,4 @@
-//! Evaluates an object: runs the rules and decides what follows from the findings.
-//!
-//! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
-//! date is an argument.
+//! Evaluates an object: runs the rules and applies modes, exceptions and ratcheting.
 
 mod accepted;
 pub mod adjustment;
@@ -83,8 +80,8 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     verdict
 }
 
-/// Evaluates an object before the API server validates it, with the rules that are useful only
-/// then. The verdict warns and never denies: the API server refuses invalid objects itself.
+/// Evaluates an object before the API server validates it, with the rules that are useful only then. The verdict only
+/// warns: the API server refuses invalid objects itself.
 pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     if subject.is_being_deleted() {
@@ -99,8 +96,8 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     verdict
 }
 
-/// Evaluates an object that is too large to read. Only its name is known. `old` is the JSON of the
-/// object that it replaces, if any.
+/// Evaluates an object that is too large to read. Only its name is known. `old` is the JSON of the object that it
+/// replaces.
 pub fn evaluate_too_large(
     size: &ObjectSize,
     namespace: &str,
@@ -139,7 +136,7 @@ pub fn evaluate_injection<'a>(
     verdict
 }
 
-/// Evaluates whether an update leaves injected tolerations behind. See [`left_over::find`].
+/// Evaluates whether an update leaves injected tolerations behind; see [`left_over::find`].
 pub fn evaluate_left_over(
     subject: &Subject<'_>,
     is_written: Option<bool>,
@@ -151,7 +148,7 @@ pub fn evaluate_left_over(
     evaluate_injection(&injection, &subject.object, cx)
 }
 
-/// Runs the traps. Returns how many did not run because time ran out.
+/// Returns how many traps did not run because time ran out.
 fn run_traps(
     subject: &Subject<'_>,
     cx: &Context<'_>,
@@ -164,8 +161,7 @@ fn run_traps(
     });
     let mut too_late = 0;
     for trap in traps {
-        // Every trap is fast, whatever the object, so it is enough to check the deadline between
-        // traps.
+        // Every trap is fast, whatever the object, so it is enough to check the deadline between traps.
         if too_late > 0 || cx.deadline.has_passed() {
             too_late += 1;
         } else {
@@ -176,7 +172,6 @@ fn run_traps(
     too_late
 }
 
-/// Reports that some rules did not run because time ran out.
 fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     if rules > 0 {
         let mut findings = Findings::of(TOO_LARGE);
@@ -197,7 +192,7 @@ fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict:
     }
 }
 
-/// The faults of the old object. They are determined only when needed, and once per trap.
+/// The faults of the old object, determined once per trap, and only when needed.
 struct Before<'a, 's> {
     subject: &'a Subject<'s>,
     cx: &'a Context<'a>,
@@ -206,7 +201,6 @@ struct Before<'a, 's> {
 }
 
 impl Before<'_, '_> {
-    /// Returns whether the old object has this trap's fault too.
     fn had(&self, rule: &'static Meta) -> bool {
         if let Some(had) = self.traps.borrow().get(rule.id) {
             return *had;

@@ -1,7 +1,7 @@
 //! Injection into pods, and into templates that request it.
 //!
-//! Reads are typed and minimal. Patches are explicit operations on the original JSON, never the
-//! difference from a typed round trip. A second pass patches nothing.
+//! Patches are explicit operations on the original JSON, never the difference from a typed round trip. A second pass
+//! patches nothing.
 
 pub mod left_over;
 mod node_pin;
@@ -12,7 +12,10 @@ mod tolerations;
 
 use json_patch::{Patch, PatchOperation};
 
-use self::{pod::PartialPod, settings::Settings};
+use self::{
+    pod::PartialPod,
+    settings::{PairedControllers, Settings},
+};
 use crate::{
     finding::{
         Finding, Findings, Path, Reason,
@@ -69,7 +72,8 @@ pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Inject
     if node.is_none() && !pod.is_owned_by_daemon_set() {
         return Injection::none("not a daemon's pod");
     }
-    if !is_paired(user, settings) {
+    let PairedControllers { users, groups } = &settings.paired_controllers;
+    if !user.is_among(users, groups) {
         let mut injection = Injection::none("the user is not a paired controller");
         if node.is_some() {
             injection.findings = unpaired(user);
@@ -104,8 +108,7 @@ pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Inject
     injection
 }
 
-/// Determines the injection into the template of a DaemonSet, if the DaemonSet or its namespace
-/// requests it.
+/// Determines the injection into the template of a DaemonSet, if the DaemonSet or its namespace requests it.
 pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) -> Injection {
     let asks = object.metadata.label(CONTROL_PLANE_LABEL) == Some("true");
     if object.kind() != WorkloadKind::DaemonSet || !(asks || by_namespace) {
@@ -157,14 +160,6 @@ impl Injection {
             self.injected.push(what);
         }
     }
-}
-
-/// Returns whether the policy lists the user as a paired controller.
-pub fn is_paired(user: &User<'_>, settings: &Settings) -> bool {
-    let paired = &settings.paired_controllers;
-    let groups = user.groups.as_deref().unwrap_or_default();
-    paired.users.iter().any(|name| **name == *user.username)
-        || groups.iter().any(|group| paired.groups.iter().any(|name| **name == **group))
 }
 
 fn unpaired(user: &User<'_>) -> Vec<Finding> {

@@ -10,6 +10,7 @@ pub(crate) mod demand;
 pub(crate) mod details;
 mod file;
 pub(crate) mod host_port;
+pub(crate) mod hosts;
 mod index;
 pub mod kind;
 pub(crate) mod labels;

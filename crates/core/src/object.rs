@@ -1,8 +1,7 @@
 //! One object, read once and typed: metadata, spec, and the API server's defaults.
 //!
-//! The metadata borrows from the JSON. The spec consists of k8s-openapi's types, with the defaults
-//! that the API server sets before validation. Large parts that rules seldom use are read on
-//! demand: `managedFields`, the status, and on UPDATE the old object's pod template.
+//! The metadata borrows from the JSON. Large parts that rules seldom use are read on demand: `managedFields`, the
+//! status, and on UPDATE the old object's pod template.
 
 pub mod annotations;
 mod decode;
@@ -54,7 +53,7 @@ pub enum Workload<T = PodTemplateSpec> {
     StatefulSet(Box<StatefulSetSpec<T>>),
 }
 
-/// A decoded object, with or without its pod template.
+/// A decoded object. Its pod template is decoded or a [`LazyJson`].
 #[derive(Debug)]
 pub struct Object<'a, T = PodTemplateSpec> {
     /// The resource that the object belongs to.
@@ -69,7 +68,6 @@ pub struct Object<'a, T = PodTemplateSpec> {
     pub status: LazyJson<'a>,
 }
 
-/// `None` if the resource is not one of OpenKruise's.
 fn kruise(resource: &Resource, json: &str) -> Result<Option<KruiseSpec>, DecodeError> {
     if !resource.is_kruise() {
         return Ok(None);
@@ -87,7 +85,6 @@ impl<'a> Object<'a> {
         Ok(Self::parse_as(resource, json)?.with_template_defaults())
     }
 
-    /// The other defaults have been set.
     fn with_template_defaults(mut self) -> Self {
         defaults::template(self.template_mut());
         self
@@ -95,7 +92,7 @@ impl<'a> Object<'a> {
 }
 
 impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
-    /// Reads an object and sets all defaults except the template's.
+    /// Sets all defaults except the template's.
     fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         let kind = resource.kind.as_str();
         match resource.kind {
@@ -110,7 +107,6 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         }
     }
 
-    /// Sets all defaults except the template's.
     fn of_daemon_set(
         resource: &'static Resource,
         raw: RawObject<'a, Box<DaemonSetSpec<T>>>,
@@ -123,7 +119,6 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         })
     }
 
-    /// Sets all defaults except the template's.
     fn of_stateful_set(
         resource: &'static Resource,
         raw: RawObject<'a, Box<StatefulSetSpec<T>>>,
@@ -189,6 +184,14 @@ impl<T> Object<'_, T> {
         }
     }
 
+    /// Such as `RollingUpdate` or `OnDelete`.
+    pub(crate) fn strategy(&self) -> Option<&str> {
+        match &self.workload {
+            Workload::DaemonSet(spec) => spec.update_strategy.as_ref()?.type_.as_deref(),
+            Workload::StatefulSet(spec) => spec.update_strategy.as_ref()?.type_.as_deref(),
+        }
+    }
+
     /// Returns the pod template.
     pub fn template(&self) -> &T {
         match &self.workload {
@@ -214,7 +217,7 @@ pub struct Subject<'a> {
     pub object: Object<'a>,
     old: Option<Old<'a>>,
     storage: Option<&'a Storage>,
-    /// Whether a rule asked for storage that was not given.
+    /// A rule asked for storage that was not given.
     lacks_storage: Cell<bool>,
 }
 
@@ -264,8 +267,7 @@ impl<'a> Subject<'a> {
         self.known_storage().is_some_and(|storage| storage.can_share(namespace, claim))
     }
 
-    /// Returns whether a claim may be usable from several nodes: `false` only if the known storage
-    /// shows that it isn't.
+    /// Returns `false` only if the known storage shows that pods on several nodes cannot use a claim.
     pub fn is_unknown_claim(&self, claim: &str) -> bool {
         self.known_storage().is_none_or(|storage| !storage.has_other_claim(claim))
     }
@@ -285,15 +287,13 @@ impl<'a> Subject<'a> {
         self.lacks_storage.get()
     }
 
-    /// Returns the old object without its pod template. `None` on CREATE, or if the old object does
-    /// not decode.
+    /// Returns the old object without its pod template: `None` on CREATE, or if the old object does not decode.
     pub fn old(&self) -> Option<&Object<'a, LazyJson<'a>>> {
         let old = self.old.as_ref()?;
         old.parsed.get_or_init(|| Object::parse_as(self.object.resource, old.json).ok()).as_ref()
     }
 
-    /// Returns the old pod template. Reading it costs as much as reading the new object, so a rule
-    /// should check everything else first.
+    /// Returns the old pod template. Check everything else first: it costs as much to read as the new object.
     pub fn old_template(&self) -> Option<&PodTemplateSpec> {
         let unread = self.old()?.template();
         let read = || {
@@ -307,12 +307,12 @@ impl<'a> Subject<'a> {
         self.old.as_ref()?.template.get_or_init(read).as_ref()
     }
 
-    /// Returns whether an UPDATE changes the pod template. A rule should call this last: an unusual
-    /// change requires reading the old template.
+    /// Returns whether an UPDATE changes the pod template. Call this last: an unusual change requires reading the old
+    /// template.
     ///
     /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
-    /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and
-    /// then compares the templates semantically.
+    /// `pkg/registry/apps/statefulset/strategy.go`: it drops fields of disabled features, then compares the templates
+    /// semantically.
     pub fn template_changes(&self, cluster: &Cluster) -> bool {
         let new = self.object.template();
         let Some((old, object)) = self.old.as_ref().zip(self.old()) else { return false };
@@ -326,8 +326,7 @@ impl<'a> Subject<'a> {
         !semantic::equal_templates(&old, &new)
     }
 
-    /// Returns an old template as the API server stores it. An object that was never stored, such
-    /// as a manifest, still has the fields that the API server drops on CREATE.
+    /// An object that was never stored, such as a manifest, still has the fields that the API server drops on CREATE.
     pub(crate) fn as_stored<'t>(
         &self,
         old: &'t PodTemplateSpec,
@@ -337,8 +336,7 @@ impl<'a> Subject<'a> {
         dropped::template(old, old.spec.as_ref().filter(|_| is_stored), cluster)
     }
 
-    /// Returns the old object as a subject of the same operation, without an old object of its own.
-    /// Ratcheting needs it.
+    /// For ratcheting: the old object as a subject of the same operation, without an old object of its own.
     pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
         let (old, template) = (self.old()?, self.old_template()?);
         let template = template.clone();
@@ -363,14 +361,12 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Returns whether the object is being deleted. Clients must be able to remove its finalizers
-    /// then, whatever its faults.
+    /// Returns whether the object is being deleted. Clients must be able to remove its finalizers, whatever its faults.
     pub fn is_being_deleted(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// Returns whether the old object was already being deleted. Neither a CREATE nor an UPDATE can
-    /// start a deletion.
+    /// Returns whether the old object was being deleted. Neither a CREATE nor an UPDATE can start a deletion.
     pub fn was_being_deleted(&self) -> bool {
         let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();
         self.is_update && self.old().is_none_or(on_its_way)

@@ -1,7 +1,6 @@
 //! The policy: modes, exceptions, injection, and the cluster that objects are meant for.
 //!
-//! [`PolicyFile`] is the file as the user writes it; [`Policy`] is its validated form for the
-//! engine. The server and `check` read the same file.
+//! [`PolicyFile`] is the file as the user writes it; [`Policy`] is its validated form.
 
 mod exception;
 mod file;
@@ -15,8 +14,8 @@ use std::collections::BTreeMap;
 
 pub use exception::Exception;
 pub use file::{
-    API_VERSION, ClusterFiles, ExceptionEntry, InFolder, KIND, Kubernetes, PolicyFile,
-    PolicyMetadata, json_schema,
+    API_VERSION, ChartRelease, ClusterFiles, ExceptionEntry, InFolder, KIND, Kubernetes,
+    PolicyFile, PolicyMetadata, json_schema,
 };
 
 use kube_yaml::Problem;
@@ -36,8 +35,7 @@ use crate::{
     rules::policy_weakened::POLICY_WEAKENED,
 };
 
-/// Folder names for which the policy overrides the built-in ones, each with whether warnings below
-/// such a folder are notes.
+/// Folder names that override the built-in ones, with whether warnings below such a folder are notes.
 pub type FolderNames = BTreeMap<String, bool>;
 
 /// A validated policy.
@@ -65,6 +63,8 @@ pub struct Policy {
     pub folder_names: FolderNames,
     /// The files of each cluster, whose objects `check` relates to each other.
     pub clusters: Vec<ClusterFiles>,
+    /// The releases of charts that `--render` renders.
+    pub render: Vec<ChartRelease>,
 }
 
 impl Policy {
@@ -79,8 +79,8 @@ impl Policy {
         if problems.list.is_empty() { Ok(policy) } else { Err(problems.list) }
     }
 
-    /// Returns the fallback for an unusable policy: the defaults, except that rules only warn if a
-    /// policy may change their mode.
+    /// Returns the fallback for an unusable policy: the defaults, but rules only warn if a policy may change their
+    /// mode.
     pub fn fallback() -> Policy {
         let mut policy = Policy { is_fallback: true, ..Policy::default() };
         let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
@@ -95,7 +95,6 @@ impl Policy {
         self.modes.get(rule).copied().unwrap_or(rule.mode)
     }
 
-    /// Returns whether the policy sets the mode of a rule.
     pub(crate) fn sets_mode(&self, rule: &Meta) -> bool {
         self.modes.contains_key(rule)
     }
@@ -106,8 +105,8 @@ impl Policy {
         lowered.map(|(rule, _)| rule.id).collect()
     }
 
-    /// Returns this policy for a cluster with a known release and feature gates. Settings in the
-    /// policy itself take precedence.
+    /// Returns this policy for a cluster with a known release and feature gates. The policy's own settings take
+    /// precedence.
     #[must_use]
     pub fn in_cluster(mut self, version: Version, gates: &BTreeMap<String, bool>) -> Self {
         if !self.names_release {
@@ -116,8 +115,8 @@ impl Policy {
         self
     }
 
-    /// Records that the API server reported its release, and whether that is newer than the newest
-    /// that setguard knows. A release in the policy takes precedence.
+    /// Records that the API server reported its release, and whether it is newer than the newest that setguard knows. A
+    /// release in the policy takes precedence.
     #[must_use]
     pub const fn seen(mut self, is_newer: bool) -> Self {
         let is_newer = is_newer && !self.names_release;
@@ -125,8 +124,8 @@ impl Policy {
         self
     }
 
-    /// Applies the exceptions for files to the files of a run. Each file has its name and its path,
-    /// with links resolved. The patterns are relative to `root`, also with links resolved.
+    /// Applies the exceptions for files to the files of a run: (name, path with links resolved). The patterns are
+    /// relative to `root`, also with links resolved.
     pub fn assign_files(
         &mut self,
         root: &std::path::Path,
@@ -141,7 +140,6 @@ impl Policy {
     }
 }
 
-/// Collects the problems that the types cannot rule out.
 struct Problems<'a, 'y> {
     root: &'a kube_yaml::Node<'y>,
     list: Vec<Problem>,
@@ -154,7 +152,7 @@ impl Problems<'_, '_> {
         self.list.push(Problem { field, mark, message, help });
     }
 
-    /// Adds a problem with a name. If the name is a key, the report marks the key.
+    /// If the name is a key, the report marks the key.
     fn push_name(&mut self, path: &Path<'_>, message: String, help: Option<String>) {
         let field: Field = path.to_field();
         let mark = self.root.locate_key(&field);
@@ -204,6 +202,13 @@ impl Problems<'_, '_> {
             names.map(|(name, it)| (name.to_ascii_lowercase(), it == InFolder::Note)).collect();
         self.clusters(&file.clusters);
         policy.clusters = file.clusters;
+        for (i, release) in file.render.iter().enumerate() {
+            if release.chart.trim().is_empty() {
+                let message = "the folder of the chart is missing".to_owned();
+                self.push(&Path::new("render").index(i).child("chart"), message, None);
+            }
+        }
+        policy.render = file.render;
         policy.names_release = file.kubernetes.version.is_some();
         policy.cluster = self.cluster(file.kubernetes);
         policy
@@ -237,7 +242,6 @@ impl Problems<'_, '_> {
         cluster
     }
 
-    /// Reports missing and duplicate names of clusters, and paths that are not patterns.
     fn clusters(&mut self, clusters: &[ClusterFiles]) {
         let root = Path::new("clusters");
         for (i, cluster) in clusters.iter().enumerate() {
@@ -259,14 +263,11 @@ impl Problems<'_, '_> {
         }
     }
 
-    /// Finds a rule that a policy may change and make exceptions from. Adds a problem if it may
-    /// not, or if the rule does not exist.
     fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static Meta> {
         match catalogue::find(id) {
             Some(rule) if rule.meta.adjustable => Some(&rule.meta),
             Some(rule) => {
-                // A conflicting pin must stay denied too. Otherwise the pod would run on the wrong
-                // node.
+                // A conflicting pin must stay denied too. Otherwise the pod would run on the wrong node.
                 let why = if rule.meta == *NODE_PIN_CONFLICT {
                     "a pod whose pin cannot be written would run on another node"
                 } else if rule.meta == *POLICY_WEAKENED {
@@ -325,8 +326,7 @@ impl Problems<'_, '_> {
         }
     }
 
-    /// Validates the tolerations as the API server does: an invalid one would prevent the creation
-    /// of every new daemon pod.
+    /// An invalid toleration would prevent the creation of every new daemon pod.
     fn tolerations(&mut self, tolerations: &[TolerationEntry]) {
         let injection = Path::new("injection");
         let list = injection.child("tolerations");

@@ -1,28 +1,27 @@
 //! Prevents untrusted text from steering the terminal that shows it.
 //!
-//! A name may contain control characters, which a terminal obeys instead of showing; characters
-//! that set the direction of text, so that a line reads in a misleading order; and invisible
-//! characters, so that two names look the same.
+//! A name may contain control characters, which a terminal obeys; characters that set the direction of text, so that a
+//! line reads in a misleading order; and invisible characters, so that two names look the same.
 
 use std::{
     borrow::Cow,
     io::{self, Write},
 };
 
-/// A writer that escapes these characters, except tabs and line breaks, as for example `\u009b`.
-/// The escape is valid in a JSON string too. The writer never splits its input.
+/// A writer that escapes these characters, except tabs and line breaks, as for example `\u009b`. The escape is valid in
+/// a JSON string too. The writer never splits its input.
 ///
-/// A CI log can also take a line for a command. So the output never contains the sequences that
-/// some runners search for anywhere in a line, such as `##[` and `##vso[`.
+/// A CI log can also take a line for a command. So the output never contains the sequences that some runners search for
+/// anywhere in a line, such as `##[` and `##vso[`.
 #[derive(Clone, Debug)]
 pub struct Printable<W> {
     inner: W,
     styled: bool,
-    /// Whether a line must not begin with a colon.
+    /// A line must not begin with a colon.
     guarded: bool,
-    /// Whether the line so far is only white space and styles.
+    /// The line so far is only white space and styles.
     at_start: bool,
-    /// Whether a style has begun and not ended. A stream may remove it later.
+    /// A style has begun and not ended. A stream may remove it later.
     in_style: bool,
     command: Command,
 }
@@ -40,16 +39,14 @@ impl<W> Printable<W> {
         }
     }
 
-    /// Creates a writer for styled text, which contains ESC. The caller must have removed any other
-    /// ESC.
+    /// Creates a writer for styled text, which contains ESC. The caller must have removed any other ESC.
     pub const fn styled(inner: W) -> Self {
         let mut printable = Printable::new(inner);
         printable.styled = true;
         printable
     }
 
-    /// Keeps lines from beginning with a command such as `::stop-commands::`. For text that people
-    /// read.
+    /// Keeps lines of text for people from beginning with a command such as `::stop-commands::`.
     #[must_use]
     pub fn guarded(self) -> Self {
         Printable { guarded: true, ..self }
@@ -60,7 +57,6 @@ impl<W> Printable<W> {
         self.inner
     }
 
-    /// Tracks where in the line the next character is.
     fn follow(&mut self, c: char) {
         if self.in_style {
             self.in_style = !c.is_ascii_alphabetic();
@@ -82,13 +78,11 @@ impl<W> Printable<W> {
     }
 }
 
-/// Returns whether a terminal obeys a character instead of showing it.
 fn is_steering(c: char) -> bool {
     c.is_control() || is_unseen(c)
 }
 
-/// Returns whether a character is invisible, sets the direction of the text around it, or breaks
-/// the line.
+/// Returns whether a character is invisible, sets the direction of the text around it, or breaks the line.
 pub const fn is_unseen(c: char) -> bool {
     matches!(
         c,
@@ -109,8 +103,7 @@ pub const fn is_unseen(c: char) -> bool {
     )
 }
 
-/// Returns the text in one line: line breaks and tabs are escaped too. For untrusted names and
-/// values.
+/// Returns an untrusted text in one line: line breaks and tabs are escaped too.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_steering) {
         return Cow::Borrowed(text);
@@ -148,7 +141,6 @@ impl Command {
         }
     }
 
-    /// Returns whether a bracket would complete the command.
     const fn is_open(self) -> bool {
         matches!(self, Command::Hashes | Command::Word)
     }

@@ -1,14 +1,12 @@
-//! A simulation of the DaemonSet and StatefulSet controllers.
+//! A simulation of the DaemonSet and StatefulSet controllers, from the existing pods until the controller has nothing
+//! left to do.
 //!
-//! A simulation begins with the existing pods and ends when the controller has nothing left to do.
-//! Each step belongs to a *wave*. The steps of one wave do not wait for each other; a later wave
-//! waits until the pods of the earlier one are available, or until the pods that it deletes have
-//! terminated. A replaced pod is created again as soon as its predecessor has terminated, so a
-//! replacement alone begins no new wave. With `Recreate`, it does: all new pods wait until all old
-//! ones have terminated.
+//! Each step belongs to a *wave*. The steps of one wave do not wait for each other; a later wave waits until the pods
+//! of the earlier one are available, or until the pods that it deletes have terminated. A replaced pod is created again
+//! as soon as its predecessor has terminated, so a replacement alone begins no new wave. With `Recreate`, it does: all
+//! new pods wait until all old ones have terminated.
 //!
-//! Only `minReadySeconds` takes time in a simulation, so the duration of a rollout is a lower
-//! bound.
+//! Only `minReadySeconds` takes time in a simulation, so the duration of a rollout is a lower bound.
 
 mod clock;
 pub mod daemon_set;
@@ -54,8 +52,7 @@ pub enum Target {
     SomeNodes {
         /// The number of pods.
         count: usize,
-        /// The indexes of the nodes to choose from. Some may have had their turn in an earlier
-        /// wave.
+        /// The indexes of the nodes to choose from. Some may have had their turn in an earlier wave.
         candidates: Rc<[usize]>,
     },
 }
@@ -84,8 +81,8 @@ pub struct Course {
     pub waves: usize,
     /// The shortest time in seconds until all pods are available.
     pub at_least_seconds: i64,
-    /// The largest number of pods that are missing or unavailable at once, among pods that exist
-    /// both before and after, and pods that move.
+    /// The largest number of pods that are missing or unavailable at once, among pods that exist before and after, and
+    /// pods that move.
     pub at_most_unavailable: usize,
     /// Where the rollout stops before the end, if it does.
     pub stop: Option<Stop>,
@@ -93,13 +90,11 @@ pub struct Course {
     pub unused_claims: Vec<(i64, Vec<String>)>,
     /// The claims that are created because pods of a StatefulSet wait for them, by ordinal.
     pub missing_claims: Vec<(i64, Vec<String>)>,
-    /// The claims that are deleted with pods of a StatefulSet that were already terminating, by
-    /// ordinal.
+    /// The claims that are deleted with pods of a StatefulSet that were already terminating, by ordinal.
     pub going: Vec<(i64, Vec<String>)>,
     /// The daemon pods that the rollout does not touch.
     pub kept_daemons: Vec<(Target, Revision)>,
-    /// Whether the waves depend on a random choice, because only some of the candidate nodes get a
-    /// new pod. This course is then one of several.
+    /// Whether the controller chooses some of the candidate nodes at random. This course is then one of several.
     pub depends_on_chance: bool,
 }
 
@@ -121,10 +116,9 @@ pub enum Waits {
     Budget,
     /// The controller has handled all pods, but this one never becomes available.
     ForTheLast,
-    /// The pod lacks the volume of a claim template. A pod's volumes cannot be changed, so each
-    /// round of the controller fails in the attempt.
+    /// The pod lacks the volume of a claim template. A pod's volumes cannot change, so each round of the controller
+    /// fails.
     Volumes,
-    /// A pod outside the set has this name, so each round of the controller fails to create the
-    /// pod.
+    /// A pod outside the set has this name, so each round of the controller fails to create the pod.
     Name,
 }

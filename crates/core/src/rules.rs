@@ -1,16 +1,16 @@
-//! The rules. To add one, add a folder with its code, `why.md`, `bad.yaml` and `good.yaml`, and a
-//! line in the list below.
+//! The rules. To add one, add a folder with its code, `why.md`, `bad.yaml` and `good.yaml`, and a line in the list
+//! below.
 
 mod command;
 mod neighbors;
 pub(crate) mod read;
 mod rollout_waits;
+/// How a rule is declared.
 pub mod rule;
 pub mod status;
 
 use self::rule::{Cel, Rule};
 
-/// The description of a rule, with the texts in its folder.
 macro_rules! rule {
     (
         id: $id:literal,
@@ -78,13 +78,18 @@ rules! {
     daemon_leaves_nodes,
     daemon_on_foreign_node,
     daemon_without_priority,
+    database_not_replicated,
+    database_without_volume,
     deletion_refused,
+    docker_socket,
     duplicate_entry,
     fewer_ready_than_wanted,
     field_dropped,
     fqdn_too_long,
     fs_group_on_large_volume,
+    gpu_taint_not_tolerated,
     grace_period_zero,
+    guaranteed_lost,
     heap_above_limit,
     history_limit_zero,
     host_network_dns,
@@ -184,8 +189,7 @@ rules! {
     webhook_down,
 }
 
-/// Returns the traps: settings that the API server accepts, but that do not work, or not as
-/// intended.
+/// Returns the traps: settings that the API server accepts, but that do not work, or not as intended.
 pub fn traps() -> impl Iterator<Item = &'static Rule> + Clone {
     RULES.iter().copied().filter(|rule| rule.phase().is_some())
 }

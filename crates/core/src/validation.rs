@@ -1,8 +1,8 @@
-//! The API server's validation of metadata, pods and claims, for every caller.
+//! The API server's validation of metadata, pods and claims.
 //!
-//! Two families of rules use it on a pod template. One reports the API server's errors for the
-//! template itself, the other its errors for the pods and claims that a controller creates from it.
-//! Each function names the upstream function that it follows.
+//! One family of rules reports the API server's errors for a pod template itself, the other its errors for the pods and
+//! claims that a controller creates from it. Functions without a file are in Kubernetes'
+//! `pkg/apis/core/validation/validation.go`.
 
 pub(crate) mod claims;
 pub(crate) mod created_claim;

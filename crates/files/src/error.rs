@@ -1,4 +1,4 @@
-//! The reasons why a file cannot be used.
+//! Reasons why a file cannot be used.
 
 use std::{io, path::PathBuf};
 
@@ -8,9 +8,9 @@ pub enum FileError {
     /// A file or standard input cannot be read.
     #[error("{name}: cannot be read: {error}")]
     Read {
-        /// The name to display.
+        /// The display name.
         name: String,
-        /// What the system says, or the limit.
+        /// The system's error, or the limit.
         error: io::Error,
     },
     /// An entry of a folder cannot be read.
@@ -21,18 +21,18 @@ pub enum FileError {
     Path {
         /// The path as the user wrote it.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// A manifest is not UTF-8.
     #[error("{name}:{line}: this is not UTF-8; manifests must be UTF-8")]
     NotUtf8 {
-        /// The name to display.
+        /// The display name.
         name: String,
-        /// The first line that is not UTF-8; starts at 1.
+        /// The first line that is not UTF-8, from 1.
         line: usize,
     },
-    /// A link or a submodule at a commit stands where a file is needed. The name is the one that git writes.
+    /// A link or a submodule at a commit is in the place of a file. The name is git's.
     #[error("{0} isn't a regular file")]
     NotRegular(String),
     /// Git does not start, or has no repository here.
@@ -49,9 +49,9 @@ pub enum FileError {
     /// A chart or a kustomization cannot be rendered.
     #[error("{}: {why}", named(roots))]
     Render {
-        /// The roots for which the same is said.
+        /// The roots with this error.
         roots: Vec<String>,
-        /// The words of the program, or the reason why there are none.
+        /// The program's error, or the reason why the program printed none.
         why: String,
     },
     /// A file cannot be replaced.
@@ -59,15 +59,15 @@ pub enum FileError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
-        /// What became of the other files.
+        /// The state of the other files.
         rest: String,
     },
     /// A file has changed since it was read.
     #[error("{} has changed since it was read; no file was changed", .0.display())]
     Changed(PathBuf),
-    /// A policy that was found may lead out of the repository.
+    /// The discovered policy may lead out of the repository.
     #[error(
         "{} isn't used as the policy, because it isn't a regular file in the repository; name the file with \
          --policy, or give --no-config",
@@ -76,7 +76,6 @@ pub enum FileError {
     PolicyOutside(PathBuf),
 }
 
-/// Returns the first of some names, and how many more there are.
 fn named(roots: &[String]) -> String {
     let more = roots.len().saturating_sub(MOST_NAMES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -84,5 +83,4 @@ fn named(roots: &[String]) -> String {
     format!("{}{more}", first.join(", "))
 }
 
-/// The most roots that an error names.
 const MOST_NAMES: usize = 3;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How the process ends. If there are two, the later one in this list counts.
+/// The exit status. If there are two, the later one in this list counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// 0: success; in `check`, nothing would be denied.
@@ -10,15 +10,14 @@ pub enum Exit {
     Clean,
     /// 1: at least one object would be denied.
     Denied,
-    /// 2: wrong usage or configuration, or input that cannot be read. It outranks a denial, because
-    /// not everything was checked.
+    /// 2: wrong usage or configuration, or unreadable input. Outranks a denial, because not everything was checked.
     Error,
-    /// 3: the time was up before the end; only `wait`.
+    /// 3: only `wait`, on a timeout.
     TimedOut,
 }
 
 impl Exit {
-    /// The more severe of the two.
+    /// Returns the more severe of the two.
     #[must_use]
     pub fn and(self, other: Exit) -> Exit {
         self.max(other)

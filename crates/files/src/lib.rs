@@ -1,4 +1,4 @@
-//! What the commands of setguard read and write: manifests in files, folders and commits; the policy file; reports.
+//! The input and output of setguard's commands: manifests in files, folders and commits; the policy file; reports.
 //!
 //! ```text
 //! report/         findings, for people and pipelines

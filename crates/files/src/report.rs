@@ -1,7 +1,6 @@
 //! The findings, in the formats that people and pipelines read.
 //!
-//! The text format prints each object as soon as it has been evaluated. All other formats are
-//! written at the end from `collected`.
+//! The text format prints each object as soon as it is evaluated. `collected` keeps the findings for all other formats.
 
 pub mod args;
 pub mod changes;
@@ -43,20 +42,20 @@ pub trait Report {
     fn overview(&mut self, _: &Summary, _: &[ObjectReport]) -> io::Result<()> {
         Ok(())
     }
-    /// Reports the findings in an object. An object may come twice, if the rules about several
-    /// objects find more. `source` is its file; an object in a cluster has none.
+    /// Reports the findings in an object. An object may come twice, if rules about several objects find more. `source`
+    /// is its file; an object in a cluster has none.
     ///
     /// # Errors
     /// Returns an error if the output cannot be written.
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
-    /// Reports a finding once for many objects that have it. It is reported in each of them too.
+    /// Reports a finding once for many objects. Each of the objects has it too.
     ///
     /// # Errors
     /// Returns an error if the output cannot be written.
     fn folded(&mut self, _: &Folded) -> io::Result<()> {
         Ok(())
     }
-    /// Reports what has changed since an earlier audit, after all objects.
+    /// Reports the changes since an earlier audit, after all objects.
     ///
     /// # Errors
     /// Returns an error if the output cannot be written.
@@ -68,13 +67,11 @@ pub trait Report {
     /// # Errors
     /// Returns an error if the output cannot be written.
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
-    /// Reports what was not checked, after all objects.
+    /// Reports entries that were not checked, after all objects.
     fn not_checked(&mut self, entries: &[NotChecked]);
-    /// Reports a failure that isn't a finding: the check is incomplete. Standard error already
-    /// shows it.
+    /// Reports a failure that isn't a finding: the check is incomplete. Standard error already shows it.
     fn failure(&mut self, message: &str);
-    /// Reports a note for the user, for example about objects that could not be read. Standard
-    /// error already shows it.
+    /// Reports a note, for example about objects that could not be read. Standard error already shows it.
     fn note(&mut self, message: &str);
     /// Ends the report.
     ///

@@ -2,42 +2,37 @@
 
 use super::node::Mark;
 
-/// A position in a text, with its line and column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
-    /// The position in characters, which is how kubectl's parser measures the length of a key.
+    /// In characters, the unit in which kubectl's parser limits the length of a key.
     index: usize,
-    /// The number of lines before the position, as editors count them.
+    /// Line breaks so far, as editors count them.
     line: usize,
-    /// The number of line breaks before the position, as YAML counts them.
+    /// Line breaks so far, as YAML 1.1 counts them.
     row: usize,
     column: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// Returns the beginning of a text that has `line` lines before it.
+    /// `line` is the number of lines before the text.
     pub(super) const fn new(text: &'a str, line: usize) -> Self {
         Cursor { text, at: 0, index: 0, line, row: 0, column: 0 }
     }
 
-    /// Returns the number of bytes before the position.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
 
-    /// Returns the number of characters before the position.
     pub(super) const fn index(&self) -> usize {
         self.index
     }
 
-    /// Returns the number of line breaks before the position.
     pub(super) const fn row(&self) -> usize {
         self.row
     }
 
-    /// Returns the number of characters before the position in its line.
     pub(super) const fn column(&self) -> usize {
         self.column
     }
@@ -46,30 +41,26 @@ impl<'a> Cursor<'a> {
         Mark { line: self.line + 1, column: self.column + 1, width: 0 }
     }
 
-    /// Returns the position of `start`, with the width of the text since then if it is one line.
+    /// Returns `start` with the width of the text since then; 0 if the text spans several lines.
     pub(super) fn since(&self, start: &Self) -> Mark {
         let width = if self.row == start.row { self.column - start.column } else { 0 };
         Mark { width, ..start.mark() }
     }
 
-    /// Returns the text from a byte to here.
     pub(super) fn text_since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at.min(self.text.len())).unwrap_or_default()
     }
 
-    /// Returns the text before the position in its line.
     pub(super) fn line_before(&self) -> &'a str {
         let before = self.text.get(..self.at).unwrap_or_default();
         before.rsplit('\n').next().unwrap_or_default()
     }
 
-    /// Returns the rest of the text.
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Returns the byte `n` bytes ahead; 0 after the end. As in kubectl, every text ends with a
-    /// newline.
+    /// Returns the byte `n` bytes ahead, or 0 after the end. As in kubectl, every text ends with a newline.
     pub(super) fn peek(&self, n: usize) -> u8 {
         let at = self.at + n;
         match self.text.as_bytes().get(at) {
@@ -83,12 +74,11 @@ impl<'a> Cursor<'a> {
         self.peek(0) == 0
     }
 
-    /// Returns whether a space or tab is `n` bytes ahead.
     pub(super) fn is_blank(&self, n: usize) -> bool {
         matches!(self.peek(n), b' ' | b'\t')
     }
 
-    /// Returns whether a line break of YAML 1.1 is `n` bytes ahead.
+    /// YAML 1.1 also breaks lines at U+0085, U+2028 and U+2029.
     pub(super) fn is_break(&self, n: usize) -> bool {
         match self.peek(n) {
             b'\n' | b'\r' => true,
@@ -98,22 +88,20 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns whether the line or the text ends here.
     pub(super) fn is_break_or_end(&self, n: usize) -> bool {
         self.peek(n) == 0 || self.is_break(n)
     }
 
-    /// Returns whether a word ends here.
     pub(super) fn is_space_or_end(&self, n: usize) -> bool {
         self.is_blank(n) || self.is_break_or_end(n)
     }
 
-    /// Returns whether this is the beginning of a line with a `---` or `...`.
+    /// Returns whether a line with `---` or `...` begins here. `marker` is its character.
     pub(super) fn is_marker(&self, marker: u8) -> bool {
         self.column == 0 && (0..3).all(|n| self.peek(n) == marker) && self.is_space_or_end(3)
     }
 
-    /// Advances over `bytes` bytes without a line break.
+    /// The bytes must not contain a line break.
     pub(super) fn advance(&mut self, bytes: usize) {
         let passed = self.text.as_bytes().get(self.at..self.at + bytes).unwrap_or_default();
         let characters = match passed {
@@ -125,7 +113,7 @@ impl<'a> Cursor<'a> {
         self.column += characters;
     }
 
-    /// Advances while this is true of the bytes ahead; returns their number.
+    /// Returns the number of bytes.
     pub(super) fn advance_while(&mut self, is_part: impl Fn(&Self, u8, usize) -> bool) -> usize {
         let mut bytes = 0;
         while is_part(self, self.peek(bytes), bytes) {
@@ -135,8 +123,7 @@ impl<'a> Cursor<'a> {
         bytes
     }
 
-    /// Advances to the first byte at which `ends` is true, or to the end of the text. Calls `ends` only
-    /// for bytes that the table contains.
+    /// Advances to the first byte for which `ends` is true, or to the end. Skips bytes that are not in `may_end`.
     pub(super) fn advance_to(
         &mut self,
         may_end: &[bool; 256],
@@ -151,7 +138,6 @@ impl<'a> Cursor<'a> {
         bytes
     }
 
-    /// Skips spaces, and on request tabs.
     pub(super) fn skip_spaces(&mut self, and_tabs: bool) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let is_skipped = |byte: &u8| *byte == b' ' || and_tabs && *byte == b'\t';
@@ -161,19 +147,17 @@ impl<'a> Cursor<'a> {
         self.column += spaces;
     }
 
-    /// Skips spaces and tabs.
     pub(super) fn skip_blanks(&mut self) {
         self.skip_spaces(true);
     }
 
-    /// Skips a comment, if one begins here.
     pub(super) fn skip_comment(&mut self) {
         if self.peek(0) == b'#' {
             self.advance_while(|cursor, _, n| !cursor.is_break_or_end(n));
         }
     }
 
-    /// Advances over a line break and returns the text that it stands for.
+    /// Returns the text that the break becomes in a scalar.
     pub(super) fn take_break(&mut self) -> &'static str {
         let (bytes, text, is_line) = match (self.peek(0), self.peek(1), self.peek(2)) {
             (b'\r', b'\n', _) => (2, "\n", true),

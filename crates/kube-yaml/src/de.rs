@@ -2,11 +2,9 @@
 //!
 //! - An unknown field is a problem (with the nearest known name) and is left out.
 //! - A scalar, list or mapping of the wrong type is a problem, and the type gets its zero value.
-//! - A failure in the type's own code (an unknown word, a missing field) cannot be repaired on the
-//!   spot. Such a failure is remembered, and the whole tree is read again without the value.
+//! - If the type's own code fails (an unknown word, a missing field), the whole tree is read again without the value.
 //!
-//! This finds all problems without any code in the type. As in Kubernetes, null means absent, or the
-//! zero value if the type requires a value.
+//! Types need no code for this. As in Kubernetes, null means absent, or the zero value if the type requires a value.
 
 mod access;
 mod deserializer;
@@ -14,39 +12,47 @@ mod error;
 pub mod progress;
 mod reader;
 
+use std::cell::{Cell, RefCell};
+
 use serde::de::DeserializeOwned;
 
 use self::progress::{Fields, Inspect, Progress, Unknown};
 use self::{error::Error, reader::Reader};
 use super::{node::Node, problem::Problem, to_json::Replacements};
 
-/// The maximum number of times that a tree is read.
 const MAX_RUNS: usize = 50;
 
-/// A value that was read from a tree, and the problems on the way.
+/// A value from a tree, and the problems found on the way.
 pub struct Read<T> {
-    /// The value, if there is one; not reliable if there are problems.
+    /// Not reliable if there are problems.
     pub(crate) value: Option<T>,
     /// The problems, in the order of the text.
     pub problems: Vec<Problem>,
-    /// The zero values and other texts that replaced nodes of the wrong type.
+    /// JSON for the nodes that were replaced, such as zero values for nodes of the wrong type.
     pub instead: Replacements,
 }
 
-/// Reads a tree into a type.
 pub(crate) fn read<T: DeserializeOwned>(root: &Node<'_>) -> Read<T> {
     read_with(root, |_, _| Ok(None), Unknown::Found, Fields::OF_TYPES)
 }
 
-/// Reads a tree into a type. `inspect` checks the newtypes in it; `fields` says where its fields
-/// differ from those of the Rust type.
+/// Reads a tree into a type. `inspect` checks its newtypes; `fields` has the differences from its Rust fields.
 pub fn read_with<T: DeserializeOwned>(
     root: &Node<'_>,
     inspect: Inspect,
     unknown: Unknown,
     fields: Fields<'_>,
 ) -> Read<T> {
-    let progress = Progress { inspect, unknown, fields, ..Progress::default() };
+    let progress = Progress {
+        inspect,
+        unknown,
+        fields,
+        found: RefCell::default(),
+        instead: RefCell::default(),
+        broken: RefCell::default(),
+        missing: RefCell::default(),
+        gave_up: Cell::default(),
+    };
     let mut value = None;
     for _ in 0..MAX_RUNS {
         progress.found.take();
@@ -57,7 +63,7 @@ pub fn read_with<T: DeserializeOwned>(
                 value = Some(read);
                 break;
             }
-            // Each run adds the problem that ended it; the next run leaves out that value.
+            // A run ends at a problem and records it; the next run skips that value.
             Err(Error::Again) => {}
             Err(Error::Other(message)) => {
                 reader.problem(message, None);

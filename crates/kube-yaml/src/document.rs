@@ -1,5 +1,3 @@
-//! A document of a stream.
-
 use super::{comment::Comment, node::Node, problem::Problem};
 
 /// One document of a stream.
@@ -9,6 +7,6 @@ pub struct Document<'a> {
     pub root: Node<'a>,
     /// Problems that do not prevent reading, such as a duplicate key.
     pub problems: Vec<Problem>,
-    /// The comments that are meant for programs.
+    /// The comments for programs.
     pub comments: Vec<Comment<'a>>,
 }

@@ -1,10 +1,9 @@
 //! Paths of fields in a Kubernetes object.
 //!
-//! A [`Path`] is a linked list on the stack, so rules extend it without allocating. A [`Field`] is the
-//! owned path of a finding. Both have the same steps, so a message (`spec.containers[0].image`), a
-//! patch (`/spec/containers/0/image`) and the line in a file always name the same place.
+//! A [`Path`] is a linked list on the stack, so extending it allocates nothing. A [`Field`] owns its steps. A message
+//! (`spec.containers[0].image`), a patch (`/spec/containers/0/image`) and the line in a file share the same steps.
 
-use std::fmt;
+use std::{fmt, iter};
 
 /// One step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,18 +46,10 @@ impl<'a> Path<'a> {
 
     /// Returns the owned path.
     pub fn to_field(&self) -> Field {
-        let mut steps = Vec::new();
-        let mut at = Some(self);
-        while let Some(path) = at {
-            steps.push(match path.step {
-                Step::Child(name) => OwnedStep::Child(name.into()),
-                Step::Index(index) => OwnedStep::Index(index),
-                Step::Key(key) => OwnedStep::Key(key.into()),
-            });
-            at = path.parent;
-        }
-        steps.reverse();
-        Field { steps }
+        let from_last = iter::successors(Some(self), |path| path.parent);
+        let mut field = Field::of(from_last.map(|path| path.step));
+        field.steps.reverse();
+        field
     }
 }
 
@@ -101,7 +92,7 @@ impl Field {
         Field { steps: self.steps.iter().take(n).cloned().collect() }
     }
 
-    /// Returns the path without a prefix; `None` if it does not begin with it.
+    /// Returns the path without `prefix`, or `None` if the path does not start with it.
     pub fn strip_prefix(&self, prefix: &Field) -> Option<Field> {
         let steps = self.steps.strip_prefix(prefix.steps.as_slice())?;
         Some(Field { steps: steps.to_vec() })

@@ -1,6 +1,4 @@
-//! Reads JSON into the same tree as YAML.
-//!
-//! The YAML scanner can't do it: YAML 1.1 has neither `\/` nor surrogate pairs.
+//! Reads JSON into the same tree as YAML. The YAML scanner cannot: YAML 1.1 has neither `\/` nor surrogate pairs.
 
 use std::borrow::Cow;
 
@@ -13,9 +11,8 @@ use super::{
 };
 use crate::Path;
 
-/// Why reading stopped.
 pub(super) enum Stop {
-    /// The text is not JSON; it may still be YAML.
+    /// The text may still be YAML.
     NotJson,
     /// The text is JSON that cannot be read.
     Wrong(Problem),
@@ -23,7 +20,6 @@ pub(super) enum Stop {
 
 type Read<'a> = Result<Node<'a>, Stop>;
 
-/// Reads consecutive JSON documents.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     text: &'a str,
@@ -39,7 +35,7 @@ impl<'a> Reader<'a> {
         Reader { text, at: 0, last, last_at: 0, problems: Vec::new() }
     }
 
-    /// Reads the next document. `None` after the last.
+    /// Returns `None` after the last document.
     pub(super) fn document(&mut self) -> Option<Result<Document<'a>, Stop>> {
         self.space();
         if self.at == self.text.len() {
@@ -50,7 +46,6 @@ impl<'a> Reader<'a> {
         Some(root.map(|root| Document { root, problems, comments: Vec::new() }))
     }
 
-    /// Returns the number of bytes that have been read.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
@@ -71,14 +66,13 @@ impl<'a> Reader<'a> {
         there
     }
 
-    /// Skips space and takes this byte. If a different one follows, the text is not JSON.
+    /// If a different byte follows, the text is not JSON.
     fn expect(&mut self, byte: u8) -> Result<(), Stop> {
         self.space();
         if self.take(byte) { Ok(()) } else { Err(Stop::NotJson) }
     }
 
-    /// Returns the current position. It continues from the last call, so all calls together read the
-    /// text once.
+    /// Continues from the last call, so all calls together read the text once.
     pub(super) fn mark(&mut self) -> Mark {
         for c in self.text.get(self.last_at..self.at).unwrap_or_default().chars() {
             if c == '\n' {
@@ -92,7 +86,7 @@ impl<'a> Reader<'a> {
         self.last
     }
 
-    /// Returns the position `mark`, with the width of the text since `begin`.
+    /// Returns `mark` with the width of the text since `begin`.
     fn since(&self, mut mark: Mark, begin: usize) -> Mark {
         mark.width = self.text.get(begin..self.at).map_or(0, |text| text.chars().count());
         mark
@@ -143,7 +137,7 @@ impl<'a> Reader<'a> {
         Ok(Node { value: Value::Seq(items), mark: Mark { width: 1, ..mark } })
     }
 
-    /// Reads the items of the object or list that begins here, and its closing bracket.
+    /// Reads up to and including the closing bracket `end`.
     fn items(
         &mut self,
         end: u8,
@@ -198,7 +192,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a string with its quotes. A string without escapes is borrowed.
+    /// A string without escapes is borrowed.
     fn string(&mut self) -> Result<Cow<'a, str>, Stop> {
         if !self.take(b'"') {
             return Err(Stop::NotJson);
@@ -252,7 +246,7 @@ impl<'a> Reader<'a> {
                     }
                     self.at = back;
                 }
-                // Go replaces half of a surrogate pair.
+                // Go replaces one half of a surrogate pair.
                 char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
             _ => return Err(Stop::NotJson),

@@ -1,13 +1,11 @@
 //! YAML as kubectl reads it, with the position of every value.
 //!
-//! A document becomes a tree of [`Node`]s that know their position in the text. You can write the
-//! tree as JSON, read it into types, which reports unknown fields instead of dropping them, and look
-//! up the position of a field.
+//! Each document becomes a tree of [`Node`]s that know their position in the text. You can write the tree as JSON, find
+//! the position of a field, and read the tree into Rust types, with unknown fields reported instead of dropped.
 //!
-//! The crate has its own scanner because other parsers in Rust follow YAML 1.2 or a later libyaml,
-//! and so accept and reject different texts than kubectl. Scalars mean what sigs.k8s.io/yaml makes of
-//! them (YAML 1.1: `yes` is true, `0777` is octal). A stream that begins with `{` is read as JSON
-//! first.
+//! The crate has its own scanner because other Rust parsers follow YAML 1.2 or a later libyaml, and so accept and
+//! reject different texts than kubectl. Scalars have the values that sigs.k8s.io/yaml gives them (YAML 1.1: `yes` is
+//! true, `0777` is octal). A stream that begins with `{` is read as JSON first.
 
 mod comment;
 mod cursor;
@@ -42,8 +40,8 @@ pub use self::{
     to_json::Replacements,
 };
 
-/// Reads all documents of a stream, except empty ones. A document that cannot be read becomes an
-/// error; reading goes on with the next.
+/// Reads all documents of a stream, except empty ones. A document that cannot be read becomes an error, and reading
+/// continues with the next.
 pub fn parse(text: &str) -> Vec<Result<Document<'_>, Problem>> {
     documents(text).collect()
 }

@@ -11,19 +11,19 @@ use super::{
 };
 use crate::Path;
 
-/// How many keys are compared one by one. Beyond these, an index is faster.
+/// Up to this many keys, comparing one by one is faster than an index.
 const MANY: usize = 24;
 
 #[derive(Default)]
 pub(super) struct Entries<'a> {
     list: Vec<(Key<'a>, Node<'a>)>,
-    /// Indices of entries that come from a merge key (`<<`): writing these again is no duplicate.
+    /// Indices of entries from a merge key (`<<`). Writing such a key again is no duplicate.
     merged: BTreeSet<usize>,
     index: HashMap<Cow<'a, str>, usize>,
 }
 
 impl<'a> Entries<'a> {
-    /// Adds an entry. If the key was written before, returns it with its previous position.
+    /// If the key was written before, returns it with its previous position.
     pub(super) fn insert(&mut self, key: Key<'a>, node: Node<'a>) -> Option<(Cow<'a, str>, Mark)> {
         let Some(i) = self.find(&key.name) else {
             self.push(key, node);
@@ -35,8 +35,7 @@ impl<'a> Entries<'a> {
         (!merged).then_some((before.name, before.mark))
     }
 
-    /// Adds an entry of a merged mapping. It replaces an earlier one, as in kubectl and against the
-    /// specification of YAML.
+    /// The entry replaces an earlier one, as in kubectl but against the YAML specification.
     pub(super) fn merge(&mut self, key: Key<'a>, node: Node<'a>) {
         match self.find(&key.name).and_then(|i| self.list.get_mut(i)) {
             Some(entry) => entry.1 = node,
@@ -65,7 +64,6 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Returns the problem that a key occurs twice in the mapping at `path`.
 pub(super) fn duplicate(path: Option<&Path<'_>>, name: &str, before: Mark, mark: Mark) -> Problem {
     Problem {
         field: path.map_or_else(|| Path::new(name), |path| path.child(name)).to_field(),

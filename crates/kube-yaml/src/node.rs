@@ -1,11 +1,8 @@
-//! The tree of a document: values that know their position in the text.
-
 use std::borrow::Cow;
 
 use crate::{Field, Step};
 
-/// How deep mappings and lists may be nested: deeper than any manifest, and below `serde_json`'s
-/// limit of 128.
+/// The maximum nesting of mappings and lists: deeper than any manifest, and below `serde_json`'s limit of 128.
 pub const MAX_DEPTH: usize = 100;
 
 /// A position in the text.
@@ -31,13 +28,13 @@ pub struct Node<'a> {
 /// A key of a mapping, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
-    /// The text: a key such as `1` or `yes` is text in JSON.
+    /// The key as text: JSON has `1` and `yes` as text too.
     pub name: Cow<'a, str>,
     /// Where the key begins.
     pub mark: Mark,
 }
 
-/// A value as JSON has it.
+/// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// `null`, `~` or nothing.
@@ -59,12 +56,12 @@ pub enum Value<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Returns an id of this node, which holds while the tree does not move.
+    /// Identifies the node while the tree does not move.
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Returns the value of a key of this mapping.
+    /// Returns the value of a key if this is a mapping.
     pub fn get(&self, key: &str) -> Option<&Node<'a>> {
         self.entry(key).map(|(_, node)| node)
     }
@@ -84,28 +81,25 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the position of a field, or of its nearest existing parent. A scalar is marked at its
-    /// value, a mapping or list at its key, and an element of a list at its first line.
+    /// Returns the position of a field, or of its nearest existing parent: the value of a scalar, the key of a mapping
+    /// or list, or the first line of a list element.
     pub fn locate(&self, field: &Field) -> Mark {
         self.find(field).0.mark
     }
 
-    /// Returns the position of a field's key, or of its value if it has no key. `None` if the field
-    /// does not exist.
+    /// Returns the position of a field's key, or of its value if it has no key. `None` if the field does not exist.
     pub fn locate_existing(&self, field: &Field) -> Option<Mark> {
         let (found, arrived) = self.find(field);
         arrived.then(|| found.key.unwrap_or(found.mark))
     }
 
-    /// Returns the position of a field's key. An element of a list has no key, and a field may be
-    /// missing: then it returns what [`Node::locate`] does.
+    /// Returns the position of a field's key, or what [`Node::locate`] returns for a list element or a missing field.
     pub fn locate_key(&self, field: &Field) -> Mark {
         let (found, _) = self.find(field);
         found.key.unwrap_or(found.mark)
     }
 
-    /// Returns the location of a field, or of its nearest existing parent, and whether the field
-    /// exists.
+    /// Returns the location of a field, or of its nearest existing parent, and whether the field exists.
     fn find(&self, field: &Field) -> (Location<'_, 'a>, bool) {
         let mut at = Location { mark: self.mark, key: None, node: self };
         for step in field.steps() {
@@ -119,7 +113,6 @@ impl<'a> Node<'a> {
     }
 }
 
-/// How far a search for a field has come.
 #[derive(Clone, Copy)]
 struct Location<'n, 'a> {
     mark: Mark,
@@ -128,8 +121,7 @@ struct Location<'n, 'a> {
 }
 
 impl<'n, 'a> Location<'n, 'a> {
-    /// Takes one more step. If there is no such field, it returns the nearest existing parent and
-    /// `false`.
+    /// Returns the nearest existing parent and `false` if there is no such field.
     fn step(self, step: Step<'_>) -> (Self, bool) {
         match step {
             Step::Index(index) => match &self.node.value {
@@ -166,7 +158,7 @@ impl<'n, 'a> Location<'n, 'a> {
             }
             return (at, true);
         }
-        // It leaves out `metadata` in others: `spec.template.labels`.
+        // Kubernetes leaves out `metadata` in others: `spec.template.labels`.
         if matches!(name, "labels" | "annotations")
             && let Some(metadata) = self.into("metadata")
         {

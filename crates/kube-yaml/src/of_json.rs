@@ -1,11 +1,9 @@
-//! A JSON value as a tree.
-
 use serde_json::Value as Json;
 
 use super::node::{Key, Mark, Node, Value};
 
 impl Node<'_> {
-    /// Converts a value that the text does not contain. Errors about it point to `mark`.
+    /// Converts a JSON value that is not part of the text. Problems with it point to `mark`.
     pub fn of_json(json: &Json, mark: Mark) -> Self {
         let value = match json {
             Json::Null => Value::Null,

@@ -1,7 +1,6 @@
-//! What a plain scalar means in YAML 1.1, as sigs.k8s.io/yaml reads it.
+//! The values of plain scalars in YAML 1.1, as sigs.k8s.io/yaml reads them.
 //!
-//! Upstream: `resolve` in go.yaml.in/yaml/v2, and then encoding/json, which writes an integral
-//! float as an integer.
+//! Upstream: `resolve` in go.yaml.in/yaml/v2, then encoding/json, which writes an integral float as an integer.
 
 mod timestamp;
 
@@ -14,8 +13,7 @@ use base64::{
 
 use super::node::Value;
 
-/// Returns the value of a scalar without quotes and tag. Whole and infinite numbers are still floats
-/// here; see [`value`].
+/// Returns the value of a scalar without quotes and tag. Whole and infinite numbers are still floats; see [`value`].
 pub(super) fn plain(text: Cow<'_, str>) -> Value<'_> {
     match text.as_ref() {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -32,7 +30,7 @@ pub(super) fn plain(text: Cow<'_, str>) -> Value<'_> {
     }
 }
 
-/// Returns the value of a scalar with a tag from `tag:yaml.org,2002:`, quoted or not.
+/// `tag` lacks its prefix `tag:yaml.org,2002:`. The scalar may be quoted.
 pub(super) fn tagged<'a>(tag: &str, text: Cow<'a, str>) -> Result<Value<'a>, String> {
     match tag {
         "binary" => binary_text(&text),
@@ -59,8 +57,7 @@ fn binary_text(text: &str) -> Result<Value<'static>, String> {
         .map_err(|_| "the text after !!binary is not base64".to_owned())
 }
 
-/// Returns the value that JSON can express: a whole float becomes an integer, and an infinite number
-/// is refused.
+/// Returns the value for JSON: a whole float becomes an integer, and an infinite number is an error.
 pub(super) fn value(value: Value<'_>) -> Result<Value<'_>, String> {
     match value {
         Value::Float(number) if number.is_finite() => Ok(float(number)),
@@ -71,7 +68,6 @@ pub(super) fn value(value: Value<'_>) -> Result<Value<'_>, String> {
     }
 }
 
-/// Returns a key as text, as JSON needs it.
 pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
     match value {
         Value::Str(text) => Ok(text),
@@ -84,7 +80,7 @@ pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// Returns a float, or an integer if the number is whole: JSON does not distinguish them.
+/// Returns an integer for a whole number, because JSON does not distinguish them.
 pub(super) fn float(number: f64) -> Value<'static> {
     /// 2^63, beyond which `as` would not be exact.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
@@ -156,8 +152,7 @@ fn decimal(text: &str) -> Option<Value<'static>> {
     number.is_finite().then_some(Value::Float(number))
 }
 
-/// Parses a float that begins with the decimal point. Go's syntax for floats applies here: an
-/// underscore is allowed only between two digits.
+/// Parses a float that starts with the decimal point. As in Go, an underscore is allowed only between two digits.
 fn dotted(text: &str) -> Option<Value<'static>> {
     let bytes = text.as_bytes();
     let between_digits = |i: usize| {
@@ -168,7 +163,7 @@ fn dotted(text: &str) -> Option<Value<'static>> {
     underscores.all(|(i, _)| between_digits(i)).then(|| decimal(&text.replace('_', "")))?
 }
 
-/// Parses the form of `0b` that `integer` refuses: with a sign after it, as in `0b-1`.
+/// Parses the `0b` forms that `integer` refuses, with a sign after the prefix, such as `0b-1`.
 fn binary(text: &str) -> Option<Value<'static>> {
     let number = match text.strip_prefix("-0b") {
         Some(digits) if !digits.starts_with(['-', '+']) => i64::from_str_radix(digits, 2).ok()?,
@@ -178,8 +173,7 @@ fn binary(text: &str) -> Option<Value<'static>> {
     Some(Value::Int(number))
 }
 
-/// Formats a number like Go's `strconv.FormatFloat(number, 'g', -1, 32)`, with YAML's own words for
-/// infinity and NaN.
+/// Formats like Go's `strconv.FormatFloat(number, 'g', -1, 32)`, with YAML's words for infinity and NaN.
 fn go_float32(number: f64) -> String {
     #[allow(clippy::cast_possible_truncation)]
     let single = number as f32;

@@ -1,9 +1,9 @@
 //! The tokens of one YAML document, as kubectl's parser sees them.
 //!
-//! kubectl reads YAML 1.1 with go.yaml.in/yaml/v2, a port of libyaml. How that parser works, not the
-//! specification, decides what a doubtful text means. So this scanner works in the same way: it
-//! remembers a token that may be a key as a *candidate*, and makes it a key if a `:` follows on the
-//! same line. `tests/it/readings.rs` compares the results.
+//! kubectl reads YAML 1.1 with go.yaml.in/yaml/v2, a port of libyaml. The behavior of that parser, not the
+//! specification, decides the meaning of a doubtful text. So this scanner works the same way: it saves a token that may
+//! be a key as a *candidate*, and makes it a key if a `:` follows on the same line. `tests/it/readings.rs` compares
+//! both.
 //!
 //! Upstream: `yaml_parser_fetch_next_token` and the functions that it calls.
 
@@ -26,25 +26,22 @@ pub use self::token::Kind;
 pub(super) use self::token::{Style, Token};
 use super::{comment::Comment, cursor::Cursor, node::Mark, problem::Problem};
 
-/// The tokens of one document.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     cursor: Cursor<'a>,
     queue: VecDeque<Token<'a>>,
-    /// How many tokens have left the queue: the number of its first token.
+    /// The number of tokens taken, which is the number of the first token in the queue.
     taken: usize,
-    /// Whether the first token of the queue is final. While it may be a key, a token can still go
-    /// before it.
+    /// Whether the first token in the queue is final. Another token can still go before a possible key.
     is_ready: bool,
-    /// How many brackets are open.
+    /// The number of open brackets.
     flow: usize,
     /// The column of the innermost block mapping or list; `None` outside all blocks.
     indent: Option<usize>,
-    /// `indent` of the blocks around it.
+    /// The values of `indent` of the blocks around it.
     outer: Vec<Option<usize>>,
-    /// Whether a key may begin here.
     is_key_allowed: bool,
-    /// The last candidate outside all brackets, then in each open bracket.
+    /// The last candidate outside all brackets, then the last one in each open bracket.
     candidates: Vec<Candidate>,
     comments: Vec<Comment<'a>>,
 }
@@ -52,7 +49,6 @@ pub(super) struct Scanner<'a> {
 type Done = Result<(), Problem>;
 
 impl<'a> Scanner<'a> {
-    /// Starts at a text with `line` lines before it.
     pub(super) fn new(text: &'a str, line: usize) -> Self {
         let cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text), line);
         let mut scanner = Scanner {
@@ -72,7 +68,6 @@ impl<'a> Scanner<'a> {
         scanner
     }
 
-    /// Returns the next token.
     #[inline]
     pub(super) fn peek(&mut self) -> Result<&Token<'a>, Problem> {
         if !self.is_ready {
@@ -91,7 +86,6 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Takes the next token.
     pub(super) fn take(&mut self) -> Result<Token<'a>, Problem> {
         if !self.is_ready {
             self.fill()?;
@@ -102,7 +96,6 @@ impl<'a> Scanner<'a> {
         self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
     }
 
-    /// Skips the next token.
     pub(super) fn skip(&mut self) -> Done {
         if !self.is_ready {
             self.fill()?;
@@ -113,12 +106,10 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Takes the comments kept so far.
     pub(super) fn take_comments(&mut self) -> Vec<Comment<'a>> {
         mem::take(&mut self.comments)
     }
 
-    /// Returns the position up to which the text has been read.
     pub(super) const fn cursor(&self) -> Cursor<'a> {
         self.cursor
     }
@@ -135,7 +126,6 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Adds the next tokens to the queue.
     fn fetch(&mut self) -> Done {
         self.skip_to_token();
         self.close_blocks(Some(self.cursor.column()));
@@ -191,7 +181,6 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips spaces, comments and line breaks.
     fn skip_to_token(&mut self) {
         loop {
             let may_be_tab = self.flow > 0 || !self.is_key_allowed;
@@ -205,7 +194,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips a comment, if one begins here. Keeps it if it is meant for a program.
+    /// Skips a comment, if one begins here, but keeps it if it is for a program.
     fn comment(&mut self) {
         if self.cursor.peek(0) != b'#' {
             return;
@@ -235,7 +224,6 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Adds a token for an indicator such as `[`, of this many bytes.
     fn push_sign(&mut self, kind: Kind<'a>, bytes: usize) {
         let start = self.cursor;
         self.cursor.advance(bytes);
@@ -246,7 +234,7 @@ impl<'a> Scanner<'a> {
         self.queue.push_back(Token { kind, mark, end: self.cursor.at() });
     }
 
-    /// Adds a token before the token with this number, or as the last one if there is none.
+    /// Adds a token before the token with this number, or at the end without one.
     fn insert(&mut self, number: Option<usize>, kind: Kind<'a>, mark: Mark) {
         match number.and_then(|number| number.checked_sub(self.taken)) {
             Some(i) if i <= self.queue.len() => self.queue.insert(i, Token { kind, mark, end: 0 }),
@@ -259,7 +247,6 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Returns whether a byte is a letter, a digit, `-` or `_`.
 const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }

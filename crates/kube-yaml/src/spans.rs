@@ -1,5 +1,3 @@
-//! The tokens of a stream with their bytes, for programs that edit the text.
-
 use std::ops::Range;
 
 use super::{
@@ -8,19 +6,18 @@ use super::{
     stream::{Chunk, yaml_documents},
 };
 
-/// A token and its bytes.
+/// A token and its bytes, for programs that edit the text.
 #[derive(Debug)]
 pub struct Span<'a> {
     /// The token.
     pub kind: Kind<'a>,
     /// Line and column, as in the tree.
     pub mark: Mark,
-    /// Its bytes in the stream. Empty for tokens without text, such as the end of a block.
+    /// Its bytes in the stream; empty for a token without text, such as the end of a block.
     pub bytes: Range<usize>,
 }
 
-/// Returns the tokens of all documents of a stream, with JSON read as YAML. `None` if the stream
-/// cannot be read.
+/// Returns the tokens of all documents of a stream, with JSON read as YAML. `None` if the stream cannot be read.
 pub fn spans(text: &str) -> Option<Vec<Span<'_>>> {
     let mut spans = Vec::new();
     let mut stream = yaml_documents(text);
@@ -48,7 +45,7 @@ pub fn spans(text: &str) -> Option<Vec<Span<'_>>> {
 /// Finds the byte of a position. Positions come in order, so all calls together read the text once.
 struct Starts<'a> {
     text: &'a str,
-    /// Where the last call ended; line and column count from 1.
+    /// The end of the last call; line and column count from 1.
     line: usize,
     column: usize,
     at: usize,

@@ -1,8 +1,6 @@
-//! A stream and its documents.
-//!
-//! kubectl cuts a stream at the lines that begin with `---` before it parses anything. So an error
-//! in a document doesn't affect the next one, and only one document is in memory at a time. A stream
-//! that begins with `{` is JSON for as long as it can be read as JSON.
+//! kubectl splits a stream at the lines that begin with `---` before it parses anything. So an error in a document
+//! doesn't affect the next one, and only one document is in memory at a time. A stream that begins with `{` is JSON for
+//! as long as it can be read as JSON.
 //!
 //! Upstream: `YAMLOrJSONDecoder` and `YAMLReader` in k8s.io/apimachinery/pkg/util/yaml.
 
@@ -39,11 +37,10 @@ pub(super) fn yaml_documents(text: &str) -> Documents<'_> {
 #[derive(Debug)]
 pub struct Documents<'a> {
     rest: &'a str,
-    /// How many lines have been read.
     line: usize,
-    /// `None` once the stream is not JSON any more.
+    /// `None` once the stream is no longer JSON.
     json: Option<Json<'a>>,
-    /// A problem about text after the previous document, which kubectl ignores.
+    /// A problem with text after the previous document, which kubectl ignores.
     ignored: Option<Problem>,
     /// The comments above the first `---`, which belong to the first document.
     header: Vec<Comment<'a>>,
@@ -52,14 +49,12 @@ pub struct Documents<'a> {
 #[derive(Debug)]
 struct Json<'a> {
     reader: json::Reader<'a>,
-    /// How many documents have been read: after the first, the stream may still be YAML.
+    /// The number of documents read: after the first, the stream may still be YAML.
     documents: usize,
 }
 
-/// A part of the stream with one document.
 #[derive(Debug, PartialEq)]
 pub(super) enum Chunk<'a> {
-    /// A document.
     Text(&'a str),
     /// A document that kubectl cannot separate from the previous one.
     BadSeparator,
@@ -87,8 +82,8 @@ impl<'a> Iterator for Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// Cuts a long stream into parts of about this many bytes, with the same documents at the same
-    /// lines. A JSON stream stays whole, since finding its documents means reading them.
+    /// Splits a long stream into parts of about this many bytes, with the same documents at the same lines. A JSON
+    /// stream stays whole, because finding its documents means reading them.
     pub fn cut(mut self, bytes: usize) -> Vec<Self> {
         let mut parts = Vec::new();
         while self.json.is_none() && self.rest.len() > bytes {
@@ -109,7 +104,7 @@ impl<'a> Documents<'a> {
         parts
     }
 
-    /// Returns the next document of a JSON stream. `None` if the rest is YAML.
+    /// `None` if the rest is YAML.
     fn next_json(&mut self) -> Option<Result<Document<'a>, Problem>> {
         let json = self.json.as_mut()?;
         let begin = json.reader.at();
@@ -123,7 +118,6 @@ impl<'a> Documents<'a> {
                 json.documents += 1;
                 return Some(Ok(document));
             }
-            // After one document, the stream may still be YAML.
             Some(Err(Stop::NotJson)) if json.documents == 0 => {
                 self.json = None;
                 return None;
@@ -146,14 +140,12 @@ impl<'a> Documents<'a> {
         Some(Err(problem))
     }
 
-    /// Advances by this number of bytes.
     fn skip(&mut self, bytes: usize) {
         let (skipped, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
         self.line += skipped.matches('\n').count();
         self.rest = rest;
     }
 
-    /// Returns the next document of a YAML stream. `None` after the last.
     fn next_yaml(&mut self) -> Option<Result<Document<'a>, Problem>> {
         let (line, chunk) = self.chunk()?;
         let text = match chunk {
@@ -215,8 +207,8 @@ fn is_empty(document: &Document<'_>) -> bool {
     document.root.value == Value::Null && document.problems.is_empty()
 }
 
-/// Returns whether kubectl would continue with YAML after a first JSON document of this many bytes.
-/// kubectl examines four bytes, from the end of the line or from the first byte that isn't a space.
+/// Returns whether kubectl would continue with YAML after a first JSON document of `bytes` bytes. kubectl examines four
+/// bytes, from the end of the line or from the first byte that isn't a space.
 fn may_be_yaml(text: &str, bytes: usize) -> bool {
     let rest = text.get(bytes..).unwrap_or_default();
     let first = rest.find(|c: char| c == '\n' || !c.is_whitespace());

@@ -1,5 +1,3 @@
-//! Writes a tree as JSON.
-
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
@@ -15,7 +13,7 @@ impl Node<'_> {
         self.to_json_with(&Replacements::new())
     }
 
-    /// Works like [`Node::to_json`], but with some nodes of this tree replaced.
+    /// Works like [`Node::to_json`], but with some nodes replaced.
     pub fn to_json_with(&self, replacements: &Replacements) -> String {
         // This cannot fail: all keys are text, and JSON can represent all numbers.
         serde_json::to_string(&Tree { node: self, replacements }).unwrap_or_default()

@@ -19,10 +19,9 @@ use super::{
 };
 use crate::Path;
 
-/// A document, and where text begins that kubectl does not read.
+/// A document, and the position of text that kubectl does not read.
 pub(super) type WithRest<'a> = (Document<'a>, Option<Mark>);
 
-/// Reads the document of a text with `line` lines before it.
 pub(super) fn read(text: &str, line: usize) -> Result<WithRest<'_>, Problem> {
     check_characters(text, line)?;
     let mut builder = Builder {
@@ -35,7 +34,7 @@ pub(super) fn read(text: &str, line: usize) -> Result<WithRest<'_>, Problem> {
     Ok((Document { root, problems: builder.problems, comments }, rest))
 }
 
-/// Finds characters that YAML forbids, also in comments.
+/// Finds characters that YAML forbids, even in comments.
 fn check_characters(text: &str, line: usize) -> Result<(), Problem> {
     let bytes = text.as_bytes();
     // No early exit, so that the compiler can vectorize the loop.
@@ -72,8 +71,7 @@ struct Builder<'a> {
     problems: Vec<Problem>,
 }
 
-/// How a value may be written: in brackets only, also as a block, or also as a list that is not
-/// indented.
+/// The allowed forms: only brackets, also a block, or also a list without indentation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Syntax {
     Flow,
@@ -84,9 +82,8 @@ enum Syntax {
 /// The mappings and lists around a value.
 #[derive(Clone, Copy)]
 struct Nesting<'p> {
-    /// The path of the value; `None` for the root and inside of keys.
+    /// `None` for the root and inside keys.
     path: Option<&'p Path<'p>>,
-    /// How many there are.
     depth: usize,
 }
 
@@ -101,12 +98,11 @@ impl<'a> Builder<'a> {
         Ok(&self.tokens.peek()?.kind)
     }
 
-    /// Returns whether the next token is of this kind, with any content.
+    /// Ignores the content of the token.
     fn is(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
         Ok(mem::discriminant(self.peek()?) == mem::discriminant(kind))
     }
 
-    /// Takes the next token if it matches.
     fn take(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
         let is = self.is(kind)?;
         if is {
@@ -154,7 +150,7 @@ impl<'a> Builder<'a> {
         Ok(node)
     }
 
-    /// Reads the anchor and the tag of a value, in any order.
+    /// Reads the anchor and the tag, in any order.
     fn properties(&mut self) -> Result<Properties<'a>, Problem> {
         let mut found = Properties::default();
         loop {
@@ -173,7 +169,6 @@ impl<'a> Builder<'a> {
         Ok(found)
     }
 
-    /// Reads a value without its anchor and tag.
     fn content(
         &mut self,
         syntax: Syntax,
@@ -244,7 +239,6 @@ impl<'a> Builder<'a> {
         Ok(MappingKey { name, mark, is_merge })
     }
 
-    /// Reads the value of a key, if it has one, and adds both to the mapping.
     fn entry(
         &mut self,
         MappingKey { name, mark, is_merge }: MappingKey<'a>,
@@ -267,7 +261,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns the null that stands for an omitted value.
+    /// Stands for an omitted value.
     fn null(&mut self, mark: Mark) -> Node<'a> {
         self.aliases.count();
         Node { value: Value::Null, mark: Mark { width: 0, ..mark } }
@@ -277,11 +271,10 @@ impl<'a> Builder<'a> {
 struct MappingKey<'a> {
     name: Cow<'a, str>,
     mark: Mark,
-    /// Whether the key is `<<`, without quotes or a different tag.
+    /// Whether the key is `<<`, unquoted and without a different tag.
     is_merge: bool,
 }
 
-/// The properties that may precede a value.
 #[derive(Default)]
 struct Properties<'a> {
     anchor: Option<&'a str>,
@@ -289,7 +282,6 @@ struct Properties<'a> {
 }
 
 impl Properties<'_> {
-    /// Returns the value of a scalar.
     fn resolve<'t>(&self, text: Cow<'t, str>, style: Style) -> Result<Value<'t>, String> {
         match self.tag.as_deref() {
             None if style == Style::Plain => Ok(scalar::plain(text)),
@@ -309,7 +301,7 @@ impl Properties<'_> {
     }
 }
 
-/// Merges a mapping, or a list of mappings, into a mapping. In a list, the earlier one wins.
+/// Merges a mapping or a list of mappings. In a list, the earlier mapping wins.
 fn merge<'a>(from: Node<'a>, is_alias: bool, into: &mut Entries<'a>) -> Result<(), Problem> {
     let mappings = match from.value {
         Value::Seq(items) if !is_alias => items,
@@ -326,7 +318,7 @@ fn merge<'a>(from: Node<'a>, is_alias: bool, into: &mut Entries<'a>) -> Result<(
     Ok(())
 }
 
-/// Returns the position of the next text that is not a space, a comment or the end of a document.
+/// Returns the position of the next text other than spaces, comments and `...`.
 fn content_after(mut cursor: Cursor<'_>) -> Option<Mark> {
     loop {
         cursor.skip_blanks();

@@ -1,6 +1,4 @@
-//! The commands of a program without files, such as a page in a browser: texts in, JSON out.
-
-use std::io;
+//! The commands for a program without files, such as a web page: texts in, JSON out.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,19 +11,19 @@ use crate::{
 };
 pub use setguard_files::{manifests::source::Source, policy_file::args::PolicyArgs};
 
-/// The inputs of a command other than the manifests. A text that is empty is not given.
+/// The inputs of a command besides the manifests. An empty text counts as absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Inputs {
     /// The name of the manifests in messages.
     pub file: String,
-    /// The Kubernetes release that the manifests are meant for, as in `--kube-version`.
+    /// The target Kubernetes release, as in `--kube-version`.
     pub release: String,
     /// The policy file.
     pub policy: String,
     /// The previous manifests, as in `--against`.
     pub before: String,
-    /// The objects of the cluster, such as its nodes, as in `--inventory` and `--nodes`.
+    /// The objects in the cluster, as in `--inventory` and `--nodes`.
     pub cluster: String,
     /// The pods that never become ready, as in `--never-ready`.
     pub never_ready: Vec<String>,
@@ -38,18 +36,17 @@ struct CheckV1 {
     failures: Vec<String>,
 }
 
-/// A fix that was verified.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FixV1 {
-    /// The place of the finding in the list of the report.
+    /// The index of the finding in the report.
     finding: usize,
     title: String,
     is_safe: bool,
     edits: Vec<EditV1>,
 }
 
-/// A replacement of a part of the text. Positions are code units of UTF-16, as in JavaScript.
+/// Positions are UTF-16 code units, as in JavaScript.
 #[derive(Serialize)]
 struct EditV1 {
     from: usize,
@@ -67,13 +64,13 @@ impl Inputs {
     /// Parses the JSON of the inputs.
     ///
     /// # Errors
-    /// Returns an error if it isn't such JSON.
+    /// Returns an error if the JSON is invalid.
     pub fn parse(json: &str) -> Result<Self, String> {
         serde_json::from_str(json).map_err(|error| format!("the inputs: {error}"))
     }
 
-    /// Checks manifests. Returns the report of `setguard check --format json`, the fixes that an editor can
-    /// apply, and messages about what could not be read.
+    /// Checks manifests. Returns the report of `setguard check --format json`, the available fixes, and messages about
+    /// unreadable input.
     ///
     /// # Errors
     /// Returns an error if the release or the policy is invalid.
@@ -85,7 +82,7 @@ impl Inputs {
         to_json(&CheckV1 { report: raw(report)?, fixes: fixes.collect(), failures })
     }
 
-    /// Returns the manifests after all safe fixes, which are the manifests themselves if there are none.
+    /// Returns the manifests after all safe fixes.
     ///
     /// # Errors
     /// Returns an error if the release or the policy is invalid.
@@ -95,12 +92,14 @@ impl Inputs {
         Ok(fixed.unwrap_or_else(|| manifests.to_owned()))
     }
 
-    /// Returns the plan of `setguard plan --format json`, and messages about what could not be read.
+    /// Returns the plan of `setguard plan --format json`, and messages about unreadable input.
     ///
     /// # Errors
     /// Returns an error if the release or the policy is invalid.
     pub fn plan(self, manifests: &str) -> Result<String, String> {
-        let (plan, failures) = self.planned(manifests, |texts| texts.plan())?;
+        let policy = self.policy()?;
+        let planned = self.planned(manifests, &policy).plan();
+        let (plan, failures) = planned.map_err(|error| error.to_string())?;
         to_json(&PlanV1 { plan: raw(plan)?, failures })
     }
 
@@ -110,25 +109,21 @@ impl Inputs {
     /// Returns an error if the release or the policy is invalid.
     #[cfg(fuzzing)]
     pub fn markdown(self, manifests: &str) -> Result<String, String> {
-        let plan = self.planned(manifests, |texts| texts.markdown())?;
+        let policy = self.policy()?;
+        let plan =
+            self.planned(manifests, &policy).markdown().map_err(|error| error.to_string())?;
         String::from_utf8(plan).map_err(|error| error.to_string())
     }
 
-    fn planned<T>(
-        self,
-        manifests: &str,
-        write: impl FnOnce(plan::Texts<'_>) -> io::Result<T>,
-    ) -> Result<T, String> {
-        let policy = self.policy()?;
-        let sources =
-            [self.manifests(manifests), named("before", self.before), nodes(self.cluster)];
-        let texts = plan::Texts { sources, policy: &policy, never_ready: &self.never_ready };
-        write(texts).map_err(|error| error.to_string())
+    fn planned<'a>(self, manifests: &str, policy: &'a Policy) -> plan::Texts<'a> {
+        let new = self.manifests(manifests);
+        let sources = [new, named("before", self.before), named("cluster", self.cluster)];
+        plan::Texts { sources, policy, never_ready: self.never_ready }
     }
 
     fn texts<'a>(self, manifests: &str, policy: &'a Policy) -> Texts<'a> {
         let new = self.manifests(manifests);
-        let (old, cluster) = (named("before", self.before), nodes(self.cluster));
+        let (old, cluster) = (named("before", self.before), named("cluster", self.cluster));
         Texts { new, old, cluster, policy }
     }
 
@@ -160,8 +155,7 @@ impl FixV1 {
     }
 }
 
-/// Returns a rule as `setguard rules --format json` prints it, with its reasons and its examples. `None` if
-/// there is no such rule.
+/// Returns a rule as `setguard rules --format json` prints it, with its reasons and examples.
 pub fn explain(rule: &str) -> Option<String> {
     let rule = catalogue::find(rule)?;
     let mut json = explain::to_json(rule);
@@ -172,14 +166,10 @@ pub fn explain(rule: &str) -> Option<String> {
     Some(json.to_string())
 }
 
-/// Returns the releases of Kubernetes whose rules are known, the newest first.
+/// Returns the supported Kubernetes releases, newest first.
 pub fn releases() -> Vec<String> {
     let minors = Version::OLDEST.minor()..=Version::NEWEST.minor();
     minors.rev().map(|minor| Version::of_minor(minor).to_string()).collect()
-}
-
-fn nodes(text: String) -> Source {
-    named("cluster", text)
 }
 
 fn named(name: &str, text: String) -> Source {

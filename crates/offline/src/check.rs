@@ -213,7 +213,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let (mut known, added) = Known::open(&args.known, found.as_ref())?;
     let namespace = args.namespace.as_deref();
     let version = args.policy.kube_version.map(|it| it.to_string());
-    let rendering = args.manifests.rendering(namespace, version, args.allow_empty);
+    let mut rendering = args.manifests.rendering(namespace, version, args.allow_empty);
+    rendering.releases = (policy.render.clone(), root.clone());
     let rendered = args.manifests.renders().then_some(&rendering);
     let old = OldManifests::read(&args.against, commit, (&paths, &clusters), rendered, namespace);
     let mut progress = Progress::new("checking");
@@ -252,7 +253,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     check_all(new.sources, cluster, &checker, &mut sink)?;
     if let Some(commit) = &found {
-        // The policy of the work tree is a part of the change.
+        // The policy of the work tree is part of the change.
         let is_of_exclude = |it: &Diagnostic| it.field.starts_with("exclude");
         let weakened = weakened.iter().flat_map(|(_, report)| &report.diagnostics);
         let excludes_more = weakened.into_iter().any(is_of_exclude);
@@ -267,7 +268,6 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     sink.finish(&args.known)
 }
 
-/// Checks all sources, each alone and then together.
 fn check_all(
     sources: Vec<Result<Source, FileError>>,
     cluster: Vec<ObjectSummary>,
@@ -305,12 +305,13 @@ fn findings(
     let checker =
         Checker::new(policy, &previous, Delivery::default(), context, Strictness::default());
     let (reports, progress) = (Reports::none(), Progress::new("checking"));
-    let mut sink = FindingSink::new(repository, reports, Known::to_collect(), progress);
+    let known = Known { collected: Some(HashSet::new()), ..Known::default() };
+    let mut sink = FindingSink::new(repository, reports, known, progress);
     check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut sink)?;
     Ok(sink.known.collected.unwrap_or_default())
 }
 
-/// Records the findings in a source. If they are not known yet, its parts are checked now, on all cores.
+/// Records the findings in a source. If the source is long, checks its parts here, on all cores.
 fn record(
     CheckedSource { source, again, all }: CheckedSource,
     checker: &Checker<'_>,
@@ -342,7 +343,6 @@ fn record(
     Ok(())
 }
 
-/// Records the findings in some documents of a source.
 fn record_part(
     part: CheckedPart,
     source: &Source,
@@ -368,8 +368,8 @@ fn record_part(
     Ok(())
 }
 
-/// Returns the message for a run that checks nothing. Such a run fails, because a pipeline with
-/// wrong paths would always succeed.
+/// Returns the message for a run that checks nothing. Such a run fails, because otherwise a pipeline with wrong paths
+/// always succeeds.
 fn nothing_to_check(sink: &FindingSink) -> String {
     let Summary { files, others, .. } = &sink.summary;
     let instead = match sink.not_checked.first() {

@@ -1,11 +1,12 @@
 //! `setguard rules` and `setguard explain`: list and describe the rules.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
+use anstream::AutoStream;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use setguard_core::{catalogue, rules::rule::Rule};
-use setguard_files::exit::Exit;
+use setguard_files::{exit::Exit, report::screen::Screen};
 
 /// List all rules
 #[derive(Debug, Args)]
@@ -40,7 +41,7 @@ pub fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     let rules = catalogue::all();
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.format {
-        Format::Text => table(rules, &mut out)?,
+        Format::Text => table(rules, screen(), &mut out)?,
         Format::Json => {
             let rules: Vec<_> = rules.iter().copied().map(to_json).collect();
             serde_json::to_writer_pretty(&mut out, &rules).map_err(io::Error::from)?;
@@ -51,7 +52,12 @@ pub fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-fn table(rules: &[&Rule], out: &mut impl Write) -> io::Result<()> {
+fn screen() -> Screen {
+    let stdout = io::stdout();
+    Screen::of_stdout(stdout.is_terminal(), AutoStream::choice(&stdout))
+}
+
+fn table(rules: &[&Rule], screen: Screen, out: &mut impl Write) -> io::Result<()> {
     let width = |of: fn(&Rule) -> usize, head: &str| {
         rules.iter().copied().map(of).max().unwrap_or(0).max(head.len())
     };
@@ -61,7 +67,8 @@ fn table(rules: &[&Rule], out: &mut impl Write) -> io::Result<()> {
     for rule in rules {
         let (meta, list) = (&rule.meta, catalogue::kinds(rule));
         let mode = meta.mode;
-        writeln!(out, "{:id$}  {mode:5}  {list:kinds$}  {}", meta.id, meta.summary)?;
+        let line = format!("{:id$}  {mode:5}  {list:kinds$}  {}", meta.id, meta.summary);
+        writeln!(out, "{}", screen.fit(&line, 4))?;
     }
     Ok(())
 }
@@ -80,7 +87,7 @@ pub(super) fn to_json(rule: &Rule) -> serde_json::Value {
 /// Runs `setguard explain RULE`.
 ///
 /// # Errors
-/// Returns an error if there is no such rule, or standard output cannot be written.
+/// Returns an error if the rule does not exist, or if standard output cannot be written.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let Some(rule) = catalogue::find(&args.rule) else {
         match catalogue::nearest(&args.rule) {
@@ -89,16 +96,22 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
         }
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let meta = &rule.meta;
+    let (meta, screen) = (&rule.meta, screen());
     let adjustable = if meta.adjustable { "" } else { " (a policy cannot change this)" };
-    writeln!(out, "{}: {}\n", meta.id, meta.summary)?;
+    writeln!(out, "{}\n", screen.fit(&format!("{}: {}", meta.id, meta.summary), 4))?;
     writeln!(out, "Mode:   {}{adjustable}", meta.mode)?;
     writeln!(out, "Kinds:  {}", catalogue::kinds(rule))?;
-    for (title, text) in [("Why", meta.why), ("Bad", meta.bad), ("Good", meta.good)] {
+    let why = screen.paragraphs(meta.why);
+    for (title, text) in [("Why", &*why), ("Bad", meta.bad), ("Good", meta.good)] {
         if !text.trim().is_empty() {
             writeln!(out, "\n{title}:\n")?;
             for line in text.trim_end().lines() {
-                writeln!(out, "{}", format!("    {line}").trim_end())?;
+                let mut line = format!("    {line}");
+                // YAML stays as it can be copied.
+                if title == "Why" {
+                    line = screen.fit(&line, if line.starts_with("    - ") { 6 } else { 4 });
+                }
+                writeln!(out, "{}", line.trim_end())?;
             }
         }
     }

@@ -24,10 +24,11 @@ mod timeline;
 
 use std::{
     io::{self, IsTerminal as _, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use anstream::{AutoStream, ColorChoice};
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use setguard_core::{
@@ -47,7 +48,7 @@ use crate::proposal::apply::{Delivery, Verb};
 pub use setguard_files::{
     exit::Exit,
     manifests::{args::ManifestArgs, source::Source},
-    policy_file::args::PolicyArgs,
+    policy_file::{args::PolicyArgs, discover::folder_of},
     report::{self, screen::Screen},
 };
 
@@ -92,10 +93,24 @@ pub struct PlanArgs {
     new_only: bool,
     /// Compare with the objects, pods, claims and nodes of the cluster, which are read with the
     /// kubeconfig; nothing is written
-    #[arg(long, conflicts_with_all = ["against", "against_ref", "nodes"], help_heading = "Comparison")]
+    #[arg(
+        long,
+        group = "cluster",
+        conflicts_with_all = ["against", "against_ref", "nodes"],
+        help_heading = "Comparison"
+    )]
     live: bool,
-    /// The context of the kubeconfig for --live
-    #[arg(long, value_name = "NAME", requires = "live", help_heading = "Comparison")]
+    /// Like --live, for an upgrade of this Helm release: its objects that the new manifests lack are deleted
+    #[arg(
+        long,
+        value_name = "RELEASE",
+        group = "cluster",
+        conflicts_with_all = ["against", "against_ref", "nodes"],
+        help_heading = "Comparison"
+    )]
+    against_release: Option<String>,
+    /// The context of the kubeconfig for --live and --against-release
+    #[arg(long, value_name = "NAME", requires = "cluster", help_heading = "Comparison")]
     context: Option<String>,
     /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them nothing can
     /// be said about the pods of a DaemonSet
@@ -165,7 +180,7 @@ enum Format {
     Svg,
 }
 
-/// Connects with a context of the kubeconfig, or with its current one.
+/// Connects with a context of the kubeconfig, or with the current context.
 pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader>>;
 
 /// Runs `setguard plan`. `connect` is called for `--live`.
@@ -208,13 +223,11 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Returns whether the API server, or a limit of the policy, refuses an object.
 fn is_denied(forecast: &Forecast) -> bool {
     forecast.change == ChangeKind::Refused || forecast.exceeded.iter().any(|it| it.is_denied)
 }
 
 impl PlanArgs {
-    /// Returns the plan of the manifests, followed by that of each root that is rendered.
     fn plan(
         &self,
         new: &[PathBuf],
@@ -237,7 +250,12 @@ impl PlanArgs {
         }
         if self.manifests.renders() {
             let version = self.policy.kube_version.map(|it| it.to_string());
-            let rendering = self.manifests.rendering(paths.namespace, version, self.allow_empty);
+            let mut rendering =
+                self.manifests.rendering(paths.namespace, version, self.allow_empty);
+            let is_named = self.policy.policy.is_some();
+            let file = policy.file.as_deref().filter(|_| !is_named);
+            let folder = file.map(|it| folder_of(Path::new(it))).unwrap_or_default();
+            rendering.releases = (policy.render.clone(), folder);
             let sides = rendered::sides(&rendering, &paths, complain).into_iter();
             inputs.extend(
                 sides.map(|(root, side)| {
@@ -245,10 +263,17 @@ impl PlanArgs {
                 }),
             );
         }
+        if let Some(release) = &self.against_release {
+            inputs.retain(|(_, input)| !input.given.is_empty());
+            let [(_, input)] = &mut inputs[..] else {
+                bail!("--against-release is about the manifests of one chart");
+            };
+            input.add_release(release, &paths, self.context.as_deref(), complain)?;
+        }
         let delivery = Delivery::new(self.verb, self.field_manager.clone())?;
         let (mut plan, mut unknown_pods) = (Plan::default(), self.never_ready.clone());
         for (root, mut input) in inputs {
-            if self.live {
+            if self.live || self.against_release.is_some() {
                 live::add(&mut input, &*connect(self.context.as_deref())?)?;
             }
             let forecaster = Forecaster {
@@ -257,7 +282,7 @@ impl PlanArgs {
                 context: Context::of_command(policy, Origin::Manifest, now),
                 delivery: delivery.clone(),
                 never_ready: &self.never_ready,
-                prune: self.prune,
+                prune: self.prune || self.against_release.is_some(),
             };
             let unknown: Vec<_> = forecaster.unknown_pods().collect();
             unknown_pods.retain(|pod| unknown.contains(&&**pod));
@@ -269,7 +294,6 @@ impl PlanArgs {
         Ok(plan)
     }
 
-    /// Prints a plan. `none` is printed if there are no objects.
     fn print(&self, plan: &Plan, none: &str) -> io::Result<()> {
         let Plan { forecasts, unknown, .. } = plan;
         let stdout = io::stdout();
@@ -294,42 +318,31 @@ impl PlanArgs {
     }
 }
 
-/// The texts of a plan, for a program without files.
 #[derive(Debug)]
 pub(crate) struct Texts<'a> {
-    /// The new manifests, the previous objects and the nodes.
     pub(crate) sources: [Source; 3],
     pub(crate) policy: &'a Policy,
-    /// The pods that never become ready, as in `--never-ready`.
-    pub(crate) never_ready: &'a [String],
+    pub(crate) never_ready: Vec<String>,
 }
 
 impl Texts<'_> {
-    /// Returns the plan as `--format json` prints it, and a message for each part that could not be read.
-    ///
-    /// # Errors
-    /// Returns an error if the plan cannot be written as JSON.
+    /// Returns the plan in JSON, and a message for each unreadable part.
     pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<String>)> {
-        self.write(json::print)
+        let (Plan { forecasts, unknown, .. }, failures) = self.planned();
+        let mut plan = Vec::new();
+        json::print(&forecasts, &unknown, &mut Printable::new(&mut plan))?;
+        Ok((plan, failures))
     }
 
-    /// Returns the plan as `--format markdown` prints it.
-    ///
-    /// # Errors
-    /// Returns an error if the plan cannot be written.
     #[cfg(fuzzing)]
     pub(crate) fn markdown(self) -> io::Result<Vec<u8>> {
-        let print = |forecasts: &[Forecast], unknown: &[String], out: &mut dyn Write| {
-            markdown::print(forecasts, unknown, "nothing changes", out)
-        };
-        self.write(print).map(|(plan, _)| plan)
+        let (Plan { forecasts, unknown, .. }, _) = self.planned();
+        let mut plan = Vec::new();
+        markdown::print(&forecasts, &unknown, "nothing changes", &mut Printable::new(&mut plan))?;
+        Ok(plan)
     }
 
-    /// Returns what `print` writes of the plan, and a message for each part that could not be read.
-    fn write(
-        self,
-        print: impl FnOnce(&[Forecast], &[String], &mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<(Vec<u8>, Vec<String>)> {
+    fn planned(self) -> (Plan, Vec<String>) {
         let Texts { sources, policy, never_ready } = self;
         let (now, mut failures) = (Timestamp::now(), Vec::new());
         let mut complain = |message| failures.push(message);
@@ -339,16 +352,14 @@ impl Texts<'_> {
             files: input.files(),
             context: Context::of_command(policy, Origin::Manifest, now),
             delivery: Delivery::default(),
-            never_ready,
+            never_ready: &never_ready,
             prune: false,
         };
-        let Plan { forecasts, unknown, left_alone, .. } = forecaster.all();
-        if !left_alone.is_empty() {
-            complain(left_alone_note(&left_alone));
+        let plan = forecaster.all();
+        if !plan.left_alone.is_empty() {
+            complain(left_alone_note(&plan.left_alone));
         }
-        let mut plan = Vec::new();
-        print(&forecasts, &unknown, &mut Printable::new(&mut plan))?;
-        Ok((plan, failures))
+        (plan, failures)
     }
 }
 

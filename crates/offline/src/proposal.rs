@@ -1,8 +1,8 @@
-//! The object that the API server is asked to store for a manifest, and the verdict on it.
+//! The object that the API server stores for a manifest, and the verdict on that object.
 //!
-//! The API server doesn't store a manifest that is applied over an old object as it is: fields that
-//! the manifest leaves out may stay, and the webhook may inject tolerations. `check` and `plan` get
-//! the answer here, so `plan` never simulates a change that `check` reports as refused.
+//! The API server doesn't store an applied manifest unchanged: omitted fields may keep their old values, and the
+//! webhook may inject tolerations. `check` and `plan` both compute the stored object here, so `plan` never simulates a
+//! change that `check` reports as refused.
 
 pub mod apply;
 
@@ -18,71 +18,57 @@ use setguard_files::manifests::{id::ObjectId, namespaces::Namespaces};
 
 use self::apply::{Delivery, Removals};
 
-/// A manifest that is to be created or applied.
+/// A manifest to create or apply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proposal<'a, 'n> {
-    /// The identity.
     pub(crate) id: &'a ObjectId,
-    /// The resource that the manifest declares.
     pub(crate) resource: &'static Resource,
-    /// The tree.
     pub(crate) node: &'a Node<'n>,
-    /// The manifest as JSON, as [`schema::read`] normalizes it.
+    /// The manifest as JSON, normalized by [`schema::read`].
     pub(crate) json: &'a str,
-    /// The old object as it was read, as JSON. `None` if the manifest creates the object.
+    /// The old object as read, as JSON. `None` if the manifest creates the object.
     pub(crate) old: Option<&'a str>,
 }
 
-/// Applies manifests under the same conditions, without an API server.
+/// Applies manifests without an API server.
 #[derive(Debug)]
 pub(crate) struct Simulator<'a> {
-    /// The context of the verdicts.
     pub(crate) context: Context<'a>,
-    /// The command by which the manifests reach the cluster, as far as it was given.
+    /// How the manifests reach the cluster, if the user said so.
     pub(crate) delivery: &'a Delivery,
-    /// The known claims and volumes.
     pub(crate) storage: &'a Storage,
-    /// The namespaces that request the control-plane tolerations.
     pub(crate) namespaces: &'a Namespaces,
-    /// The namespaces that requested them before the change.
+    /// The namespaces that requested the tolerations before the change.
     pub(crate) old_namespaces: &'a Namespaces,
 }
 
-/// The result of applying a manifest.
 #[derive(Debug)]
 pub(crate) enum Outcome<'a> {
-    /// The API server is asked to store an object.
+    /// The API server receives an object.
     Stored(Box<Stored<'a>>),
-    /// The object takes more memory than setguard reads.
+    /// The object needs more memory than setguard allows.
     TooLarge(Box<ObjectSize>),
-    /// The manifest doesn't decode.
     Undecodable(DecodeError),
 }
 
-/// An object that the API server is asked to store, after injection.
+/// An object that the API server receives, after injection.
 #[derive(Debug)]
 pub(crate) struct Stored<'a> {
-    /// The object and the object that it replaces.
     pub(crate) subject: Subject<'a>,
-    /// The replaced object, after injection, as JSON.
+    /// The old object after injection, as JSON.
     pub(crate) old: Option<&'a str>,
-    /// The verdict of the rules. The API server refuses the object for its
-    /// [refusals](Verdict::refusals).
+    /// The verdict of the rules. The API server rejects the object because of its [refusals](Verdict::refusals).
     pub(crate) verdict: Verdict,
-    /// The verdict on the injection.
     pub(crate) of_injection: Verdict,
 }
 
-/// A write that the API server is asked for.
 struct Write<'a> {
-    /// The object as JSON.
     json: &'a str,
-    /// The object that it replaces.
     old: Option<&'a str>,
     namespace: &'a str,
-    /// The faults for which the API server refuses it before it knows the object.
+    /// The reasons why the API server rejects the write before it looks at the object.
     refused: &'a [Finding],
-    /// Whether the manifest has tolerations.
+    /// Whether the manifest itself has tolerations.
     is_written: bool,
 }
 
@@ -98,8 +84,8 @@ impl From<DecodeError> for Outcome<'_> {
 impl Simulator<'_> {
     /// Applies a manifest, and calls `then` with the outcome and the tree that has its fields.
     ///
-    /// Server-side apply may ask the API server for two objects, one after the other (see
-    /// [`apply::outcomes`]). The outcome is the first one that is refused, otherwise the last one.
+    /// Server-side apply may send two objects in sequence (see [`apply::outcomes`]). The outcome is the first one that
+    /// is refused, otherwise the last one.
     pub(crate) fn apply<T>(
         &self,
         proposal: &Proposal<'_, '_>,
@@ -107,7 +93,7 @@ impl Simulator<'_> {
     ) -> T {
         let Proposal { resource, node, json, .. } = *proposal;
         let namespace = &proposal.id.namespace;
-        // A manifest that doesn't decode can't be applied over anything.
+        // Nothing merges with a manifest that doesn't decode.
         let object = match Object::parse(resource, json) {
             Ok(object) => object,
             Err(error) => return then(node, error.into()),
@@ -121,7 +107,7 @@ impl Simulator<'_> {
         let is_written = tolerations.is_some();
         let write = Write { json, old: None, namespace, refused: &refused, is_written };
         let Some(given) = proposal.old else {
-            return self.store(object, &write, |it| then(node, it.into()));
+            return self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))));
         };
         let before = self.before(resource, given, namespace);
         let old = before.as_deref().unwrap_or(given);
@@ -130,25 +116,24 @@ impl Simulator<'_> {
         let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
         let Some(tree) = trees.into_iter().find(refused).or(last) else {
             let write = Write { old: Some(old), ..write };
-            return self.store(object, &write, |it| then(node, it.into()));
+            return self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))));
         };
         let merged = schema::read(&tree, resource).json(&tree);
         match Object::parse(resource, &merged) {
             Ok(object) => {
                 let write = Write { json: &merged, old: Some(old), ..write };
-                self.store(object, &write, |it| then(&tree, it.into()))
+                self.store(object, &write, |it| then(&tree, Outcome::Stored(Box::new(it))))
             }
             Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
-            // A merged object that can't be read should not occur. The manifest is checked
-            // nevertheless.
+            // Reading a merged object should not fail. If it does, check the manifest instead.
             Err(_) => {
                 let write = Write { old: Some(old), ..write };
-                self.store(object, &write, |it| then(node, it.into()))
+                self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))))
             }
         }
     }
 
-    /// Returns the basis on which fields that a manifest leaves out are removed or stay. It takes two more merges.
+    /// Returns how the merge decides about omitted fields. Merges twice more.
     pub(crate) fn removals(&self, proposal: &Proposal<'_, '_>) -> Removals {
         let Proposal { resource, node, .. } = *proposal;
         let Some(given) = proposal.old else { return Removals::Known };
@@ -156,7 +141,7 @@ impl Simulator<'_> {
         apply::removals(self.delivery, node, resource, given, before.as_deref().unwrap_or(given))
     }
 
-    /// Returns the old object after the webhook's injection, if the injection changed it.
+    /// Returns the old object after the webhook's injection, or `None` if the injection changes nothing.
     fn before(&self, resource: &'static Resource, given: &str, namespace: &str) -> Option<String> {
         let object = Object::parse(resource, given).ok()?;
         self.injection(&object, self.old_namespaces, namespace).applied(given)
@@ -185,7 +170,6 @@ impl Simulator<'_> {
         }
     }
 
-    /// Injects into an object and evaluates the result, as the webhook and then the API server do.
     fn store<T>(
         &self,
         object: Object<'_>,
@@ -215,14 +199,7 @@ impl Simulator<'_> {
         then(Stored { subject, old, verdict, of_injection })
     }
 
-    /// Returns the injection of the webhook into a template. The API server validates the result.
     fn injection(&self, object: &Object<'_>, asking: &Namespaces, namespace: &str) -> Injection {
         inject::template(object, asking.contains(namespace), &self.context.policy.injection)
-    }
-}
-
-impl<'a> From<Stored<'a>> for Outcome<'a> {
-    fn from(stored: Stored<'a>) -> Self {
-        Outcome::Stored(Box::new(stored))
     }
 }

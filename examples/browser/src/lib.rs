@@ -32,13 +32,13 @@ pub fn plan(manifests: &str, inputs: &str) -> Result<String, String> {
     Inputs::parse(inputs)?.plan(manifests)
 }
 
-/// Returns a rule in JSON, or nothing if there is none with this id.
+/// Returns a rule in JSON, or nothing if the id is unknown.
 #[wasm_bindgen]
 pub fn explain(rule: &str) -> Option<String> {
     browser::explain(rule)
 }
 
-/// Returns the known releases of Kubernetes, the newest first.
+/// Returns the supported Kubernetes releases, newest first.
 #[wasm_bindgen]
 pub fn releases() -> Vec<String> {
     browser::releases()

@@ -33,11 +33,11 @@ use kube::{
 
 /// The label that selects the templates of this controller.
 const DAEMON: &str = "setguard.io/daemon";
-/// The label of pods that holds the name of their template.
+/// The pod label with the name of the template.
 const TEMPLATE: &str = "setguard.io/daemon-template";
-/// The annotation of pods that shows whether a pod is outdated.
+/// The pod annotation that shows whether a pod is outdated.
 const GENERATION: &str = "setguard.io/daemon-generation";
-/// The contract with setguard: the node that a pod is made for.
+/// The contract with setguard: the pod's node.
 const NODE: &str = "setguard.io/node";
 
 type NodeMeta = PartialObjectMeta<Node>;
@@ -57,14 +57,13 @@ struct Context {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Otherwise kube and its TLS library would pick different crypto providers.
+    // Without this, kube and its TLS library pick different crypto providers.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let with_ansi = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(with_ansi).init();
     let client = Client::try_default().await?;
 
     let (nodes, writer) = reflector::store();
-    // Watches only metadata.
     let node_changes = watcher(Api::<NodeMeta>::all(client.clone()), watcher::Config::default())
         .default_backoff()
         .modify(|node| node.managed_fields_mut().clear())
@@ -93,8 +92,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Keeps only the node events that can change which daemons run where. A kubelet reports its node's
-/// status every few seconds, and that must not start a reconciliation.
+/// Keeps only the node events that can change the daemons on nodes. A kubelet reports its node's status every few
+/// seconds; that must not start a reconciliation.
 fn wakes()
 -> impl FnMut(watcher::Result<Event<NodeMeta>>) -> Ready<Option<watcher::Result<NodeMeta>>> {
     let mut seen = BTreeMap::new();
@@ -117,7 +116,7 @@ fn wakes()
 
 async fn reconcile(template: Arc<PodTemplate>, cx: Arc<Context>) -> Result<Action, Error> {
     if template.meta().deletion_timestamp.is_some() {
-        // The garbage collector deletes the pods by their owner references.
+        // The garbage collector deletes the pods through their owner references.
         return Ok(Action::await_change());
     }
     let namespace = template.namespace().unwrap_or_default();
@@ -152,16 +151,16 @@ async fn reconcile(template: Arc<PodTemplate>, cx: Arc<Context>) -> Result<Actio
             outdated.get_or_insert_with(|| first.clone());
         }
     }
-    // The remaining pods are on nodes that were deleted, or that the template no longer matches.
+    // The remaining pods are on deleted nodes, or on nodes that the template no longer matches.
     for pod in on_node.values().flatten() {
         delete(&pods, pod, "no longer wanted on its node").await?;
     }
-    // One node at a time, and the next one after the last pod has been scheduled.
+    // One node at a time: the next one after the last pod is scheduled.
     if let Some(pod) = outdated.filter(|_| settled) {
         delete(&pods, &pod, "the template changed").await?;
     }
-    // Again after a while, for changes that no watch reported, such as a node that was deleted
-    // while the watch was disconnected.
+    // Reconcile again later, to catch changes that no watch reported, such as a node deleted while the watch was
+    // disconnected.
     failed.map_or_else(|| Ok(Action::requeue(Duration::from_secs(300))), Err)
 }
 
@@ -169,10 +168,10 @@ fn on_error(_: Arc<PodTemplate>, _: &Error, _: Arc<Context>) -> Action {
     Action::requeue(Duration::from_secs(5))
 }
 
-/// The pods of a template, by the node that each was created for.
+/// The pods of a template, by target node.
 ///
-/// They are listed, not read from a cache: a cache may not yet contain a pod that was created a
-/// moment ago, and the controller would create a second one.
+/// Lists the pods instead of reading a cache: a cache may lack a pod created a moment ago, and the controller would
+/// create a second one.
 async fn pods_by_node(
     pods: &Api<Pod>,
     template: &PodTemplate,
@@ -189,7 +188,6 @@ async fn pods_by_node(
     Ok(on_node)
 }
 
-/// Whether a template's pods belong on a node.
 fn wants(template: &PodTemplate, node: &NodeMeta) -> bool {
     let spec = template.template.as_ref().and_then(|template| template.spec.as_ref());
     let selector = spec.and_then(|spec| spec.node_selector.as_ref());
@@ -197,12 +195,11 @@ fn wants(template: &PodTemplate, node: &NodeMeta) -> bool {
         && selector.into_iter().flatten().all(|(key, value)| node.labels().get(key) == Some(value))
 }
 
-/// A number that the API server increases with every change of the template.
+/// The API server increases this number with every change of the template.
 fn generation(template: &PodTemplate) -> String {
     template.meta().generation.unwrap_or_default().to_string()
 }
 
-/// A pod of a template for a node.
 fn daemon(template: &PodTemplate, node: &NodeMeta) -> Pod {
     let inner = template.template.clone().unwrap_or_default();
     let metadata = inner.metadata.unwrap_or_default();
@@ -225,13 +222,13 @@ fn daemon(template: &PodTemplate, node: &NodeMeta) -> Pod {
     }
 }
 
-/// Whether a pod will never run again, for example because it was evicted.
+/// Whether a pod will never run again, for example after an eviction.
 fn has_ended(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Failed" | "Succeeded"))
 }
 
-/// Creates a pod after a dry run has shown that setguard pins it: otherwise it could run anywhere.
+/// Creates a pod after a dry run shows that setguard pins it: otherwise it could run anywhere.
 async fn create(pods: &Api<Pod>, pod: &Pod) -> Result<(), Error> {
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let pinned = pods.create(&dry_run, pod).await?;

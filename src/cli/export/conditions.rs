@@ -11,16 +11,14 @@ use setguard_core::{
 
 use super::objects::{condition, list, quote};
 
-/// The exceptions from a rule.
 pub(super) struct Exceptions {
-    /// An expression that is true for the objects that are exempt.
+    /// CEL that is true for exempt objects.
     covered: Option<String>,
-    /// When the first of them ends.
+    /// The day on which the first exception ends.
     ends: Option<Date>,
 }
 
 impl Exceptions {
-    /// Returns the exceptions from a rule that have not expired.
     pub(super) fn of(policy: &Policy, meta: &Meta, today: Date) -> Self {
         let all: Vec<_> = policy
             .exceptions
@@ -42,12 +40,10 @@ impl Exceptions {
         self.covered.as_deref()
     }
 
-    /// Returns the condition that no exception covers the object.
     pub(super) fn condition(&self) -> Option<Value> {
         self.covered.as_ref().map(|it| condition("no-exception", format!("!({it})")))
     }
 
-    /// Returns a comment that says when the first of them ends.
     pub(super) fn remark(&self, id: &str) -> Option<String> {
         let remark =
             |day| format!("An exception from {id} ends on {day}: export again after that day.");
@@ -55,13 +51,11 @@ impl Exceptions {
     }
 }
 
-/// Returns an expression that is true for the objects that an exception covers.
 fn covers(exception: &Exception) -> String {
-    about(exception.namespaces(), exception.names()).unwrap_or_else(|| "true".to_owned())
+    about(&exception.namespaces, &exception.names).unwrap_or_else(|| "true".to_owned())
 }
 
-/// Returns an expression that is true for the objects with one of these namespaces and names;
-/// `None` if it is true for all objects.
+/// CEL that is true for objects with one of these namespaces and names; `None` if all objects match.
 pub(super) fn about(namespaces: &[String], names: &[String]) -> Option<String> {
     let any = |value: &str, patterns: &[String]| {
         let pattern: Vec<_> = patterns.iter().map(|it| regex(it)).collect();
@@ -76,8 +70,7 @@ pub(super) fn about(namespaces: &[String], names: &[String]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" && "))
 }
 
-/// Returns an expression that is true for requests by these users, or by members of these groups;
-/// `None` if there are none.
+/// CEL that is true for requests by these users or groups; `None` without users and groups.
 pub(super) fn listed(users: &[String], groups: &[String]) -> Option<String> {
     let users =
         (!users.is_empty()).then(|| format!("request.userInfo.username in {}", list(users)));
@@ -89,7 +82,6 @@ pub(super) fn listed(users: &[String], groups: &[String]) -> Option<String> {
     (!either.is_empty()).then(|| either.join(" || "))
 }
 
-/// Converts a pattern, where `*` stands for any text, to a regular expression.
 fn regex(pattern: &str) -> String {
     let mut regex = String::new();
     for c in pattern.chars() {
@@ -103,7 +95,6 @@ fn regex(pattern: &str) -> String {
     regex
 }
 
-/// Replaces the macros of an expression about this object.
 pub(super) fn expand(expression: &str, object: &str) -> String {
     let mut text = expression.to_owned();
     for (name, meaning) in MACROS {
@@ -112,7 +103,6 @@ pub(super) fn expand(expression: &str, object: &str) -> String {
     text.replace('@', object)
 }
 
-/// Returns the resource of a kind of set.
 pub(super) const fn resource(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::DaemonSet => Some("daemonsets"),

@@ -15,22 +15,19 @@ use super::{
     objects::{self, SUFFIX, condition, matched, not_in_deletion, quote, validating, validation},
 };
 
-/// The kinds of object that have limits.
 const LIMITED: [Kind; 2] = [Kind::DaemonSet, Kind::StatefulSet];
 
-/// The consequences of changes that the policies don't see.
 pub(super) const MISSED: &str = "limit-exceeded does not find a rollout that cannot end (neverEnds), nodes that a DaemonSet leaves, \
      kubectl scale, nor whether the last day of an annotation setguard.io/exceed is over.";
 
 struct Forbidden {
-    /// True for a change with the consequence.
+    /// CEL that is true for a change with the consequence.
     fault: String,
-    /// Describes what the change does.
+    /// CEL for a description of the change.
     message: String,
     help: &'static str,
 }
 
-/// Returns the policies of all limits, with their bindings.
 pub(super) fn policies(policy: &Policy, exceptions: &Exceptions) -> Vec<Value> {
     let mut objects = Vec::new();
     for (i, limit) in policy.limits.iter().enumerate() {
@@ -42,7 +39,7 @@ pub(super) fn policies(policy: &Policy, exceptions: &Exceptions) -> Vec<Value> {
                 continue;
             }
             let mut conditions = vec![not_in_deletion()];
-            if let Some(covered) = about(limit.namespaces(), limit.names()) {
+            if let Some(covered) = about(&limit.namespaces, &limit.names) {
                 conditions.push(condition("covered", covered));
             }
             conditions.extend(exceptions.condition());
@@ -76,7 +73,7 @@ fn validations(limit: &Limit, kind: Kind) -> Vec<Value> {
     forbidden.filter_map(validation).collect()
 }
 
-/// Returns the fault of a change with this consequence; `None` if CEL cannot express it.
+/// Returns `None` if CEL cannot express the consequence.
 fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<Forbidden> {
     let help = "use a lower maxUnavailable, or ask for an exception of the policy";
     match consequence {
@@ -115,9 +112,8 @@ fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<F
     }
 }
 
-/// Returns the variables of the validations: the number of pods, how many are down at once, and
-/// whether the template changes. The API server first compiles expressions without the types of the
-/// object, and the elements of a list must have one type, hence `int`.
+/// The API server first compiles expressions without the types of the object, and the elements of a list must have one
+/// type, hence `int`.
 fn variables(policy: &Policy, kind: Kind) -> Value {
     let (all, down) = match kind {
         Kind::StatefulSet => {
@@ -144,8 +140,7 @@ fn variables(policy: &Policy, kind: Kind) -> Value {
     json!([variable("all", all), variable("down", &down), variable("changes", "@changes")])
 }
 
-/// Returns an expression for `maxUnavailable` as a number; a percentage is of `total`. `round` is
-/// 99 to round up, and 0 to round down.
+/// CEL for `maxUnavailable` as a number; a percentage is of `total`. `round` is 99 to round up, and 0 to round down.
 fn scaled(total: &str, round: &str) -> String {
     format!(
         "int([@.spec.updateStrategy.?rollingUpdate.?maxUnavailable.orValue(dyn(1))].map(n, type(n) == int ? int(n) : \
@@ -153,8 +148,7 @@ fn scaled(total: &str, round: &str) -> String {
     )
 }
 
-/// Returns an expression that is true if a user on the limit's list asks for the change; `None` if
-/// it lists no user.
+/// CEL that is true if a user on the limit's list asks for the change; `None` if the list is empty.
 fn permitted(limit: &Limit, consequence: Consequence) -> Option<String> {
     let who = limit.may_exceed.as_ref()?;
     let is_listed = listed(&who.users, &who.groups)?;

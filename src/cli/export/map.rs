@@ -29,19 +29,13 @@ use super::{
     },
 };
 
-/// The terms of a pod's required node affinity, if there are any.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// The comment about policies that belong to the injections, but in a different folder.
 pub(super) const ALONE: &str = "\
 # Into the folder of the plugin ValidatingAdmissionPolicy belong two more, since a folder has the policies of one plugin:
 # setguard export vap --static --rules node-pin-conflict,unpaired-node-annotation
 ";
 
-/// Returns the policies with their bindings.
-///
-/// # Errors
-/// Returns an error if the release has no such policies.
 pub(super) fn export(policy: &Policy) -> anyhow::Result<Export> {
     let release = policy.cluster.version;
     if !policy.cluster.has(since::MUTATING_ADMISSION_POLICY_BETA) {
@@ -63,7 +57,6 @@ pub(super) fn export(policy: &Policy) -> anyhow::Result<Export> {
     Ok(Export { header, objects: objects(policy, version) })
 }
 
-/// Returns the policies with their bindings, in this version of the API.
 pub(super) fn objects(policy: &Policy, version: &str) -> Vec<Value> {
     let settings = &policy.injection;
     let mutating = |name: &str, spec: &Value| {
@@ -103,7 +96,7 @@ pub(super) fn objects(policy: &Policy, version: &str) -> Vec<Value> {
     objects
 }
 
-/// Returns the policies of a rule about injection, if there are any.
+/// Returns no policies for a rule that is not about injection.
 pub(super) fn of_rule(policy: &Policy, meta: &Meta) -> Vec<Value> {
     let paired = paired(&policy.injection.paired_controllers);
     let annotated = condition("annotated", annotated());
@@ -122,14 +115,12 @@ pub(super) fn of_rule(policy: &Policy, meta: &Meta) -> Vec<Value> {
     warning(policy, meta, &[annotated], unpaired)
 }
 
-/// Returns the spec of a policy that mutates.
 fn spec(matched: &Value, conditions: &[Value], expressions: Vec<String>) -> Value {
     let mutation = |it| json!({ "patchType": "JSONPatch", "jsonPatch": { "expression": it } });
     json!({
         // As with the webhook, a bug in setguard must not block writes.
         "failurePolicy": "Ignore",
-        // Other plugins may add terms to the affinity of a pod; a second run adds only what is
-        // missing.
+        // Other plugins may add terms to the affinity of a pod; a second run adds only what is missing.
         "reinvocationPolicy": "IfNeeded",
         "matchConstraints": matched,
         "matchConditions": conditions,
@@ -137,7 +128,6 @@ fn spec(matched: &Value, conditions: &[Value], expressions: Vec<String>) -> Valu
     })
 }
 
-/// Returns a policy that warns of pods or refuses them, depending on the mode of the rule.
 fn warning(
     policy: &Policy,
     meta: &Meta,
@@ -166,23 +156,19 @@ fn daemon_sets() -> Value {
     matched("apps", &["daemonsets"], &["CREATE", "UPDATE"])
 }
 
-/// An expression for whether the user is a paired controller.
 fn paired(paired: &PairedControllers) -> String {
     listed(&paired.users, &paired.groups).unwrap_or_else(|| "false".to_owned())
 }
 
-/// An expression for whether a pod has the annotation with the node.
 fn annotated() -> String {
     format!("object.metadata.?annotations[?{}].hasValue()", quote(NODE_ANNOTATION))
 }
 
-/// An expression for the node that a pod is made for.
 fn node() -> String {
     format!("object.metadata.annotations[{}]", quote(NODE_ANNOTATION))
 }
 
-/// An expression for whether a pod is a node daemon: a DaemonSet controls it, or it has the
-/// annotation with the node.
+/// CEL for a node daemon: a DaemonSet controls the pod, or the pod has the annotation with its node.
 fn daemon() -> String {
     format!(
         "object.metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false) \
@@ -192,7 +178,6 @@ fn daemon() -> String {
     )
 }
 
-/// An expression for whether the annotation can be the name of a node.
 fn names_a_node() -> String {
     let name = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
     let pattern = quote(&format!(r"^{name}(\.{name})*$"));
@@ -200,13 +185,12 @@ fn names_a_node() -> String {
     format!("size({node}) <= 253 && {node}.matches({pattern})")
 }
 
-/// The condition that a pod has no node yet, and that the annotation can be the name of one.
 fn unbound() -> Value {
     let expression = format!("object.spec.?nodeName.orValue('') == '' && {}", names_a_node());
     condition("without-node", expression)
 }
 
-/// An expression for the patch that pins a pod to its node. The terms are ORed, so each gets the pin.
+/// Node selector terms are ORed, so each term gets the pin.
 fn node_pin() -> String {
     let node = node();
     let terms = format!("object.spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms");
@@ -238,12 +222,11 @@ fn node_pin() -> String {
     )
 }
 
-/// How many terms are pinned. A pod with more is refused, because some would stay unpinned.
+/// A pod with more terms is refused, because some would stay unpinned.
 const MAX_TERMS: usize = 64;
 
-/// Returns an expression for a pod that would run on the wrong node or on none, one for the
-/// message, and the remedy. They are evaluated after the mutation, so they also find a pod that it
-/// did not pin.
+/// Returns the expressions of the validation and its message, and the remedy. The API server evaluates both after the
+/// mutation, so they also find a pod that was not pinned.
 fn conflict() -> (String, String, &'static str) {
     let (node, pinned) = (node(), pinned());
     let terms =
@@ -266,11 +249,10 @@ fn conflict() -> (String, String, &'static str) {
     )
 }
 
-/// An expression for whether `term` selects nothing. A pin would make such a term select the node.
+/// CEL for a `term` that selects nothing. A pin would make it select the node.
 const EMPTY: &str = "(size(term.?matchFields.orValue([])) == 0 \
      && size(term.?matchExpressions.orValue([])) == 0)";
 
-/// An expression for whether `term` is pinned to the node.
 fn pinned() -> String {
     format!(
         "term.?matchFields.orValue([]).exists(field, field.key == 'metadata.name' \

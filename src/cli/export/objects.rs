@@ -11,10 +11,9 @@ use setguard_core::{
 /// The suffix of each policy's name.
 pub(super) const SUFFIX: &str = "setguard.io";
 
-/// The suffix in a file for kube-apiserver, which requires names that end with `.static.k8s.io`.
+/// In a file, kube-apiserver requires names that end with `.static.k8s.io`.
 pub(super) const STATIC_SUFFIX: &str = "setguard.static.k8s.io";
 
-/// Renames a policy, or the policy of a binding, for a file for kube-apiserver.
 pub(super) fn make_static(object: &mut Value) {
     for pointer in ["/metadata/name", "/spec/policyName"] {
         if let Some(name) = object.pointer_mut(pointer)
@@ -25,18 +24,15 @@ pub(super) fn make_static(object: &mut Value) {
     }
 }
 
-/// Returns whether an object belongs to the plugin MutatingAdmissionPolicy.
 pub(super) fn is_mutating(object: &Value) -> bool {
     object["kind"].as_str().is_some_and(|kind| kind.starts_with("Mutating"))
 }
 
-/// The objects of an export, and the comments before them.
 pub(super) struct Export {
     pub(super) header: String,
     pub(super) objects: Vec<Value>,
 }
 
-/// Returns a policy with its binding.
 pub(super) fn pair(
     (version, kind): (&str, &str),
     name: &str,
@@ -58,18 +54,16 @@ pub(super) fn pair(
     [object(kind, spec), object(&format!("{kind}Binding"), &binding)]
 }
 
-/// Returns a ValidatingAdmissionPolicy with its binding.
 pub(super) fn validating(name: &str, mode: Mode, spec: &Value) -> [Value; 2] {
     pair(("v1", "ValidatingAdmissionPolicy"), name, spec, Some(&[action(mode)]))
 }
 
-/// How many rules a policy may have. The API server lets an expression cost a tenth of what a
-/// policy may cost, and each rule has two expressions, so no rule keeps the others from being
-/// evaluated.
+/// How many rules a policy may have. The API server lets an expression cost a tenth of what a policy may cost, and each
+/// rule has two expressions, so no rule uses up the budget of the others.
 const MOST: usize = 5;
 
-/// Merges policies that differ only in their validations, with their bindings. Up to 1.36, the cost
-/// of a policy does not depend on the number of its validations.
+/// Merges policies that differ only in their validations, with their bindings. Up to 1.36, the cost of a policy does
+/// not depend on the number of its validations.
 pub(super) fn grouped(objects: Vec<Value>) -> Vec<Value> {
     let mut groups: Vec<Value> = Vec::new();
     let mut open: HashMap<String, usize> = HashMap::new();
@@ -98,7 +92,6 @@ pub(super) fn grouped(objects: Vec<Value>) -> Vec<Value> {
     groups
 }
 
-/// Returns the action of a binding for a mode.
 pub(super) const fn action(mode: Mode) -> &'static str {
     match mode {
         Mode::Deny => "Deny",
@@ -107,12 +100,10 @@ pub(super) const fn action(mode: Mode) -> &'static str {
     }
 }
 
-/// Returns a match condition of a policy.
 pub(super) fn condition(name: &str, expression: impl Into<String>) -> Value {
     json!({ "name": name, "expression": expression.into() })
 }
 
-/// Returns the match constraints of a policy: the requests that it evaluates.
 pub(super) fn matched(group: &str, resources: &[&str], operations: &[&str]) -> Value {
     json!({ "resourceRules": [{
         "apiGroups": [group], "apiVersions": ["v1"],
@@ -121,14 +112,13 @@ pub(super) fn matched(group: &str, resources: &[&str], operations: &[&str]) -> V
 }
 
 pub(super) struct Message {
-    /// The CEL expression, if the message depends on the object. The API server evaluates it at
-    /// each write, even for an object without the fault.
+    /// CEL, if the message depends on the object. The API server evaluates it at each write, even without the fault.
     pub(super) expression: Option<String>,
     /// The message if there is no expression, or if it fails.
     pub(super) text: String,
 }
 
-/// Returns the message of a rule. `expression` describes the fault, and `help` is the remedy.
+/// `expression` is CEL that describes the fault; `help` is the remedy.
 pub(super) fn message(meta: &Meta, expression: &str, help: &str) -> Message {
     let id = meta.id;
     let end = format!("; {help} (setguard: {id}, {HOME}/rules/{id}.html)");
@@ -141,7 +131,7 @@ pub(super) fn message(meta: &Meta, expression: &str, help: &str) -> Message {
     }
 }
 
-/// Returns a validation. `holds` is true for the objects without the fault.
+/// `holds` is CEL that is true for objects without the fault.
 pub(super) fn validation(holds: &str, message: &Message, reason: &str) -> Value {
     let mut validation = json!({ "expression": holds });
     if let Some(expression) = &message.expression {
@@ -152,16 +142,13 @@ pub(super) fn validation(holds: &str, message: &Message, reason: &str) -> Value 
     validation
 }
 
-/// An expression that is true for objects that are being deleted.
 pub(super) const IN_DELETION: &str = "has(object.metadata.deletionTimestamp)";
 
-/// The condition that leaves objects alone while they are being deleted.
 pub(super) fn not_in_deletion() -> Value {
     condition("not-in-deletion", format!("!{IN_DELETION}"))
 }
 
-/// Returns objects as YAML, after comments. For kube-apiserver, the comments must be part of the
-/// first document: it refuses a document with nothing else.
+/// kube-apiserver refuses a document that has only comments, so in its files the header is part of the first document.
 pub(super) fn yaml(header: String, objects: &[Value], is_static: bool) -> anyhow::Result<String> {
     let mut text = header;
     for (i, object) in objects.iter().enumerate() {
@@ -173,19 +160,17 @@ pub(super) fn yaml(header: String, objects: &[Value], is_static: bool) -> anyhow
     Ok(text)
 }
 
-/// Returns a text as a CEL literal.
 pub(super) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
 }
 
-/// Returns the text of an expression that is a single literal.
+/// Returns `None` unless the expression is a single literal.
 fn unquote(expression: &str) -> Option<String> {
     let inner = expression.strip_prefix('\'')?.strip_suffix('\'')?;
     let text = inner.replace("\\'", "'");
     (quote(&text) == expression).then_some(text)
 }
 
-/// Returns texts as a CEL list of literals.
 pub(super) fn list(texts: &[String]) -> String {
     let quoted: Vec<_> = texts.iter().map(|text| quote(text)).collect();
     format!("[{}]", quoted.join(", "))

@@ -1,5 +1,3 @@
-//! Checks whether an export is current.
-
 use std::{collections::BTreeMap, io::Write as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
@@ -9,9 +7,7 @@ use setguard_files::{exit::Exit, manifests::source::Source};
 
 use super::objects::{STATIC_SUFFIX, SUFFIX};
 
-/// Compares a file, or standard input, with a new export, and prints the policies that differ. The
-/// file is an export, or the output of `kubectl get -o yaml`. Comments, the order and the API
-/// server's defaults don't count.
+/// `path` is an export, or the output of `kubectl get -o yaml`. Comments, order and API server defaults don't count.
 pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     let is_stdin = path == Path::new("-");
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
@@ -44,15 +40,12 @@ pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Denied)
 }
 
-/// Returns whether an object from the API server has the kind and the spec of an exported one.
 fn is_stored(exported: &Value, stored: &Value) -> bool {
     let parts = ["apiVersion", "kind", "spec"];
     parts.iter().all(|part| is_with_defaults(&exported[part], &stored[part]))
 }
 
-/// Returns whether a value is the exported one, perhaps with defaults of the API server.
-///
-/// Kubernetes: `pkg/apis/admissionregistration/v1/defaults.go`.
+/// Defaults of the API server don't count. Kubernetes: `pkg/apis/admissionregistration/v1/defaults.go`.
 fn is_with_defaults(exported: &Value, stored: &Value) -> bool {
     match (exported, stored) {
         (Value::Object(exported), Value::Object(stored)) => {
@@ -79,7 +72,7 @@ fn is_with_defaults(exported: &Value, stored: &Value) -> bool {
     }
 }
 
-/// Returns the objects of a stream, and of the lists in it, by kind and name.
+/// The objects of a stream, also those in lists, by kind and name.
 fn objects(text: &str) -> anyhow::Result<BTreeMap<String, Value>> {
     let mut objects = BTreeMap::new();
     for document in kube_yaml::parse(text) {

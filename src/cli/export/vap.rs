@@ -27,8 +27,7 @@ use super::{
     objects::{self, Export, IN_DELETION, Message, SUFFIX, matched, quote, validating, validation},
 };
 
-/// Returns the policies with their bindings, and comments that list what is not exported. `only`
-/// has the ids of the rules to export, or is empty to export all.
+/// `only` has the ids of the rules to export, or is empty to export all.
 pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
     let (mut objects, mut left_out) = (Vec::new(), Vec::new());
     let mut remarks = Vec::new();
@@ -110,7 +109,7 @@ fn header(
     text
 }
 
-/// Returns a rule with its expression, or the reason why it isn't exported.
+/// The error is the reason why the rule isn't exported.
 fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel), String> {
     if let Some((rule, cel)) = in_cel().find(|(rule, _)| rule.meta == *meta) {
         return match cel.gate.filter(|gate| !policy.cluster.enabled(gate)) {
@@ -146,15 +145,13 @@ fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel
 /// The part of a policy that differs between the policies of a rule.
 pub(super) struct Part {
     pub(super) name: String,
-    /// What to do with an object that has the fault.
     pub(super) mode: Mode,
-    /// An expression that is true for the objects without the fault.
+    /// CEL that is true for objects without the fault.
     pub(super) holds: String,
     only: Option<Operation>,
 }
 
 impl Part {
-    /// Returns the operations for which the policy is evaluated.
     pub(super) fn operations(&self) -> Vec<&'static str> {
         match self.only {
             Some(operation) => vec![operation.as_str()],
@@ -163,8 +160,7 @@ impl Part {
     }
 }
 
-/// Returns the policies of a rule with this mode. A rule that denies has two, because it only warns
-/// if the old object had the fault too.
+/// A rule that denies has two policies, because it only warns if the old object had the fault too.
 pub(super) fn parts(rule: &Rule, cel: &Cel, mode: Mode) -> Vec<Part> {
     let id = rule.meta.id;
     let (new, old) = (expand(cel.fault, "object"), expand(cel.fault, "oldObject"));
@@ -188,12 +184,11 @@ pub(super) fn message(rule: &Rule, cel: &Cel) -> Message {
     objects::message(&rule.meta, &expand(cel.message, "object"), cel.help)
 }
 
-/// Returns the resources that a rule is about.
 pub(super) fn resources(rule: &Rule) -> Vec<&'static str> {
     rule.kinds().iter().filter_map(|kind| resource(*kind)).collect()
 }
 
-/// Returns an expression that is true for an object that silences a rule.
+/// CEL that is true for an object that silences the rule.
 pub(super) fn ignored(id: &str) -> String {
     format!(
         "object.metadata.?annotations[?{}].orValue('').split(',').exists(id, id.trim() == {})",
@@ -202,7 +197,6 @@ pub(super) fn ignored(id: &str) -> String {
     )
 }
 
-/// The part that the policies of a rule share.
 struct Base<'a> {
     rule: &'a Rule,
     cel: &'a Cel,
@@ -225,9 +219,8 @@ impl Base<'_> {
         })
     }
 
-    /// Returns the expression of a policy. The fault comes first, so that the rest is not evaluated
-    /// for most objects. The rest is not in match conditions: the API server evaluates those first,
-    /// and converts the object once more for them.
+    /// The fault comes first, so that the API server skips the rest for most objects. The rest is not in match
+    /// conditions: the API server evaluates those first, and converts the object once more for them.
     fn holds(&self, part: &Part) -> String {
         let mut any = vec![part.holds.clone(), IN_DELETION.to_owned()];
         // An object can silence a rule that warns, but not one that denies.

@@ -14,7 +14,6 @@ use setguard_core::{
 };
 use setguard_files::manifests::{id::ObjectId, namespaces::Namespaces, objects};
 
-/// The inputs of injection besides the object.
 pub(super) struct Preview<'a> {
     pub(super) user: User<'a>,
     /// The namespaces that request the control-plane tolerations.
@@ -24,12 +23,10 @@ pub(super) struct Preview<'a> {
 
 #[derive(Debug, Default)]
 pub(super) struct StreamResult {
-    /// How many objects would be denied.
     pub(super) denied: usize,
     pub(super) problems: Vec<Problem>,
 }
 
-/// The effect of injection on an object, and the verdict on it.
 struct Change {
     injection: Injection,
     verdict: Verdict,
@@ -41,10 +38,7 @@ impl<'a> Preview<'a> {
         Preview { user: User::authenticated(user), namespaces, context }
     }
 
-    /// Prints every document of a stream as YAML. Denials and warnings go to `notes`.
-    ///
-    /// # Errors
-    /// Returns an error if `out` or `notes` cannot be written.
+    /// Denials and warnings go to `notes`.
     pub(super) fn print(
         &self,
         text: &str,
@@ -89,8 +83,7 @@ impl<'a> Preview<'a> {
         Ok(result)
     }
 
-    /// Returns the change to an object. `None` if the object cannot be read, or if nothing is ever
-    /// injected into objects of its kind.
+    /// Returns `None` if the object cannot be read, or if nothing is ever injected into its kind.
     fn change(&self, object: &objects::ManifestObject<'_>) -> Option<Change> {
         let json = object.node.to_json();
         let settings = &self.context.policy.injection;
@@ -114,7 +107,6 @@ impl<'a> Preview<'a> {
         Some(self.evaluate(injection, Identity::from(&object), object.name()))
     }
 
-    /// Reports an object that is too large and stays unchanged.
     fn refuse(&self, size: &ObjectSize, object: &objects::ManifestObject<'_>) -> Change {
         let id = ObjectId::of(&object.node);
         let (namespace, name) = (&id.namespace, &id.name);
@@ -128,8 +120,7 @@ impl<'a> Preview<'a> {
     }
 }
 
-/// Returns a document as YAML that kubectl reads. kubectl does not read every block scalar of YAML
-/// 1.2, such as one that begins with a tab.
+/// kubectl does not read every block scalar of YAML 1.2, such as one that begins with a tab.
 fn to_yaml(value: &Value) -> io::Result<String> {
     let is_read = |text: &str| match kube_yaml::parse(text).as_slice() {
         [Ok(document)] => {

@@ -13,15 +13,13 @@ use super::{
     protocol::{InRange, Range},
 };
 
-/// The kind of an action for a single finding.
 pub(super) const QUICK_FIX: &str = "quickfix";
-/// The kind of the action for all findings that have a safe fix. Editors can run it on save.
+/// For all findings that have a safe fix. Editors can run it on save.
 pub(super) const FIX_ALL: &str = "source.fixAll.setguard";
 
 /// How many findings get actions in one request. Each action is checked before it is offered.
 const MOST: usize = 16;
 
-/// Returns the actions for a range of a document that was checked.
 pub(super) fn of(
     document: &Document,
     params: &InRange,
@@ -42,8 +40,7 @@ pub(super) fn of(
         }
     }
     let has_fix = |it: &Diagnostic| it.fix.as_ref().is_some_and(|fix| fix.is_safe);
-    // Editors ask at each move of the cursor. Unless they ask for this kind, only findings there
-    // count.
+    // Editors ask at each move of the cursor. Unless they ask for this kind, only findings there count.
     let is_asked_for = params.context.only.is_some();
     let mut findings = document.findings.iter().flat_map(|it| &it.diagnostics);
     if is_wanted(FIX_ALL)
@@ -60,7 +57,7 @@ pub(super) fn of(
     actions
 }
 
-/// Returns whether a kind is one of a wanted kind, such as `source.fixAll.setguard` of `source.fixAll`.
+/// `source.fixAll.setguard` is part of `source.fixAll`.
 fn is_part_of(kind: &str, wanted: &str) -> bool {
     kind.strip_prefix(wanted)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || wanted.is_empty())
@@ -109,7 +106,7 @@ fn workspace_edit(uri: &str, edits: &[Edit], lines: &Lines<'_>) -> Value {
     json!({ "changes": { uri: edits } })
 }
 
-/// Returns the edit that turns one text into the other, without their common beginning and end.
+/// The edit leaves out the common beginning and end of both texts.
 fn difference(old: &str, new: &str) -> Edit {
     let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b);
     let start: usize = same.map(|(it, _)| it.len_utf8()).sum();

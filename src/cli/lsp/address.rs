@@ -1,10 +1,7 @@
-//! File URIs, as editors send them.
-
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 
-/// Returns the path that a file URI names.
 pub(super) fn path(uri: &str) -> Option<PathBuf> {
     let path = uri.strip_prefix("file://")?;
     let path = percent_decode_str(path).decode_utf8().ok()?;

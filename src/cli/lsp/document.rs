@@ -21,23 +21,19 @@ pub(super) struct Document {
     pub(super) text: String,
     pub(super) version: Option<i32>,
     pub(super) kind: Kind,
-    /// Whether the editor says that this is a template.
+    /// According to the editor.
     pub(super) is_template: bool,
-    /// What the folders around the file say about it.
+    /// Facts from the folders around the file.
     pub(super) context: Option<PathContext>,
-    /// The content to compare the text with.
     pub(super) earlier: Earlier,
-    /// The findings, once the text has been checked.
+    /// `None` until the text is checked.
     pub(super) findings: Option<Findings>,
 }
 
-/// How a document is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Manifests, if it has any.
     #[default]
     Manifests,
-    /// A policy file.
     Policy,
     /// A document that a check of its folder leaves out, such as a template.
     LeftOut,
@@ -50,7 +46,6 @@ const INFORMATION: u8 = 3;
 const HINT: u8 = 4;
 
 impl Document {
-    /// Applies the changes that the editor made, one after the other.
     pub(super) fn change(&mut self, changes: Vec<Change>, encoding: Encoding) {
         for Change { range, text } in changes {
             let Some(range) = range else {
@@ -64,7 +59,6 @@ impl Document {
         self.findings = None;
     }
 
-    /// Returns the text as `check` reads it.
     pub(super) fn editor_text<'a>(&'a self, policy: &'a Policy) -> EditorText<'a> {
         EditorText {
             name: &self.name,
@@ -79,7 +73,6 @@ impl Document {
         Lines::of(&self.text, encoding)
     }
 
-    /// Checks the text, and returns the diagnostics for the editor.
     pub(super) fn check(&mut self, uri: &str, policy: &Policy, encoding: Encoding) -> Vec<Value> {
         self.findings = Some(Findings::default());
         if self.kind == Kind::LeftOut {
@@ -105,7 +98,6 @@ impl Document {
         all
     }
 
-    /// Returns the findings whose range touches this range.
     pub(super) fn findings_in(
         &self,
         range: Range,
@@ -121,12 +113,11 @@ impl Document {
     }
 }
 
-/// Returns a finding as the editor shows it.
 pub(super) fn of_finding(finding: &Diagnostic, uri: &str, lines: &Lines<'_>) -> Value {
     let severity = match finding.severity {
         Severity::Error => ERROR,
         Severity::Warning => WARNING,
-        // The author has exempted this finding, and knows about it.
+        // The author knows about this finding, and has exempted it.
         Severity::Note if finding.downgrade.is_some() => HINT,
         Severity::Note => INFORMATION,
     };

@@ -1,8 +1,7 @@
-//! The frames of the protocol: a header with its length precedes each message.
+//! The frames of the protocol: each message follows a header with its length.
 //!
-//! The reader of `lsp-server` allocates the length that a header claims, and ends at the first
-//! message that it cannot parse. This one allocates only the bytes that arrive, and continues with
-//! the next message.
+//! The reader of `lsp-server` allocates the length that a header claims, and ends at the first message that it cannot
+//! parse. This one allocates only the bytes that arrive, and continues with the next message.
 
 use std::io::{self, BufRead, Read};
 
@@ -14,14 +13,11 @@ const LONGEST_MESSAGE: u64 = 128 << 20;
 #[derive(Debug)]
 pub(super) enum Frame {
     Message(Message),
-    /// A message that was skipped, with the reason.
+    /// The reason.
     Skipped(String),
 }
 
-/// Reads a message. Returns `None` at the end of the input.
-///
-/// # Errors
-/// Returns an error if the input cannot be read, or if the start of the next message is unknown.
+/// Returns `None` at the end of the input, and an error if the start of the next message is unknown.
 pub(super) fn read(input: &mut impl BufRead) -> io::Result<Option<Frame>> {
     let Some(length) = header(input)? else { return Ok(None) };
     if length > LONGEST_MESSAGE {
@@ -41,7 +37,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<Option<Frame>> {
     }))
 }
 
-/// Reads a header, and returns the length of its message. Returns `None` at the end of the input.
+/// Returns the length of the message, or `None` at the end of the input.
 fn header(input: &mut impl BufRead) -> io::Result<Option<u64>> {
     let mut header = input.take(LONGEST_HEADER);
     let (mut length, mut is_first) = (None, true);

@@ -1,5 +1,3 @@
-//! Explains the rules at a position.
-
 use serde_json::{Value, json};
 use setguard_core::catalogue::{self, markdown};
 
@@ -9,7 +7,6 @@ use super::{
     protocol::{AtPosition, Range},
 };
 
-/// Returns the explanations of the rules whose findings are at a position of a document that was checked.
 pub(super) fn of(document: &Document, params: &AtPosition, encoding: Encoding) -> Option<Value> {
     let here = Range { start: params.position, end: params.position };
     let found = document.findings_in(here, encoding);

@@ -1,4 +1,4 @@
-//! The policy of the editor's folder, which may change at any time.
+//! The policy of the editor's folder. Its file may change at any time.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +15,10 @@ pub(super) struct PolicyInUse {
     no_config: bool,
     repository: Repository,
     pub(super) policy: Policy,
-    /// The files that the policy excludes.
     pub(super) exclude: Exclude,
-    /// The folder that the file patterns of the policy are relative to.
+    /// File patterns of the policy are relative to this folder.
     patterns_from: PathBuf,
-    /// The last file that was read, with its text, or why reading it failed.
+    /// The last file with its text, or the reason why it could not be read.
     last: Option<Result<Option<(PathBuf, String)>, String>>,
 }
 
@@ -27,12 +26,12 @@ pub(super) struct PolicyInUse {
 pub(super) enum Reading {
     Unchanged,
     New,
-    /// The new policy cannot be used, for this reason. The earlier one stays.
+    /// The reason. The earlier policy stays in effect.
     Invalid(String),
 }
 
 impl PolicyInUse {
-    /// Stores the flags. [`PolicyInUse::refresh`] reads the policy.
+    /// [`PolicyInUse::refresh`] reads the policy.
     pub(super) fn new(flags: PolicyArgs, no_config: bool) -> Self {
         // Without a file, the flags are always valid.
         let without = PolicyArgs { policy: None, ..flags.clone() };
@@ -40,7 +39,6 @@ impl PolicyInUse {
         PolicyInUse { flags, no_config, policy, ..PolicyInUse::default() }
     }
 
-    /// Sets the folder to search for the policy.
     pub(super) fn set_folder(&mut self, repository: Repository) {
         self.repository = repository;
         self.last = None;
@@ -54,7 +52,7 @@ impl PolicyInUse {
         self.repository.upwards().last().unwrap_or(Path::new(""))
     }
 
-    /// Returns whether a file is the policy, or would be one in its folder.
+    /// Also true for a file that would be the policy of its folder.
     pub(super) fn is_policy(&self, path: &Path) -> bool {
         let is_named = self.flags.policy.as_deref() == Some(path);
         let is_in_use = match &self.last {
@@ -64,7 +62,6 @@ impl PolicyInUse {
         is_named || is_in_use || discover::has_name(path)
     }
 
-    /// Reads the policy again, if its file has changed.
     pub(super) fn refresh(&mut self) -> Reading {
         let (now, file) = match self.file() {
             Ok(file) => (self.read(file.as_ref()), file),
@@ -96,14 +93,10 @@ impl PolicyInUse {
         }
     }
 
-    /// Applies the exceptions that name files to this file.
+    /// Applies the exceptions that name this file.
     pub(super) fn assign(&mut self, name: &str, path: &Path) {
-        let file = (name.to_owned(), path);
-        exempt_files(
-            &mut self.policy,
-            &self.patterns_from,
-            std::iter::once((file.0, file.1.to_owned())),
-        );
+        let file = (name.to_owned(), path.to_owned());
+        exempt_files(&mut self.policy, &self.patterns_from, std::iter::once(file));
     }
 
     fn file(&self) -> Result<Option<PathBuf>, FileError> {

@@ -8,7 +8,7 @@ use super::protocol::{Position, Range};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,
-    /// UTF-16 code units, which every editor supports.
+    /// UTF-16 code units. Every editor supports them.
     #[default]
     Utf16,
 }
@@ -33,9 +33,9 @@ impl Encoding {
 pub(super) struct Lines<'t> {
     text: &'t str,
     encoding: Encoding,
-    /// The offsets of the protocol's lines, which end with `\n`, `\r\n` or `\r`.
+    /// The offsets of lines as the protocol counts them: they end with `\n`, `\r\n` or `\r`.
     starts: Vec<usize>,
-    /// The offsets of the lines that marks count, which end with `\n`.
+    /// The offsets of lines as marks count them: they end with `\n`.
     rows: Vec<usize>,
 }
 
@@ -55,7 +55,7 @@ impl<'t> Lines<'t> {
         Lines { text, encoding, starts, rows }
     }
 
-    /// Returns the position of a byte, or the end of the text.
+    /// Returns the end of the text for a byte beyond it.
     pub(super) fn position(&self, byte: usize) -> Position {
         let line = self.starts.partition_point(|start| *start <= byte).saturating_sub(1);
         let start = self.starts.get(line).copied().unwrap_or_default();
@@ -65,13 +65,11 @@ impl<'t> Lines<'t> {
         Position { line: small(line), character: small(character) }
     }
 
-    /// Returns the range of some bytes.
     pub(super) fn range(&self, bytes: &std::ops::Range<usize>) -> Range {
         Range { start: self.position(bytes.start), end: self.position(bytes.end) }
     }
 
-    /// Returns the byte of a position. A position beyond a line or the text is its end; one inside
-    /// a character is the character's start.
+    /// A position beyond a line or the text is its end; one inside a character is the character's start.
     pub(super) fn byte(&self, position: Position) -> usize {
         let line = position.line as usize;
         let Some(start) = self.starts.get(line).copied() else { return self.text.len() };
@@ -88,7 +86,7 @@ impl<'t> Lines<'t> {
         start + content.len()
     }
 
-    /// Returns the range of a mark. A mark without a width covers the rest of its line.
+    /// A mark without a width covers the rest of its line.
     pub(super) fn of_mark(&self, mark: Mark) -> Range {
         let row = mark.line.saturating_sub(1);
         let Some(start) = self.rows.get(row).copied() else {
@@ -108,7 +106,7 @@ impl<'t> Lines<'t> {
         self.range(&(start + from..start + to))
     }
 
-    /// Returns the range of a whole line, without the spaces around it.
+    /// Leaves out the spaces around the text of the line.
     pub(super) fn of_line(&self, line: usize) -> Range {
         let start = line.checked_sub(1).and_then(|row| self.rows.get(row)).copied();
         let text = start.and_then(|start| self.text.get(start..)).unwrap_or_default();

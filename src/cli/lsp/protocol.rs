@@ -4,21 +4,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A position, counted from 0. The unit of `character` depends on the encoding.
+/// Counted from 0. The unit of `character` depends on the encoding.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) line: u32,
     pub(super) character: u32,
 }
 
-/// A range. Its end is exclusive.
+/// `end` is exclusive.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) start: Position,
     pub(super) end: Position,
 }
 
-/// The document that a message is about.
 #[derive(Debug, Deserialize)]
 pub(super) struct Identifier {
     pub(super) uri: String,
@@ -48,7 +47,7 @@ pub(super) struct DidChange {
     pub(super) content_changes: Vec<Change>,
 }
 
-/// A change of a part of a text, or the whole new text.
+/// Without a range, `text` is the whole new text.
 #[derive(Debug, Deserialize)]
 pub(super) struct Change {
     pub(super) range: Option<Range>,

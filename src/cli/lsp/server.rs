@@ -1,5 +1,4 @@
-//! The server of the protocol: messages in, messages out. It does not touch standard input or
-//! output.
+//! The server of the protocol: messages in, messages out. It does not touch standard input or output.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,7 +36,7 @@ pub(super) enum Phase {
     New,
     Running,
     ShutDown,
-    /// The editor has ended the session. `was_shut_down` is false if it sent no `shutdown` before.
+    /// `was_shut_down` is false if the editor sent no `shutdown` before `exit`.
     Ended {
         was_shut_down: bool,
     },
@@ -50,12 +49,10 @@ pub(super) struct Server {
     /// Whether the editor can watch files.
     watches: bool,
     policy: PolicyInUse,
-    /// The commit to compare the texts with.
     against: Option<String>,
     /// By URI.
     documents: BTreeMap<String, Document>,
-    /// What the repository says about its files, if there is a repository; `None` until a document
-    /// needs it.
+    /// `None` until a document needs the folders; `Some(None)` without a repository.
     folders: Option<Option<FolderContext>>,
     /// The URIs of the documents to check.
     changed: BTreeSet<String>,
@@ -67,7 +64,6 @@ impl Server {
         Server { policy, against, ..Server::default() }
     }
 
-    /// Handles a message, and returns the messages to send.
     pub(super) fn handle(&mut self, message: Message) -> Vec<Message> {
         match message {
             Message::Request(request) => self.request(request),
@@ -78,8 +74,7 @@ impl Server {
         mem::take(&mut self.out)
     }
 
-    /// Handles a message that could not be read. It may have changed a document, so the server no
-    /// longer knows the texts of its documents.
+    /// The message may have changed a document, so the server no longer knows the texts of its documents.
     pub(super) fn skipped(&mut self, reason: &str) -> Vec<Message> {
         let open = mem::take(&mut self.documents);
         self.changed.clear();
@@ -93,7 +88,7 @@ impl Server {
         mem::take(&mut self.out)
     }
 
-    /// Checks one of the documents that have changed. Returns no message if none has.
+    /// Returns no message if no document has changed.
     pub(super) fn check_next(&mut self) -> Vec<Message> {
         if let Some(uri) = self.changed.pop_first() {
             self.check(&uri);
@@ -251,8 +246,7 @@ impl Server {
     }
 
     fn earlier(&mut self, uri: &str) -> Earlier {
-        // A file that was never saved has no earlier content, nor has a file outside this
-        // repository.
+        // A file that was never saved, or is outside this repository, has no earlier content.
         let is_there = |path: &PathBuf| path.starts_with(self.policy.root()) && path.is_file();
         let (Some(reference), Some(path)) = (&self.against, path(uri).filter(is_there)) else {
             return Earlier::default();
@@ -283,7 +277,6 @@ impl Server {
         actions::of(document, params, &self.policy.policy, self.encoding).into()
     }
 
-    /// Returns an open document, whose text has been checked.
     fn checked(&mut self, uri: &str) -> Option<&Document> {
         if self.changed.remove(uri) {
             self.check(uri);
@@ -301,7 +294,7 @@ impl Server {
         self.publish(uri, version, &diagnostics);
     }
 
-    /// Reads the policy if it has changed, and then checks all documents again.
+    /// If the policy has changed, checks all documents again.
     fn read_policy(&mut self) {
         match self.policy.refresh() {
             Reading::Unchanged => return,
@@ -311,7 +304,6 @@ impl Server {
         self.look_around();
     }
 
-    /// Looks again at the folders around all documents, and checks the documents.
     fn look_around(&mut self) {
         self.folders = None;
         let uris: Vec<String> = self.documents.keys().cloned().collect();

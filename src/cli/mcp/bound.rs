@@ -1,11 +1,8 @@
-//! Results of a bounded size.
-
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use serde_json::{Map, Value, json};
 
-/// Sorts the findings of a report by severity, the worst first, so that a cut leaves out the least severe, and adds
-/// how many each rule has.
+/// Puts the worst findings first, so that a cut leaves out the least severe, and adds the count of each rule.
 pub(super) fn worst_first(value: &mut Value) {
     let Some(Value::Array(findings)) = value.pointer_mut("/report/findings") else { return };
     findings.sort_by_key(|it| match it["severity"].as_str() {
@@ -20,8 +17,7 @@ pub(super) fn worst_first(value: &mut Value) {
     value["findingsByRule"] = json!(rules);
 }
 
-/// Cuts the longest lists of a value until it has at most `most` bytes as JSON, and adds how many
-/// entries are missing, by the path of the list.
+/// Cuts the longest lists until the value has at most `most` bytes as JSON, and adds how many entries are missing.
 pub(super) fn within(mut value: Value, most: usize) -> Value {
     let mut left_out = Map::new();
     while value.to_string().len() > most {
@@ -42,8 +38,7 @@ pub(super) fn within(mut value: Value, most: usize) -> Value {
     value
 }
 
-/// Returns the JSON pointer of the list that takes the most bytes by itself, without the lists in
-/// it.
+/// Returns the JSON pointer of the list that takes the most bytes, not counting the lists inside it.
 fn longest(value: &Value) -> Option<String> {
     let mut lists = Vec::new();
     collect(value, &mut String::new(), &mut lists);
@@ -51,7 +46,7 @@ fn longest(value: &Value) -> Option<String> {
     lists.into_iter().next().map(|(_, path)| path)
 }
 
-/// Collects the lists of a value with their sizes. Returns the size of the value without its lists.
+/// Returns the size of the value without its lists.
 fn collect(value: &Value, path: &mut String, lists: &mut Vec<(usize, String)>) -> usize {
     let length = path.len();
     match value {

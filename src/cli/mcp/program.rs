@@ -5,7 +5,6 @@ use std::{env, process::Stdio, time::Duration};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 
-/// How long a tool may take.
 const LONGEST: Duration = Duration::from_secs(300);
 
 pub(super) struct Answer {
@@ -14,11 +13,7 @@ pub(super) struct Answer {
     pub(super) is_complete: bool,
 }
 
-/// Runs a command of setguard whose output is JSON. Returns the output under `key`, and the lines
-/// on standard error as `messages`.
-///
-/// # Errors
-/// Returns the lines for people if the command has no result.
+/// Returns the JSON output under `key` and standard error as `messages`. Without JSON, standard error is the error.
 pub(super) async fn run(
     key: &str,
     args: &[String],

@@ -1,5 +1,3 @@
-//! The tools and their arguments.
-
 use std::io::{self, Write as _};
 
 use schemars::{JsonSchema, schema_for};
@@ -13,7 +11,6 @@ use super::program::{self, Answer};
 pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
-    /// The JSON Schema of the arguments.
     pub(super) schema: fn() -> Value,
     pub(super) asks_cluster: bool,
 }
@@ -121,10 +118,7 @@ struct ExplainTool {
     rule: Option<String>,
 }
 
-/// Calls a tool. `context` is the context of the kubeconfig.
-///
-/// # Errors
-/// Returns a message for the caller if the arguments are wrong, or there is no result.
+/// `context` is the context of the kubeconfig.
 pub(super) async fn call(
     name: &str,
     arguments: Value,
@@ -220,7 +214,7 @@ async fn plan(
     program::run("plan", &args, manifests).await
 }
 
-/// Returns the manifests that were given as text. Refuses both or neither of text and paths.
+/// Refuses both or neither of manifests and paths.
 fn source(manifests: Option<String>, paths: &[String]) -> Result<Option<String>, String> {
     if manifests.is_some() != paths.is_empty() {
         return Err("give either manifests or paths".to_owned());
@@ -240,8 +234,7 @@ fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(|error| format!("the arguments: {error}"))
 }
 
-/// The objects before the change, in a file while the command runs: the manifests take standard
-/// input.
+/// The objects before the change, in a file while the command runs: standard input has the manifests.
 struct Before(Option<NamedTempFile>);
 
 impl Before {

@@ -21,14 +21,12 @@ use super::{
     webhook::{Call, Webhook, millis},
 };
 
-/// An API server with an empty cluster.
 #[derive(Debug)]
 pub(super) struct ApiServer {
     pub(super) webhook: Webhook,
     pub(super) policy: Policy,
     /// The namespaces that request the control-plane tolerations.
     pub(super) namespaces: Namespaces,
-    /// The user who creates the pods of the input.
     pub(super) user: String,
     pub(super) now: Timestamp,
 }
@@ -41,7 +39,7 @@ pub(super) struct ObjectResult {
     name: String,
     warnings: Vec<String>,
     denial: Option<Denial>,
-    /// The tolerations that were added, and the node pin.
+    /// Tolerations and the node pin.
     injected: Vec<String>,
     /// The injections into the pod of a DaemonSet.
     into_pod: Vec<String>,
@@ -54,7 +52,6 @@ struct Denial {
     causes: Vec<String>,
 }
 
-/// Who refuses an object.
 #[derive(Clone, Copy, Debug)]
 enum By {
     /// The API server, because the object does not fit its type.
@@ -78,10 +75,6 @@ impl By {
 }
 
 impl ApiServer {
-    /// Creates an object.
-    ///
-    /// # Errors
-    /// Returns an error if the webhook gives no valid answer.
     pub(super) async fn create(&mut self, given: &Given) -> anyhow::Result<ObjectResult> {
         let mut object: Value = serde_json::from_str(&given.json)?;
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
@@ -154,7 +147,6 @@ impl ApiServer {
         Ok(())
     }
 
-    /// Returns the errors of the API server's own validation.
     fn validate(&self, resource: &'static Resource, object: &Value) -> Vec<String> {
         let json = object.to_string();
         let object = match Object::parse(resource, &json) {
@@ -195,7 +187,6 @@ impl ObjectResult {
         self.denial.is_none()
     }
 
-    /// Records the warnings and the denial of an answer.
     fn heard(&mut self, call: Call) {
         match &call.answer {
             Ok(answer) => {
@@ -212,7 +203,7 @@ impl ObjectResult {
         self.calls.push(call);
     }
 
-    /// Applies the patch of a mutating webhook's answer. Returns a description of the additions.
+    /// Applies the patch, and describes the additions.
     fn mutated(&mut self, call: Call, object: &mut Value) -> anyhow::Result<Vec<String>> {
         let before = object.clone();
         let operations = call.answer.as_ref().map_or(Ok(0), |answer| answer.patch(object))?;
@@ -271,7 +262,6 @@ impl ObjectResult {
     }
 }
 
-/// Lists the tolerations that were added to an object, and the pin to a node.
 fn added(before: &Value, after: &Value) -> Vec<String> {
     fn spec(object: &Value) -> &Value {
         match &object["spec"]["template"]["spec"] {

@@ -6,11 +6,10 @@ use setguard_core::kubernetes::tolerations::of_daemons;
 pub(super) const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
 const NODE: &str = "node-1";
 
-/// Returns the pod of a stored DaemonSet. `None` if its template has no spec.
+/// Returns `None` if the template has no spec.
 ///
-/// Kubernetes: `syncNodes`, pkg/controller/daemon/daemon_controller.go, and
-/// `ReplaceDaemonSetPodNodeNameNodeAffinity` and `AddOrUpdateDaemonPodTolerations`,
-/// pkg/controller/daemon/util/daemonset_util.go.
+/// Kubernetes: `syncNodes`, pkg/controller/daemon/daemon_controller.go, and `ReplaceDaemonSetPodNodeNameNodeAffinity`
+/// and `AddOrUpdateDaemonPodTolerations`, pkg/controller/daemon/util/daemonset_util.go.
 pub(super) fn of(daemon_set: &Value) -> Option<Value> {
     let (metadata, template) = (&daemon_set["metadata"], &daemon_set["spec"]["template"]);
     let mut spec = template["spec"].as_object()?.clone();

@@ -21,13 +21,11 @@ pub(super) struct Given {
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     pub(super) given: Vec<Given>,
-    /// Documents that cannot be read.
     pub(super) problems: Vec<Problem>,
-    /// How many objects of other kinds there are.
     pub(super) skipped: usize,
 }
 
-/// Reads a text. `is_named` is false for a file that is read only because it is in a folder.
+/// `is_named` is false for a file that is read only because it is in a folder.
 pub(super) fn read(text: &str, is_named: bool, release: Version) -> Objects {
     let mut objects = Objects::default();
     for document in documents(text, is_named) {

@@ -8,12 +8,12 @@ use setguard_core::{kubernetes::resource::Resource, object::User};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking<'a> {
-    /// A DaemonSet or StatefulSet; a Pod if there is none.
+    /// `None` for a Pod.
     pub(super) resource: Option<&'a Resource>,
     pub(super) user: &'a str,
 }
 
-/// Returns the body of a request to create an object. The number makes the UID unique in this run.
+/// `number` makes the UID unique in this run.
 pub(super) fn body(asking: Asking<'_>, number: usize, object: &Value) -> Vec<u8> {
     let (group, version, kind, plural) = asking.resource.map_or(("", "v1", "Pod", "pods"), |it| {
         (it.group, it.version, it.kind.as_str(), it.plural)
@@ -39,7 +39,6 @@ pub(super) fn body(asking: Asking<'_>, number: usize, object: &Value) -> Vec<u8>
     review.to_string().into_bytes()
 }
 
-/// The fields that the API server reads in an answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Answer {
@@ -70,10 +69,6 @@ struct Cause {
 }
 
 impl Answer {
-    /// Reads an answer.
-    ///
-    /// # Errors
-    /// Returns an error if the body is not an AdmissionReview.
     pub(super) fn read(body: &[u8]) -> serde_json::Result<Answer> {
         #[derive(Deserialize)]
         struct Review {
@@ -82,7 +77,6 @@ impl Answer {
         Ok(serde_json::from_slice::<Review>(body)?.response)
     }
 
-    /// Returns the reasons for a denial, one text for each cause.
     pub(super) fn causes(&self) -> Vec<String> {
         let causes = self.status.details.causes.iter();
         let causes: Vec<_> =
@@ -90,10 +84,7 @@ impl Answer {
         if causes.is_empty() { vec![self.status.message.clone()] } else { causes }
     }
 
-    /// Applies the patch to the object. Returns the number of operations.
-    ///
-    /// # Errors
-    /// Returns an error if the patch is malformed, or does not fit the object.
+    /// Returns the number of operations.
     pub(super) fn patch(&self, object: &mut Value) -> anyhow::Result<usize> {
         let Some(patch) = &self.patch else { return Ok(0) };
         let patch: Patch = serde_json::from_slice(&BASE64.decode(patch)?)?;

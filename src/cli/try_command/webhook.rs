@@ -14,18 +14,15 @@ use hyper::{
     header::CONTENT_TYPE,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::{
-    ClientConfig, RootCertStore,
-    crypto::aws_lc_rs,
-    pki_types::{CertificateDer, ServerName, pem::PemObject as _},
-};
+use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
 use serde_json::Value;
 use setguard_core::admission::Endpoint;
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use super::review::{self, Answer, Asking};
-use crate::server::loopback::{HOST, Loopback};
+use crate::server::{
+    https::Client,
+    loopback::{HOST, Loopback},
+};
 
 #[derive(Debug)]
 pub(super) struct Webhook {
@@ -42,32 +39,17 @@ pub(super) struct Call {
 }
 
 impl Webhook {
-    /// Connects to the webhook.
-    ///
-    /// # Errors
-    /// Returns an error if there is no connection, or the certificate was not signed by the CA.
     pub(super) async fn connect(server: &Loopback) -> anyhow::Result<Webhook> {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(server.ca.as_bytes())?)?;
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots);
-        let mut config = config.with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        let stream = TcpStream::connect(server.address).await?;
-        stream.set_nodelay(true)?;
-        let connector = TlsConnector::from(Arc::new(config));
-        let stream = connector.connect(ServerName::try_from(HOST)?, stream).await?;
+        let authority = CertificateDer::from_pem_slice(server.ca.as_bytes())?;
+        let mut client = Client::trusting([authority], None)?;
+        Arc::make_mut(&mut client.config).alpn_protocols = vec![b"h2".to_vec()];
+        let stream = client.connect(server.address, ServerName::try_from(HOST)?).await?;
+        stream.get_ref().0.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         Ok(Webhook { sender, calls: 0 })
     }
 
-    /// Sends a request to create an object.
-    ///
-    /// # Errors
-    /// Returns an error if the connection has ended.
     pub(super) async fn call(
         &mut self,
         endpoint: Endpoint,
@@ -95,7 +77,6 @@ impl Webhook {
     }
 }
 
-/// Formats a time as `0.31 ms`.
 pub(super) fn millis(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }

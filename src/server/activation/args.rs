@@ -1,5 +1,3 @@
-//! The flags for arming.
-
 use std::time::Duration;
 
 use setguard_core::kubernetes::duration;
@@ -17,8 +15,8 @@ pub struct ActivationArgs {
     /// with it
     #[arg(long, value_name = "NS", env = "SETGUARD_ARM_OWNER", requires = "arm_webhooks")]
     pub arm_owner: Option<String>,
-    /// ConfigMap of which setguard sends dry-run patches, to see that the API server calls it; the
-    /// default is NAME-rehearsal in the namespace of the pod
+    /// ConfigMap that setguard patches with dryRun, to see that the API server calls it; the default is NAME-rehearsal
+    /// in the namespace of the pod
     #[arg(
         long,
         value_name = "NAMESPACE/NAME",

@@ -12,12 +12,10 @@ use crate::server::{
     managed::cluster::{self, send},
 };
 
-/// How many times in a row the API server has to call setguard, with a pause in between. Each
-/// rehearsal uses a new connection, so several API servers behind one address take turns.
+/// How many times in a row the API server must call setguard.
 pub(super) const REHEARSALS: usize = 5;
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
-/// The result of a patch that the API server accepted.
 pub(crate) struct Rehearsed {
     /// The configurations through which the API server called setguard.
     pub(crate) called: Vec<Configuration>,
@@ -25,7 +23,6 @@ pub(crate) struct Rehearsed {
     pub(super) object: Value,
 }
 
-/// Returns the endpoint that answers the rehearsal of a configuration.
 pub(super) const fn endpoint(configuration: Configuration) -> Endpoint {
     match configuration {
         Configuration::Validating => Endpoint::Validate,
@@ -33,7 +30,6 @@ pub(super) const fn endpoint(configuration: Configuration) -> Endpoint {
     }
 }
 
-/// Makes the API server call setguard once.
 pub(crate) async fn rehearse(target: &Target) -> Result<Rehearsed, Problem> {
     let Target { namespace, name } = target;
     // A new client has no open connections, so several API servers behind one address take turns.

@@ -10,14 +10,12 @@ use setguard_cluster::live::registered::{as_written, compare};
 
 use crate::server::{configuration::Configuration, metrics::armed::Armed};
 
-/// Compares each version of both configurations with their annotations.
 #[derive(Debug)]
 pub(super) struct KeptRules {
     metrics: Armed,
     states: Mutex<[State; 2]>,
 }
 
-/// The last state seen of a configuration.
 #[derive(Debug, Default)]
 struct State {
     version: u64,
@@ -32,7 +30,7 @@ impl KeptRules {
         KeptRules { metrics, states: Mutex::default() }
     }
 
-    /// Records a version of a configuration that a watch reports: reads may skip versions.
+    /// Takes versions from a watch, since reads may skip versions.
     pub(super) fn observe(&self, configuration: Configuration, read: &Value, is_deleted: bool) {
         let version = read["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
         let version = version.unwrap_or(u64::MAX);
@@ -65,8 +63,7 @@ impl KeptRules {
         self.metrics.set(configuration, is_as_written, foreign);
     }
 
-    /// Records that a configuration does not exist. The watch counts the lost rules: it may not
-    /// have seen the deletion yet.
+    /// The watch counts the lost rules: it may not have seen the deletion yet.
     pub(super) fn absent(&self, configuration: Configuration) {
         self.metrics.set(configuration, false, 0);
     }

@@ -1,12 +1,10 @@
-//! Why the webhook configurations are not armed.
-
 use crate::server::managed::cluster::CallError;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     #[error(transparent)]
     Call(#[from] CallError),
-    /// Something that the next rounds will probably find resolved.
+    /// The next rounds will probably succeed.
     #[error("{0}")]
     NotYet(String),
     /// The API server does not call setguard, or its call fails.
@@ -15,21 +13,18 @@ pub(crate) enum Problem {
     /// The webhooks have their rules, but an API server does not call setguard through them.
     #[error("{0}")]
     NoLonger(String),
-    /// Only one of the two configurations exists.
     #[error(
         "{kind} {name} does not exist, although it was installed together with the other one: setguard is \
          not called by it; helm upgrade creates it again"
     )]
     Deleted { kind: &'static str, name: String },
-    /// Neither of the configurations exists.
     #[error(
         "neither webhook configuration {0} exists, so setguard is not called: helm upgrade creates them"
     )]
     Absent(String),
 }
 
-/// Removes the source port of each connection, which differs each time: `read tcp
-/// 10.0.0.1:34567->10.0.0.2:8443` becomes `read tcp 10.0.0.1->10.0.0.2:8443`.
+/// Source ports differ each time: `read tcp 10.0.0.1:34567->10.0.0.2:8443` becomes `read tcp 10.0.0.1->10.0.0.2:8443`.
 pub(super) fn without_source_ports(text: &str) -> String {
     let (connections, last) = text.rsplit_once("->").unwrap_or(("", text));
     if connections.is_empty() {

@@ -1,8 +1,6 @@
-//! The object that setguard patches with dryRun.
-
 use std::str::FromStr;
 
-/// The namespace and the name of the ConfigMap.
+/// The ConfigMap that setguard patches with dryRun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The namespace.

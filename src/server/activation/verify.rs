@@ -1,8 +1,7 @@
 //! Verifies from time to time that the API servers still call setguard through the armed webhooks.
 //!
-//! A firewall may close, a new API server may not reach the pods, or one may restart without the
-//! admission plugin. Nothing else notices that where `failurePolicy` is `Ignore`, or where an API
-//! server calls no webhooks at all.
+//! A firewall may close, a new API server may not reach the pods, or one may restart without the admission plugin.
+//! Nothing else notices that where `failurePolicy` is `Ignore`, or where an API server calls no webhooks at all.
 
 use std::time::Duration;
 
@@ -22,24 +21,21 @@ const INTERVALS: u32 = 5;
 
 #[derive(Debug, Default)]
 pub(super) struct Verification {
-    /// The time of the next verification; `None` for now.
+    /// `None` before the first verification.
     next: Option<Instant>,
-    /// Whether the last verification failed. A single failure may come from an API server that has
-    /// just started, or from a rollout of setguard.
+    /// Whether the last verification failed. A single failure may come from a new API server or a rollout of setguard.
     is_in_doubt: bool,
     /// Why it failed twice in a row.
     why: Option<String>,
 }
 
 impl Verification {
-    /// Returns the time until the next verification.
     pub(super) fn wait(&self) -> Duration {
         self.next.map_or(Duration::ZERO, |next| next.saturating_duration_since(Instant::now()))
     }
 
-    /// If it is time, makes the API servers call setguard through these configurations. Several API
-    /// servers behind one address take turns. Returns whether a call is missing for the second time
-    /// in a row.
+    /// If it is time, makes the API servers call setguard several times: servers behind one address take turns. Returns
+    /// whether a call is missing for the second time in a row.
     pub(super) async fn verify(
         &mut self,
         target: &Target,
@@ -60,12 +56,11 @@ impl Verification {
         self.conclude(failed, interval)
     }
 
-    /// Returns the problem, as long as the last verifications failed.
     pub(super) fn problem(&self) -> Option<Problem> {
         self.why.clone().map(Problem::NoLonger)
     }
 
-    /// Records the outcome of a verification. Returns whether it is the second failure in a row.
+    /// Returns whether this is the second failure in a row.
     fn conclude(&mut self, failed: Option<String>, interval: Duration) -> bool {
         let was_in_doubt = std::mem::replace(&mut self.is_in_doubt, failed.is_some());
         let after = match (&failed, was_in_doubt) {
@@ -82,7 +77,6 @@ impl Verification {
     }
 }
 
-/// Makes the API server call setguard once, through each of these configurations.
 async fn rehearse(target: &Target, armed: &[(Configuration, Value)]) -> Result<(), Problem> {
     let rehearsed = dry_run_probe::rehearse(target).await?;
     let silent = armed.iter().find(|(it, _)| !rehearsed.called.contains(it));

@@ -9,15 +9,12 @@ use setguard_core::object::annotations::REHEARSAL_LABEL;
 use super::target::Target;
 use crate::server::configuration::Configuration;
 
-/// An API server that has just begun to watch may not have read a configuration yet. That takes
-/// less than a second, so after this time there is a problem.
+/// An API server that has just started reads the configurations within a second. After this time, there is a problem.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The prefix of the name of the webhook that receives rehearsals. The name of the release may
-/// follow.
+/// The name of the webhook that receives rehearsals begins with this. The name of the release may follow.
 pub(super) const REHEARSAL: &str = "rehearsal.";
 
-/// Explains a patch that the API server refused.
 pub(super) fn refused(target: &Target, status: StatusCode, message: &str) -> String {
     let Target { namespace, name } = target;
     if message.contains(&format!("failed calling webhook \"{REHEARSAL}")) {
@@ -40,11 +37,9 @@ pub(super) fn refused(target: &Target, status: StatusCode, message: &str) -> Str
     }
 }
 
-/// Explains that a configuration lacks a `caBundle` that something should write: setguard itself if
-/// `is_managed`, or cert-manager. `None` if all webhooks have one, or if nothing writes it: then
+/// Explains that a configuration lacks a `caBundle` that setguard, if `is_managed`, or cert-manager writes: a rehearsal
+/// before that would count as an untrusted certificate. `None` if all webhooks have one, or if nothing writes it: then
 /// the API server trusts the authority of the certificate, or the rehearsal shows that it does not.
-///
-/// A rehearsal before that would fail, and would count as a certificate that is not trusted.
 pub(super) fn without_bundle(configuration: &Value, is_managed: bool) -> Option<String> {
     let metadata = &configuration["metadata"];
     let is_injected = metadata["annotations"].as_object().is_some_and(|annotations| {
@@ -71,11 +66,9 @@ pub(super) struct Silent<'a> {
     /// The configuration and the ConfigMap, as the API server has them.
     pub(super) read: &'a Value,
     pub(super) object: &'a Value,
-    /// How long this has lasted.
     pub(super) lasts: Duration,
-    /// Whether the webhook called this replica all the same.
+    /// Whether the webhook called this replica anyway.
     pub(super) was_called: bool,
-    /// Whether the webhooks have their rules already.
     pub(super) has_rules: bool,
 }
 

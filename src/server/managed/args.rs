@@ -1,5 +1,3 @@
-//! The flags for a managed certificate.
-
 use std::time::Duration;
 
 use setguard_core::kubernetes::duration;

@@ -12,18 +12,17 @@ use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 use super::time::{BACKDATE, Time};
 use crate::server::tls::params::{self, Validity};
 
-/// The common name of every CA that setguard creates. Anyone can use this name, so it proves
-/// nothing.
+/// Anyone can use this name, so it proves nothing.
 const NAME: &str = "setguard managed CA";
 
-/// The maximum number of characters that are logged for each part of a foreign certificate.
+/// The most characters to log of each part of a foreign certificate.
 const MAX_SHOWN: usize = 100;
 
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Authority {
-    /// The certificate, DER.
+    /// DER.
     pub(crate) cert: Vec<u8>,
-    /// The private key, PKCS#8 in DER.
+    /// PKCS#8 in DER.
     pub(crate) key: Vec<u8>,
     pub(crate) not_before: Time,
     pub(crate) not_after: Time,
@@ -38,15 +37,14 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// The content of a Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) authorities: Vec<Authority>,
-    /// Certificates (DER) without a key. setguard cannot sign with them.
+    /// Certificates (DER) without a key: setguard cannot sign with them.
     pub(crate) keyless: Vec<Vec<u8>>,
 }
 
-/// A leaf certificate and its key, in PEM.
+/// In PEM.
 #[derive(Clone)]
 pub(crate) struct SignedLeaf {
     pub(crate) cert: String,
@@ -54,7 +52,6 @@ pub(crate) struct SignedLeaf {
 }
 
 impl Authority {
-    /// Creates a CA with an ECDSA key on P-256.
     pub(crate) fn make(now: Time, lifetime: Time) -> Result<Self, rcgen::Error> {
         let (not_before, not_after) = (now - BACKDATE, now + lifetime);
         let params = params::authority(NAME, validity(not_before, not_after))?;
@@ -63,14 +60,10 @@ impl Authority {
         Ok(Authority { cert, key: key.serialize_der(), not_before, not_after })
     }
 
-    /// Signs a leaf for these names.
-    ///
-    /// The leaf's validity starts with the CA's, so that the leaf is valid even if this clock is
-    /// ahead.
+    /// The leaf's validity starts with the CA's, so that the leaf is valid even if this clock is ahead.
     pub(crate) fn sign(&self, names: &[String], until: Time) -> Result<SignedLeaf, rcgen::Error> {
-        // The name and the key identifier match the certificates of `make`, and `read` accepts no
-        // others. rcgen's feature to read them from the certificate would add a second version of a
-        // crate.
+        // The name and the key identifier match the certificates of `make`, and `read` accepts no others. rcgen's
+        // feature to read them from the certificate would add a second version of a crate.
         let issuer = params::authority(NAME, validity(self.not_before, self.not_after))?;
         let issuer = Issuer::new(issuer, KeyPair::try_from(&*self.key)?);
         let leaf = params::leaf(names, validity(self.not_before, until))?;
@@ -85,7 +78,7 @@ fn validity(not_before: Time, not_after: Time) -> Validity {
     Validity { not_before: at(not_before), not_after: at(not_after) }
 }
 
-/// Returns the certificates as PEM: the content of a `caBundle`.
+/// In PEM: the content of a `caBundle`.
 pub(crate) fn bundle(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("CERTIFICATE", &authority.cert)).collect()
 }
@@ -99,10 +92,6 @@ fn pem(tag: &str, der: &[u8]) -> String {
     pem::encode_config(&pem::Pem::new(tag, der), config)
 }
 
-/// Reads the content of a Secret.
-///
-/// # Errors
-/// Returns a description of the problem.
 pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Stored, String> {
     let mut pairs = Vec::new();
     for der in PrivateKeyDer::pem_slice_iter(keys) {
@@ -144,8 +133,7 @@ fn is_ours(certificate: &X509Certificate<'_>) -> bool {
     names.next().is_some_and(|name| name.as_str() == Ok(NAME))
 }
 
-/// Reads a `caBundle`. Returns the certificates in it (DER), and whether the bundle contains only
-/// these, in the form that setguard writes.
+/// Returns the certificates (DER) of a `caBundle`, and whether it has only these, in the form that setguard writes.
 pub(crate) fn published(bytes: &[u8]) -> (Vec<Vec<u8>>, bool) {
     let certs = CertificateDer::pem_slice_iter(bytes).map_while(Result::ok);
     let certs: Vec<Vec<u8>> = certs.map(|der| der.to_vec()).collect();
@@ -153,8 +141,7 @@ pub(crate) fn published(bytes: &[u8]) -> (Vec<Vec<u8>>, bool) {
     (certs, written.as_bytes() == bytes)
 }
 
-/// Describes a certificate (DER) for the log: its name, its serial number and the end of its
-/// validity. `None` if the certificate has expired, so that no client trusts it anyway.
+/// Describes a certificate (DER) for the log; `None` if it has expired, so that no client trusts it anyway.
 pub(crate) fn describe(der: &[u8], now: Time) -> Option<String> {
     let Ok((_, certificate)) = X509Certificate::from_der(der) else {
         return Some("something that is not a certificate".to_owned());

@@ -1,14 +1,11 @@
-//! An estimate of the API server's time.
-
 use std::time::{Instant, SystemTime};
 
 use super::time::Time;
 
-/// Tracks the API server's time, because the API server verifies the certificates.
+/// Estimates the API server's time, because the API server verifies the certificates.
 ///
-/// While the API server cannot be reached, two clocks measure the time since its last response, and
-/// give two estimates. The system clock may be set to any time. The monotonic clock cannot be set,
-/// but stops while the machine is suspended.
+/// While the API server cannot be reached, two clocks measure the time since its last response. The system clock may be
+/// set to any time. The monotonic clock cannot be set, but stops while the machine is suspended.
 #[derive(Debug)]
 pub(crate) struct Clock {
     server: Time,
@@ -17,7 +14,6 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Starts with the time of the system clock.
     pub(crate) fn new() -> Self {
         Clock { server: wall(), wall: wall(), at: Instant::now() }
     }

@@ -9,18 +9,11 @@ use json_patch::{
     AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
 };
 use k8s_openapi::{
-    ByteString,
-    api::{
-        admissionregistration::v1::{
-            MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
-        },
-        core::v1::Secret,
-    },
-    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::{
     Api, Client, Config, Resource,
-    api::{DeleteParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
+    api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
     client::Body,
 };
 use serde::de::DeserializeOwned;
@@ -34,30 +27,26 @@ use super::{
 };
 use crate::server::configuration::Configuration;
 
-/// The field manager of setguard's writes in `managedFields`.
+/// In `managedFields`.
 const MANAGER: &str = "setguard";
 
 const CERTS: &str = "ca.crt";
 const KEYS: &str = "ca.key";
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The maximum number of bytes that [`send`] reads of an answer.
+/// In bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
-/// The duration of a watch, in seconds. The API server ends the watch; if it does not, the client
-/// does.
+/// The API server ends a watch after this time; if it does not, the client does.
 const WATCH_SECONDS: u32 = 280;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
-    /// The call timed out.
     #[error("{0}: no answer within 10 seconds")]
     Slow(String),
-    /// The API server could not be reached, or returned an error.
     #[error("{0}: {1}")]
     Failed(String, String),
     #[error("{0}: {1}")]
     Forbidden(String, String),
-    /// The Secret does not exist, and setguard's account has no right to create it.
     #[error(
         "Secret {0} does not exist, and setguard may not create it: let helm upgrade or kubectl \
          apply create it, empty (see docs/operations.md)"
@@ -71,31 +60,28 @@ pub(crate) enum CallError {
     Conflict(String),
 }
 
-/// The names of the objects in the cluster, and the clients for them.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     client: Client,
     secret: String,
     configurations: String,
     secrets: Api<Secret>,
-    validating: Api<ValidatingWebhookConfiguration>,
-    mutating: Api<MutatingWebhookConfiguration>,
+    /// In the order of [`Configuration::ALL`].
+    apis: [Api<DynamicObject>; 2],
 }
 
-/// The objects as they were read, with the versions that writes need.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// The API server's time, if the response contained it.
+    /// The API server's time.
     pub(crate) time: Option<Time>,
-    /// The state that the plan needs.
     pub(crate) view: View,
-    /// The problem with the data in the Secret, if there is one.
+    /// The problem with the data in the Secret.
     pub(crate) corrupt: Option<String>,
     /// Whether the Secret exists, whatever its content.
     pub(crate) has_secret: bool,
     secret_version: Option<String>,
-    validating: Option<Bundles>,
-    mutating: Option<Bundles>,
+    /// In the order of [`Configuration::ALL`].
+    bundles: [Option<Bundles>; 2],
 }
 
 /// The relevant part of a webhook configuration: the `caBundle` of each webhook.
@@ -105,10 +91,6 @@ struct Bundles {
     bundles: Vec<Vec<u8>>,
 }
 
-/// Creates a Kubernetes client with short timeouts.
-///
-/// # Errors
-/// Returns an error if there is neither a kubeconfig nor a service account.
 pub(crate) async fn client() -> anyhow::Result<Client> {
     let mut config = Config::infer().await?;
     // By default the client retries for many minutes. By then, earlier reads would be outdated.
@@ -117,6 +99,12 @@ pub(crate) async fn client() -> anyhow::Result<Client> {
     config.read_timeout = Some(Duration::from_secs(u64::from(WATCH_SECONDS) + 10));
     config.write_timeout = Some(CALL_TIMEOUT);
     Ok(Client::try_from(config)?)
+}
+
+pub(crate) fn no_api_server(flag: &str) -> String {
+    format!(
+        "{flag}: cannot find the API server: neither a kubeconfig nor a service account can be used"
+    )
 }
 
 pub(crate) struct Answer {
@@ -132,7 +120,6 @@ impl Answer {
     }
 }
 
-/// Sends a request to the API server, and returns the warnings in its answer too.
 pub(crate) async fn send(
     client: &Client,
     what: &str,
@@ -170,33 +157,24 @@ impl Cluster {
             secret: secret.to_owned(),
             configurations: configurations.to_owned(),
             secrets: Api::namespaced(client.clone(), namespace),
-            validating: Api::all(client.clone()),
-            mutating: Api::all(client.clone()),
+            apis: Configuration::ALL.map(|it| it.api(client)),
         }
     }
 
-    /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret
-    /// contains every CA that another replica has published in the configurations that were read.
+    /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret contains every CA that
+    /// another replica has published in the configurations that were read.
     pub(crate) async fn read(&self) -> Result<Snapshot, CallError> {
-        let what = || format!("reading webhook configuration {}", self.configurations);
-        let validating = call(what(), self.validating.get_opt(&self.configurations)).await?;
-        let mutating = call(what(), self.mutating.get_opt(&self.configurations)).await?;
+        let mut bundles = [None, None];
+        for (api, bundles) in self.apis.iter().zip(&mut bundles) {
+            let what = format!("reading webhook configuration {}", self.configurations);
+            let read = call(what, api.get_opt(&self.configurations)).await?;
+            *bundles = read.as_ref().map(Bundles::of);
+        }
         let what = format!("reading Secret {}", self.secret);
         let secret = call(what, self.secrets.get_opt(&self.secret)).await?;
-        let validating = validating.map(|it| {
-            let webhooks = it.webhooks.iter().flatten();
-            Bundles::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
-        });
-        let mutating = mutating.map(|it| {
-            let webhooks = it.webhooks.iter().flatten();
-            Bundles::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
-        });
-        let published = [
-            (Configuration::Validating, validating.as_ref()),
-            (Configuration::Mutating, mutating.as_ref()),
-        ];
-        let published = published.into_iter().flat_map(|(configuration, read)| {
-            read.into_iter().flat_map(|read| &read.bundles).map(move |bytes| {
+        let published = Configuration::ALL.into_iter().zip(&bundles);
+        let published = published.flat_map(|(configuration, read)| {
+            read.iter().flat_map(|read| &read.bundles).map(move |bytes| {
                 let (certs, clean) = authority::published(bytes);
                 Published { configuration, certs, clean }
             })
@@ -215,13 +193,11 @@ impl Cluster {
             corrupt,
             has_secret: secret.is_some(),
             secret_version: secret.and_then(|secret| secret.metadata.resource_version),
-            validating,
-            mutating,
+            bundles,
         })
     }
 
-    /// Returns the API server's time from the `Date` header, which every response has, even an
-    /// error.
+    /// Every response has a `Date` header, even an error.
     async fn time(&self) -> Result<Option<Time>, CallError> {
         let request = axum::http::Request::get("/version").body(Body::empty());
         let Ok(request) = request else { return Ok(None) };
@@ -272,63 +248,44 @@ impl Cluster {
         configuration: Configuration,
         bundle: &[Authority],
     ) -> Result<(), CallError> {
-        let read = match configuration {
-            Configuration::Validating => &over.validating,
-            Configuration::Mutating => &over.mutating,
-        };
-        let Some(read) = read else { return Ok(()) };
+        let Some(read) = &over.bundles[configuration as usize] else { return Ok(()) };
         let value = json!(ByteString(authority::bundle(bundle).into_bytes()));
-        let test = TestOperation {
-            path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
-            value: json!(read.version),
-        };
-        // "add" replaces an existing value. The patch changes only these fields.
-        let add = (0..read.bundles.len()).map(|i| {
-            let i = i.to_string();
-            let path = PointerBuf::from_tokens(["webhooks", &i, "clientConfig", "caBundle"]);
-            PatchOperation::Add(AddOperation { path, value: value.clone() })
-        });
-        let patch = JsonPatch([PatchOperation::Test(test)].into_iter().chain(add).collect());
-        let patch = Patch::<()>::Json(patch);
-        let (params, name) = (patch_params(), &self.configurations);
+        let values = (0..read.bundles.len()).map(|i| (i, value.clone()));
+        let patch = patch_webhooks(json!(read.version), &["clientConfig", "caBundle"], values);
+        let (api, name) = (&self.apis[configuration as usize], &self.configurations);
         let what = format!("writing {} {name}", configuration.kind());
-        match configuration {
-            Configuration::Validating => {
-                call(what, self.validating.patch(name, &params, &patch)).await?;
-            }
-            Configuration::Mutating => {
-                call(what, self.mutating.patch(name, &params, &patch)).await?;
-            }
-        }
+        call(what, api.patch(name, &patch_params(), &patch)).await?;
         Ok(())
     }
 
-    /// Notifies `changed` of each change. Never returns.
+    /// Never returns.
     pub(crate) async fn watch(self, changed: &Notify) {
         let notify = || changed.notify_one();
+        let [validating, mutating] = self.apis;
         tokio::join!(
             watch(self.secrets, &self.secret, |_, _| notify()),
-            watch(self.validating, &self.configurations, |_, _| notify()),
-            watch(self.mutating, &self.configurations, |_, _| notify()),
+            watch(validating, &self.configurations, |_, _| notify()),
+            watch(mutating, &self.configurations, |_, _| notify()),
         );
     }
 }
 
 impl Bundles {
-    fn new<'a>(
-        metadata: &ObjectMeta,
-        clients: impl Iterator<Item = &'a WebhookClientConfig>,
-    ) -> Self {
-        let bundle = |client: &WebhookClientConfig| client.ca_bundle.clone().unwrap_or_default().0;
+    fn of(read: &DynamicObject) -> Self {
+        let webhooks = read.data["webhooks"].as_array().into_iter().flatten();
+        let bundle = |webhook: &Value| {
+            let bundle = webhook["clientConfig"]["caBundle"].clone();
+            serde_json::from_value::<ByteString>(bundle).unwrap_or_default().0
+        };
         Bundles {
-            version: metadata.resource_version.clone().unwrap_or_default(),
-            bundles: clients.map(bundle).collect(),
+            version: read.metadata.resource_version.clone().unwrap_or_default(),
+            bundles: webhooks.map(bundle).collect(),
         }
     }
 }
 
-/// Calls `changed` with each version of one object, and whether it was deleted. After an error, a
-/// new watch starts; the next periodic check finds any change that the watch misses.
+/// Calls `changed` with each version of one object, and whether it was deleted. After an error, a new watch starts; the
+/// next periodic check finds what the old one missed.
 pub(crate) async fn watch<K>(api: Api<K>, name: &str, changed: impl Fn(&K, bool))
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
@@ -356,10 +313,23 @@ pub(crate) fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-/// Makes a call with a time limit.
-///
-/// # Errors
-/// Returns an error if there is no answer in time, or the answer is an error.
+/// Sets a field of webhooks, each given by its index, if the configuration still has this version.
+pub(crate) fn patch_webhooks(
+    version: Value,
+    field: &[&str],
+    values: impl IntoIterator<Item = (usize, Value)>,
+) -> Patch<()> {
+    let path = PointerBuf::from_tokens(["metadata", "resourceVersion"]);
+    let test = PatchOperation::Test(TestOperation { path, value: version });
+    let writes = values.into_iter().map(|(i, value)| {
+        let i = i.to_string();
+        let path = ["webhooks", i.as_str()].into_iter().chain(field.iter().copied());
+        // "add" replaces an existing value.
+        PatchOperation::Add(AddOperation { path: PointerBuf::from_tokens(path), value })
+    });
+    Patch::Json(JsonPatch([test].into_iter().chain(writes).collect()))
+}
+
 pub(crate) async fn call<T>(
     what: String,
     call: impl Future<Output = Result<T, kube::Error>>,
@@ -380,28 +350,17 @@ pub(crate) async fn call<T>(
     }
 }
 
-/// Deletes both webhook configurations with this name, if they exist. Returns the kinds that it
-/// deleted.
-///
-/// # Errors
-/// Returns an error if the API server cannot be reached, or denies the request.
+/// Returns the kinds that it deleted.
 pub(crate) async fn delete(client: &Client, name: &str) -> Result<Vec<&'static str>, CallError> {
     let mut deleted = Vec::new();
-    let params = DeleteParams::default();
-    let validating: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
-    let mutating: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
-    let what = |kind: &str| format!("deleting {kind} {name}");
-    let kind = "ValidatingWebhookConfiguration";
-    match call(what(kind), validating.delete(name, &params)).await {
-        Ok(_) => deleted.push(kind),
-        Err(CallError::Conflict(_)) => {}
-        Err(error) => return Err(error),
-    }
-    let kind = "MutatingWebhookConfiguration";
-    match call(what(kind), mutating.delete(name, &params)).await {
-        Ok(_) => deleted.push(kind),
-        Err(CallError::Conflict(_)) => {}
-        Err(error) => return Err(error),
+    for configuration in Configuration::ALL {
+        let (kind, api) = (configuration.kind(), configuration.api(client));
+        let what = format!("deleting {kind} {name}");
+        match call(what, api.delete(name, &DeleteParams::default())).await {
+            Ok(_) => deleted.push(kind),
+            Err(CallError::Conflict(_)) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(deleted)
 }

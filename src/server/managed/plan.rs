@@ -1,27 +1,21 @@
-//! Decides on the next write, given the objects that were read. Does no I/O, reads no clock and
-//! creates no keys.
+//! Decides on the next write, given the objects that were read. Does no I/O, reads no clock and creates no keys.
 //!
-//! Only the Secret determines which authorities (CAs) are trusted, and only those whose key the
-//! Secret contains. A replica remembers the authorities that it has read in the Secret, and
-//! restores a missing authority. The content of a `caBundle` proves nothing, whatever the names in
-//! it: clients without access to the Secret may be able to write there. So the set of authorities
-//! is the union of those in the Secret and those that a running replica remembers, and an authority
-//! leaves the set only when it expires: no mistake and no race can remove an authority while a
-//! replica that reaches the API server serves a leaf signed by it. All replicas do the same, and
-//! the API server's `resourceVersion` decides which one is first:
+//! Only the Secret determines which authorities (CAs) are trusted, and only those whose key the Secret contains. A
+//! replica remembers the authorities that it has read in the Secret, and restores a missing authority. The content of a
+//! `caBundle` proves nothing, whatever the names in it: clients without access to the Secret may be able to write
+//! there. So the set of authorities is the union of those in the Secret and those that a running replica remembers, and
+//! an authority leaves the set only when it expires: no mistake and no race can remove an authority while a replica
+//! that reaches the API server serves a leaf signed by it. All replicas do the same, and the API server's
+//! `resourceVersion` decides which one is first:
 //!
-//! 1. The Secret gets the authorities that it lacks, and a new one as soon as the newest has passed
-//!    two thirds of its lifetime.
+//! 1. The Secret gets the authorities that it lacks, and a new one after two thirds of the newest one's lifetime.
 //! 2. The `caBundle`s get exactly the authorities in the Secret.
-//! 3. A replica signs its leaf with the newest authority that has been in all `caBundle`s for a
-//!    while.
-//! 4. An authority is removed from the Secret, and so from the `caBundle`s, only when it expires: a
-//!    replica that cannot reach the API server for months keeps signing with the authorities that
-//!    it knows.
+//! 3. A replica signs its leaf with the newest authority that has been in all `caBundle`s for a while.
+//! 4. An authority leaves the Secret, and so the `caBundle`s, only when it expires: a replica that cannot reach the API
+//!    server for months keeps signing with the authorities that it knows.
 //!
-//! If the Secret is lost while something is published, a replica that remembers nothing first waits
-//! for a replica that does. After that it creates a new authority, which immediately replaces the
-//! published ones.
+//! If the Secret is lost while something is published, a replica that remembers nothing first waits for a replica that
+//! does. After that it creates a new authority, which immediately replaces the published ones.
 
 use std::collections::HashMap;
 
@@ -31,16 +25,15 @@ use super::{
 };
 use crate::server::configuration::Configuration;
 
-/// Lifetimes, in seconds.
+/// In seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lifetimes {
     pub(crate) authority: Time,
     pub(crate) leaf: Time,
-    /// How long an authority is published before it signs anything. By then, all API servers use
-    /// the new `caBundle`.
+    /// How long an authority is published before it signs anything: by then, all API servers use the new `caBundle`.
     pub(crate) settle: Time,
-    /// How long a replica that remembers no authority waits for one that does, if the Secret is
-    /// lost while something is published.
+    /// How long a replica that remembers no authority waits for one that does, if the Secret is lost while something is
+    /// published.
     pub(crate) patience: Time,
 }
 
@@ -48,41 +41,38 @@ pub(crate) struct Lifetimes {
 pub(crate) struct View {
     /// The content of the Secret. `None` if it does not exist, is empty or is corrupt.
     pub(crate) stored: Option<Stored>,
-    /// Each `caBundle` of each webhook configuration that exists.
     pub(crate) published: Vec<Published>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
     pub(crate) configuration: Configuration,
-    /// The certificates in it (DER).
+    /// DER.
     pub(crate) certs: Vec<Vec<u8>>,
     /// Whether the `caBundle` contains nothing else.
     pub(crate) clean: bool,
 }
 
-/// The next write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Write the Secret with these authorities, and with a new one if `make`.
     Store {
-        /// The authorities, newest first.
+        /// Newest first.
         keep: Vec<Authority>,
         make: bool,
-        /// The certificates (DER) that this removes from the Secret.
+        /// Certificates (DER) that the write removes.
         dropped: Vec<Vec<u8>>,
     },
     /// Write all `caBundle`s of this webhook configuration with these authorities.
     Publish {
         configuration: Configuration,
-        /// The authorities, newest first.
+        /// Newest first.
         bundle: Vec<Authority>,
-        /// The certificates (DER) that this removes from a `caBundle`.
+        /// Certificates (DER) that the write removes.
         dropped: Vec<Vec<u8>>,
     },
 }
 
-/// The leaf that this replica serves.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     /// The signer's certificate.
@@ -91,32 +81,28 @@ pub(crate) struct Leaf {
     pub(crate) not_after: Time,
 }
 
-/// The memory of a replica.
 #[derive(Debug)]
 pub(crate) struct Plan {
     lifetimes: Lifetimes,
     /// Newest first.
     known: Vec<Authority>,
-    /// Since when each authority has been in every `caBundle`, by the authority's certificate.
+    /// When each authority, by its certificate, first was in every `caBundle`.
     since: HashMap<Vec<u8>, Time>,
-    /// Since when something has been published although no authority is known.
+    /// When this replica first saw something published although it knew no authority.
     lost: Option<Time>,
     leaf: Option<Leaf>,
 }
 
 impl Plan {
-    /// Creates the plan of a replica that has read nothing yet.
     pub(crate) fn new(lifetimes: Lifetimes) -> Self {
         Plan { lifetimes, known: Vec::new(), since: HashMap::new(), lost: None, leaf: None }
     }
 
-    /// Returns all trusted authorities, newest first.
     pub(crate) fn known(&self) -> &[Authority] {
         &self.known
     }
 
-    /// Updates the plan from the state of the cluster. `now` is the API server's time, because the
-    /// API server verifies our leaf.
+    /// `now` is the API server's time, because the API server verifies our leaf.
     pub(crate) fn observe(&mut self, now: Time, view: &View) {
         for authority in view.stored.iter().flat_map(|stored| &stored.authorities) {
             if !self.known.iter().any(|known| known.cert == authority.cert) {
@@ -143,7 +129,7 @@ impl Plan {
         self.lost.is_some_and(|since| now < since + self.lifetimes.patience)
     }
 
-    /// Returns the next necessary write, given the state that was just observed.
+    /// `view` must be the state that was just observed.
     pub(crate) fn write(&self, now: Time, view: &View) -> Option<Step> {
         if self.is_waiting(now) {
             return None;
@@ -181,11 +167,9 @@ impl Plan {
     }
 
     /// Returns the authority that must sign a new leaf now, and the end of that leaf's validity.
-    /// `None` if no new leaf is due.
     ///
-    /// Without the API server `now` is an estimate, which may be ahead but not behind. So the leaf
-    /// is renewed even by an authority that seems to have expired, as long as the new leaf expires
-    /// later than the current one.
+    /// Without the API server, `now` is an estimate that may be ahead but not behind. So the leaf is renewed even by an
+    /// authority that seems to have expired, as long as the new leaf expires later than the current one.
     pub(crate) fn sign(&self, now: Time) -> Option<(&Authority, Time)> {
         let until = |authority: &Authority| (now + self.lifetimes.leaf).min(authority.not_after);
         let can = |a: &&Authority| a.not_before <= now && now < a.not_after;
@@ -193,8 +177,8 @@ impl Plan {
         let usable = || self.known.iter().filter(can).filter(|a| since(a).is_some());
         let settle = self.lifetimes.settle;
         let newest = usable().find(|a| since(a).is_some_and(|t| t + settle <= now));
-        // If no authority has settled, prefer the oldest, which has been published for the longest
-        // time. But the oldest must stay valid until a newer one has settled.
+        // If no authority has settled, prefer the oldest: it has been published for the longest time. But the oldest
+        // must stay valid until a newer one has settled.
         let oldest = || usable().rev().find(|a| now + 2 * settle < a.not_after);
         let best = newest.or_else(oldest).or_else(|| usable().next());
         let Some(leaf) = &self.leaf else { return best.map(|a| (a, until(a))) };
@@ -217,7 +201,7 @@ impl Plan {
             .map(|own| (own, until(own)))
     }
 
-    /// Records that the leaf that `sign` required has been signed and is served.
+    /// The leaf that `sign` required is signed, and in use.
     pub(crate) fn signed(&mut self, now: Time, authority: Vec<u8>, not_after: Time) {
         self.leaf = Some(Leaf { authority, signed: now, not_after });
     }
@@ -231,7 +215,7 @@ fn two_thirds(time: Time) -> Time {
     time - time / 3
 }
 
-/// Returns whether both slices contain the same certificates and keys, in any order.
+/// In any order.
 fn same(one: &[Authority], other: &[Authority]) -> bool {
     one.len() == other.len() && other.iter().all(|authority| one.contains(authority))
 }

@@ -1,5 +1,3 @@
-//! Time in whole seconds, as in certificates.
-
 /// Seconds since 1970.
 pub(crate) type Time = i64;
 

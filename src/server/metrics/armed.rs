@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::labels::{Counters, Labels, add, from_zero};
 use crate::server::configuration::Configuration;
 
-/// The state of both configurations. Without `--arm-webhooks`, all values stay 0.
+/// Without `--arm-webhooks`, all values stay 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Armed {
     states: Arc<Mutex<[State; 2]>>,
@@ -73,8 +73,7 @@ impl Armed {
         }
     }
 
-    /// Sets whether this configuration exists and is as it was written, and how many of its
-    /// webhooks differ.
+    /// `foreign` is the number of webhooks that differ from what was written.
     pub(crate) fn set(&self, configuration: Configuration, is_as_written: bool, foreign: usize) {
         self.with(configuration, |state| {
             if is_as_written && !state.is_as_written {
@@ -87,7 +86,6 @@ impl Armed {
         self.foreign.get_or_create(&label(configuration)).set(foreign);
     }
 
-    /// Counts that the rules were taken away.
     pub(crate) fn disarmed(&self, configuration: Configuration) {
         self.with(configuration, |state| {
             state.doubted = Some(Instant::now() + Self::DOUBT);
@@ -95,7 +93,6 @@ impl Armed {
         self.disarmed.get_or_create(&label(configuration)).inc();
     }
 
-    /// Counts a verification in which an API server did not call setguard.
     pub(crate) fn uncalled(&self) {
         self.uncalled.inc();
     }

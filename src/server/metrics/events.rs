@@ -1,5 +1,3 @@
-//! Events that metrics count by label.
-
 /// An event in the life of a managed certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagedEvent {
@@ -52,8 +50,7 @@ pub enum HandshakeFailure {
     ClientCertificate,
     /// The connection was closed or failed.
     Eof,
-    /// Any other TLS error: the client did not speak TLS, or shares no version or cipher with
-    /// setguard.
+    /// Any other TLS error: the client did not speak TLS, or shares no version or cipher with setguard.
     Protocol,
     /// The client does not trust setguard's certificate.
     RefusedByClient,

@@ -1,20 +1,15 @@
-//! The labels and the registration that all metrics share.
-
 use prometheus_client::{
     metrics::{counter::Counter, family::Family},
     registry::{Metric, Registry},
 };
 
-/// The values of one or more labels.
 pub(super) type Labels<const D: usize> = [(&'static str, &'static str); D];
 
-/// A counter for each combination of `D` labels that was counted.
 pub(super) type Counters<const D: usize> = Family<Labels<D>, Counter>;
 
-/// The values of the label `result`.
 pub(super) const RESULTS: [&str; 2] = ["success", "failure"];
 
-/// Returns the label `result`; `taken` is whether the new value was applied.
+/// `taken` is whether the new value was applied.
 pub(super) const fn result(taken: bool) -> Labels<1> {
     [("result", RESULTS[!taken as usize])]
 }
@@ -31,8 +26,7 @@ pub(super) fn from_zero<M: Clone + Default>(
     family
 }
 
-/// Registers a metric. prometheus-client adds the final dot of the help text and the `_total` of a
-/// counter.
+/// prometheus-client adds the final dot of the help text and the `_total` of a counter.
 pub(super) fn add<M: Metric + Clone>(
     registry: &mut Registry,
     name: &str,

@@ -1,5 +1,3 @@
-//! The state of the policy: whether the policy in force is the content of its file.
-
 use prometheus_client::{metrics::gauge::Gauge, registry::Registry};
 
 use super::labels::{Counters, RESULTS, add, from_zero, result};
@@ -38,13 +36,12 @@ impl PolicyState {
         }
     }
 
-    /// Counts a reload; `taken` is whether it succeeded.
+    /// `taken` is whether the reload succeeded.
     pub(crate) fn reloaded(&self, taken: bool) {
         self.reloads.get_or_create(&result(taken)).inc();
         self.is_current.set(taken.into());
     }
 
-    /// Sets whether the policy in force replaces a policy that cannot be used.
     pub(crate) fn set_fallback(&self, is_fallback: bool) {
         self.is_fallback.set(is_fallback.into());
     }

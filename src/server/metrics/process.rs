@@ -8,7 +8,6 @@ use prometheus_client::{
     metrics::{counter::ConstCounter, gauge::ConstGauge},
 };
 
-/// Reads the state of the process each time the metrics are written.
 #[derive(Debug)]
 pub(super) struct Process;
 
@@ -49,7 +48,7 @@ struct State {
 }
 
 impl State {
-    /// Reads the state. `None` if `/proc` cannot be read.
+    /// `None` if `/proc` cannot be read.
     #[cfg(target_os = "linux")]
     fn read() -> Option<Self> {
         use procfs::{boot_time_secs, page_size, process, process::LimitValue, ticks_per_second};

@@ -1,5 +1,3 @@
-//! Metrics of the view of the cluster, and of the release.
-
 use std::sync::Arc;
 
 use prometheus_client::{
@@ -11,7 +9,6 @@ use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version, po
 
 use super::labels::{Labels, add};
 
-/// The metrics of the view. [`View::refresh`] sets them.
 #[derive(Debug)]
 pub(super) struct View {
     live: Arc<Live>,
@@ -53,7 +50,6 @@ impl View {
         }
     }
 
-    /// Sets all metrics to the state of the view.
     pub(super) fn refresh(&self) {
         for state in self.live.kinds() {
             let kind = [("kind", state.kind.as_str())];
@@ -89,7 +85,6 @@ pub enum ReleaseSource {
 }
 
 impl ReleaseSource {
-    /// Returns the source of the release for this policy.
     pub(crate) const fn of(policy: &Policy, release: Option<&Release>) -> Self {
         match release {
             _ if policy.names_release => ReleaseSource::Policy,
@@ -108,10 +103,9 @@ impl ReleaseSource {
     }
 }
 
-/// The release that objects are checked against, and its source, as labels.
 pub(super) type ReleaseInForce = Family<Vec<(&'static str, String)>, Gauge>;
 
-/// Sets the release and its source. Returns whether one of them changed.
+/// Returns whether the release or its source changed.
 pub(super) fn set_release(
     family: &ReleaseInForce,
     version: Version,

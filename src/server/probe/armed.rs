@@ -10,15 +10,13 @@ use setguard_cluster::live::registered::compare;
 use tokio::time::sleep;
 
 use crate::server::{
-    activation::{api, dry_run_probe::rehearse, target::Target},
+    activation::{dry_run_probe::rehearse, target::Target},
     configuration::Configuration,
     managed::cluster::{self, call},
 };
 
-/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Retries until an attempt succeeds, for at most `patience`.
 pub(super) async fn retry<T>(
     patience: Duration,
     mut attempt: impl AsyncFnMut() -> anyhow::Result<T>,
@@ -39,8 +37,7 @@ pub(super) struct Expected<'a> {
 }
 
 impl Expected<'_> {
-    /// Waits until all configurations are armed, for at most `patience`. Returns the names of their
-    /// webhooks.
+    /// Returns the names of the webhooks once all configurations are armed.
     pub(super) async fn wait(&self, patience: Duration) -> anyhow::Result<BTreeSet<String>> {
         if self.configurations.is_empty() {
             return Ok(BTreeSet::new());
@@ -64,7 +61,7 @@ impl Expected<'_> {
         for (configuration, name) in &self.configurations {
             let kind = configuration.kind();
             let what = format!("reading {kind} {name}");
-            let Some(read) = call(what, api(&client, *configuration).get_opt(name)).await? else {
+            let Some(read) = call(what, configuration.api(&client).get_opt(name)).await? else {
                 bail!("{kind} {name} does not exist: setguard is not called by it");
             };
             let read = serde_json::to_value(read)?;

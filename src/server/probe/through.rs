@@ -18,14 +18,12 @@ use crate::server::managed::cluster::{self, Answer, send};
 const SETGUARD: &str = "(setguard: ";
 /// The name of each webhook of setguard ends with this.
 const SUFFIX: &str = ".setguard.io";
-/// The rule that a write violates if the webhook itself has to refuse it: no policy in the cluster
-/// enforces this rule, so none answers first.
+/// Only the webhook itself can refuse a violation of this rule: no policy in the cluster enforces it.
 const NEVER: &str = "pod-never-created";
 /// The rules that the faulty DaemonSet violates. The webhook or a policy has to refuse it.
 const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
-/// Sends the writes until setguard has answered each of them, or the policies in the cluster have
-/// if there are no `webhooks`. Retries for `patience`. Prints which webhooks no write has reached.
+/// Without `webhooks`, the policies in the cluster have to answer. Prints which webhooks no write has reached.
 pub(super) async fn refused(
     namespace: &str,
     webhooks: &BTreeSet<String>,
@@ -61,7 +59,6 @@ struct Prover<'a> {
     webhooks: &'a BTreeSet<String>,
 }
 
-/// A write, and the sign that setguard has seen it.
 struct Ask<'a> {
     what: String,
     method: Method,
@@ -78,12 +75,12 @@ enum Sign<'a> {
     RefusedBy(&'a str),
     /// A warning of this rule, by the webhook of this name.
     Warned(&'static str, &'a str),
-    /// Tolerations, which the webhook of this name adds.
+    /// Tolerations that the webhook of this name adds.
     Tolerated(&'a str),
 }
 
 impl<'a> Prover<'a> {
-    /// Sends each write once. Returns the webhooks that were called.
+    /// Returns the webhooks that were called.
     async fn prove(&self) -> anyhow::Result<BTreeSet<String>> {
         let mut proven = BTreeSet::new();
         if self.webhooks.is_empty() {
@@ -106,7 +103,7 @@ impl<'a> Prover<'a> {
         Ok(proven)
     }
 
-    /// Returns the webhook whose name begins with this role. The name of a release may follow.
+    /// The name of a release may follow the role.
     fn webhook(&self, role: &str) -> Option<&'a str> {
         let is_it = |it: &&String| {
             let rest = it.strip_prefix(role);
@@ -115,7 +112,6 @@ impl<'a> Prover<'a> {
         self.webhooks.iter().find(is_it).map(String::as_str)
     }
 
-    /// The path of a resource, or of an object of it, with dryRun.
     fn path(&self, resource: &Resource, name: &str) -> String {
         let Resource { group, version, plural, .. } = resource;
         let namespace = self.namespace;
@@ -137,7 +133,7 @@ impl<'a> Prover<'a> {
         Ok(Some(name.map(str::to_owned)))
     }
 
-    /// The writes of a kind: one for each operation and webhook.
+    /// One write for each operation and webhook.
     fn asks(&self, resource: &Resource, existing: Option<&str>) -> Vec<Ask<'a>> {
         let kind = resource.kind;
         let mut faulty = good(resource);
@@ -216,7 +212,7 @@ impl<'a> Prover<'a> {
         asks
     }
 
-    /// Sends a write. Returns the webhook that has answered it.
+    /// Returns the webhook that has answered the write.
     async fn ask(&self, ask: &Ask<'_>) -> anyhow::Result<Option<String>> {
         let Ask { what, method, path, body, sign } = ask;
         let namespace = self.namespace;
@@ -270,7 +266,6 @@ impl<'a> Prover<'a> {
 }
 
 impl Sign<'_> {
-    /// Explains that an answer lacks the sign.
     fn missed(&self, what: &str, answer: &Answer) -> anyhow::Error {
         let (status, message) = (answer.status, answer.message());
         if !status.is_success() && !matches!(self, Sign::Warned(..)) {
@@ -290,14 +285,12 @@ impl Sign<'_> {
     }
 }
 
-/// Returns whether a warning is about a rule: setguard's warnings begin with the id, and those of
-/// policies contain it.
+/// setguard's warnings begin with the id of the rule; warnings of policies contain it.
 fn warns(answer: &Answer, rule: &str) -> bool {
     let (own, policy) = (format!("\"{rule}: "), format!("{SETGUARD}{rule}, "));
     answer.warnings.iter().any(|it| it.contains(&own) || it.contains(&policy))
 }
 
-/// Returns whether the answer has tolerations that the API server did not add.
 fn has_tolerations(answer: &Answer) -> bool {
     let spec = &answer.body["spec"];
     let tolerations = [&spec["template"]["spec"]["tolerations"], &spec["tolerations"]];
@@ -307,7 +300,7 @@ fn has_tolerations(answer: &Answer) -> bool {
     tolerations.iter().filter_map(|it| it.as_array()).flatten().any(is_ours)
 }
 
-/// Returns the webhook that has refused a write, if setguard has.
+/// Returns `None` unless a webhook of setguard refused the write.
 fn refused_by(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("admission webhook \"")?;
     let (name, rest) = rest.split_once("\" denied the request")?;

@@ -1,19 +1,17 @@
-//! The parameters that all certificates of setguard share.
-
 use std::time::SystemTime;
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose,
 };
 
-/// The validity period of a certificate. rcgen's default is from 1975 to 4096.
+/// rcgen's default is from 1975 to 4096.
 #[derive(Clone, Copy)]
 pub(crate) struct Validity {
     pub(crate) not_before: SystemTime,
     pub(crate) not_after: SystemTime,
 }
 
-/// Returns the parameters of a CA certificate that may sign only leaf certificates.
+/// A CA that may sign only leaf certificates.
 pub(crate) fn authority(
     common_name: &str,
     validity: Validity,
@@ -24,10 +22,6 @@ pub(crate) fn authority(
     Ok(params)
 }
 
-/// Returns the parameters of a serving certificate for these names and addresses.
-///
-/// # Errors
-/// Returns an error if one of them is neither a DNS name nor an IP address.
 pub(crate) fn leaf(
     names: &[String],
     validity: Validity,

@@ -12,42 +12,11 @@ use super::{
     slot::Slot,
 };
 
-const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// The CA exists only as long as the process, so ten years are enough. It cannot be renewed,
 /// because every client that trusts it has a copy.
-const AUTHORITY_VALIDITY: Duration = Duration::from_secs(10 * YEAR.as_secs());
+const AUTHORITY_VALIDITY: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 /// The API server's clock may be behind ours.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
-
-/// A certificate, its key and the CA that signed it, all in PEM.
-#[derive(Clone)]
-pub struct SelfSigned {
-    /// The CA certificate; its key was discarded.
-    pub ca: String,
-    /// The serving certificate.
-    pub cert: String,
-    /// The private key of the serving certificate.
-    pub key: String,
-}
-
-impl SelfSigned {
-    /// Creates a certificate for these names and addresses.
-    ///
-    /// # Errors
-    /// Returns an error if one of them is neither a DNS name nor an IP address.
-    pub fn new(names: &[String]) -> Result<Self, rcgen::Error> {
-        let now = SystemTime::now();
-        let issuer = issuer(now)?;
-        let (cert, key) = sign(&issuer, names, now, YEAR)?;
-        Ok(SelfSigned { ca: issuer.pem(), cert, key })
-    }
-}
-
-impl fmt::Debug for SelfSigned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SelfSigned").field("cert", &self.cert).finish_non_exhaustive()
-    }
-}
 
 /// A CA in memory that signs a certificate, and a new certificate before the old one expires.
 pub struct SelfSigner {
@@ -55,7 +24,6 @@ pub struct SelfSigner {
     names: Vec<String>,
     lifetime: Duration,
     slot: Slot,
-    /// When to sign the next certificate.
     due: SystemTime,
 }
 
@@ -116,7 +84,7 @@ fn issuer(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::E
     CertifiedIssuer::self_signed(ca, KeyPair::generate()?)
 }
 
-/// Creates a certificate and its key, as PEM.
+/// Both results are PEM.
 fn sign(
     issuer: &CertifiedIssuer<'static, KeyPair>,
     names: &[String],

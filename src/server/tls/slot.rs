@@ -1,11 +1,8 @@
-//! A certificate in memory that is replaced from time to time.
-
 use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
 
-/// A certificate and its key in memory, which may change. As with files, a
-/// [`Reloader`](super::Reloader) picks up the change.
+/// A certificate and its key in memory. As with files, a [`Reloader`](super::Reloader) picks up a change.
 #[derive(Clone)]
 pub struct Slot(Arc<ArcSwap<(String, String)>>);
 
@@ -15,7 +12,8 @@ impl Slot {
         Slot(Arc::new(ArcSwap::from_pointee((cert, key))))
     }
 
-    pub(super) fn get(&self) -> Arc<(String, String)> {
+    /// Returns the certificate and the key (PEM).
+    pub fn get(&self) -> Arc<(String, String)> {
         self.0.load_full()
     }
 

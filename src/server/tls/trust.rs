@@ -1,5 +1,3 @@
-//! The trust in clients that must present a certificate.
-
 use std::sync::Arc;
 
 use rustls::{
@@ -8,7 +6,7 @@ use rustls::{
 };
 use tokio::sync::watch;
 
-/// Verifies client certificates, if clients must present one.
+/// `None` if clients need no certificate.
 pub(super) type Verifier = Option<Arc<dyn ClientCertVerifier>>;
 
 /// The clients that are trusted, from the time of [`Tls::trust`](super::Tls::trust) on.

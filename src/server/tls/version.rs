@@ -1,10 +1,8 @@
-//! The versions of TLS.
-
 use rustls::{DEFAULT_VERSIONS, SupportedProtocolVersion, version::TLS13};
 
 static ONLY_TLS13: [&SupportedProtocolVersion; 1] = [&TLS13];
 
-/// The oldest version of TLS that clients may use. Older ones than 1.2 are not implemented.
+/// The oldest version of TLS that clients may use. rustls implements no version before 1.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum MinVersion {
     /// TLS 1.2 and 1.3
@@ -17,7 +15,6 @@ pub enum MinVersion {
 }
 
 impl MinVersion {
-    /// The versions that a server accepts.
     pub(super) fn accepted(self) -> &'static [&'static SupportedProtocolVersion] {
         match self {
             MinVersion::Tls12 => DEFAULT_VERSIONS,

@@ -20,18 +20,16 @@ pub(super) const CASES: &[Case] = &[
     Case::new("an-audit-needs-the-documented-rights", rights),
 ];
 
-/// The environment variable that names a file with the CRDs of OpenReports, for a run with the real
-/// CRDs. Without it, a CRD that accepts anything replaces them.
+/// The environment variable for a file with the real CRDs of OpenReports. Without it, the test uses a CRD that accepts
+/// anything.
 const CRDS: &str = "SETGUARD_REPORT_CRDS";
 
-/// Runs the audit in this namespace.
 fn audit(namespace: &Namespace<'_>, kubeconfig: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     command.args(["audit", "-n", namespace.name]).args(args).env("KUBECONFIG", kubeconfig);
     command.output().unwrap()
 }
 
-/// Returns the findings in this namespace, as the administrator.
 fn findings(namespace: &Namespace<'_>, args: &[&str]) -> Vec<String> {
     let kubeconfig = &namespace.control_plane.kubectl.kubeconfig;
     let output = audit(namespace, kubeconfig, &[&["--format=json"], args].concat());
@@ -45,7 +43,6 @@ fn findings(namespace: &Namespace<'_>, args: &[&str]) -> Vec<String> {
     report["findings"].as_array().unwrap().iter().map(one).collect()
 }
 
-/// A StatefulSet that selects `app: e2e`, without pods.
 fn set(name: &str) -> Value {
     let mut set = stateful_set(name);
     set["spec"]["replicas"] = json!(0);
@@ -80,8 +77,7 @@ fn reports(namespace: &Namespace<'_>) {
     assert_eq!(findings(namespace, &auto), both);
     assert_eq!(stored(), first, "nothing has changed");
 
-    // Garbage collection does not run here, so the audit itself removes the report of a deleted
-    // object.
+    // Garbage collection does not run here, so the audit itself removes the report of a deleted object.
     namespace.kubectl(&["delete", "statefulset", "cache"], "").accepted();
     assert_eq!(findings(namespace, &auto), [""; 0]);
     assert_eq!(stored(), []);
@@ -112,8 +108,7 @@ fn install_crds(namespace: &Namespace<'_>) {
     });
 }
 
-/// A user with only the rights in examples/rollouts/audit-rbac.yaml gets no note about objects that it
-/// may not read.
+/// With exactly the rights in examples/rollouts/audit-rbac.yaml, the audit has no note about unreadable objects.
 fn rights(namespace: &Namespace<'_>) {
     namespace.apply(&set("db")).accepted();
     let kubeconfig = auditor(namespace);
@@ -145,7 +140,6 @@ fn rights(namespace: &Namespace<'_>) {
     assert!(text.ends_with(end), "{text}");
 }
 
-/// A kubeconfig of a user without rights.
 fn auditor(namespace: &Namespace<'_>) -> PathBuf {
     let path = namespace.control_plane.kubeconfig("auditor", ADMIN_TOKEN);
     let mut config: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();

@@ -1,7 +1,7 @@
 //! The chart, from `helm install` to `helm uninstall`, on a separate control plane.
 //!
-//! The real controllers and the real scheduler handle the Deployment, the Job and the pods. Only
-//! the kubelet is a stand-in, and the API server reaches the Service through `webhook.url`.
+//! The real controllers and the real scheduler handle the Deployment, the Job and the pods. Only the kubelet is a
+//! stand-in, and the API server reaches the Service through `webhook.url`.
 
 mod argo;
 mod arming;
@@ -31,7 +31,7 @@ use crate::{
     becomes, daemon_set, eventually, http, node, stateful_set, surging,
 };
 
-/// What a chart needs whose pods run.
+/// The programs for a chart with running pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER, HELM];
 
 pub(super) const CASES: &[Case] = &[
@@ -95,7 +95,7 @@ fn chart(shared: &Namespace<'_>) {
     for short in ["--tls-managed-ca-lifetime=60s", "--tls-managed-leaf-lifetime=20s"] {
         values["extraArgs"].as_array_mut().expect("a list").push(json!(short));
     }
-    // `helm test` sends a faulty object the whole way.
+    // `helm test` sends a faulty object all the way.
     values["test"] = json!({ "namespace": "shop" });
     install(&site, &release, &values);
     validates(&site);
@@ -110,15 +110,15 @@ fn chart(shared: &Namespace<'_>) {
     arming::by_hand(&site, &release, &values);
     switch::both_ways(&site, &release, &mut values);
 
-    // From now on setguard does not validate the writes, but it must not block them either.
+    // From here on, setguard does not validate the writes, but it must not block them either.
     let load = Load::start(&site);
     release.run("uninstall", &Value::Null);
     load.assert_none_failed();
     site.wait_until_only(&before);
 }
 
-/// Installs webhooks at an address where nothing answers, for the objects with a label. Returns the
-/// dry run of creating one in a namespace, with more flags of kubectl.
+/// Installs webhooks at a silent address, for the objects with a label. Returns a dry run that creates such an object
+/// in a namespace, with additional kubectl flags.
 fn unanswered<'a>(
     namespace: &'a Namespace<'_>,
     release: &Release<'_>,
@@ -141,17 +141,14 @@ fn unanswered<'a>(
 }
 
 struct Site<'a> {
-    /// The namespace of setguard.
     own: Namespace<'a>,
-    /// The namespace that the steps write to.
     shop: Namespace<'a>,
     load: Namespace<'a>,
     kubelet: Kubelet,
     url: String,
 }
 
-/// The default values, except for the URL, the durations, the version of TLS and the paired
-/// controller.
+/// The default values, except for the URL, durations, TLS version and paired controller.
 fn values(url: &str) -> Value {
     json!({
         "webhook": { "url": url },
@@ -168,8 +165,7 @@ fn values(url: &str) -> Value {
     })
 }
 
-/// Installs with one command. No write fails before a pod is ready, nor when the webhooks begin to
-/// apply.
+/// Installs with one command. No write fails before a pod is ready, or when the webhooks begin to apply.
 fn install(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     let load = Load::start(site);
     release.run("install", values);
@@ -178,14 +174,12 @@ fn install(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     assert_spread(site);
 }
 
-/// The replicas are on different nodes, although these have no label of a zone.
 fn assert_spread(site: &Site<'_>) {
     let pods = node::pods(&site.own, "app.kubernetes.io/component=webhook");
     let nodes: BTreeSet<_> = pods.iter().filter_map(node::bound_to).collect();
     assert_eq!(nodes, BTreeSet::from(["node-a", "node-b"]));
 }
 
-/// Checks which objects are validated, and which are not.
 fn validates(site: &Site<'_>) {
     let surge = surging("agent");
     site.shop.apply(&surge).refused(&[load::REFUSED]);
@@ -194,14 +188,13 @@ fn validates(site: &Site<'_>) {
     site.shop.apply(&long).refused(&["(setguard: name-too-long)"]);
     site.shop.apply(&stateful_set("cache")).accepted();
     site.shop.kubectl(&["delete", "statefulset/cache"], "").silently();
-    // In setguard's own namespace nothing is validated.
+    // setguard validates nothing in its own namespace.
     site.own.apply(&surge).silently();
     site.own.kubectl(&["delete", "daemonset/agent"], "").silently();
     let system = Namespace { control_plane: site.own.control_plane, name: "kube-system" };
     system.dry_run(&surge).refused(&[load::REFUSED]);
 }
 
-/// The running processes reload a changed policy.
 fn reload(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let pods = site.kubelet.ready();
     let mut set = daemon_set("agent");
@@ -220,7 +213,7 @@ fn reload(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     site.shop.kubectl(&["delete", "daemonset/agent"], "").silently();
 }
 
-/// While a limit is about claims, scale-downs are sent too.
+/// With a limit about claims, the API server sends scale-downs too.
 fn scaled(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let mut set = stateful_set("db");
     set["spec"]["persistentVolumeClaimRetentionPolicy"] =
@@ -242,7 +235,6 @@ fn scaled(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     site.shop.kubectl(&["delete", "statefulset/db"], "").silently();
 }
 
-/// Both pods are replaced, one after the other, as in any upgrade.
 fn roll(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let before = site.kubelet.ready();
     assert_eq!(before.len(), 2, "{before:?}");
@@ -273,12 +265,10 @@ fn rotate(site: &Site<'_>) {
 }
 
 impl<'a> Site<'a> {
-    /// Starts the controllers and the scheduler, and creates the namespaces and two nodes.
     fn new(control_plane: &'a ControlPlane) -> Self {
         Site::in_namespace(control_plane, "guards")
     }
 
-    /// Does the same, with this namespace for setguard.
     fn in_namespace(control_plane: &'a ControlPlane, own: &'static str) -> Self {
         control_plane.start_controllers(CONTROLLERS);
         control_plane.start_scheduler();
@@ -294,7 +284,7 @@ impl<'a> Site<'a> {
         Site { own, shop, load, kubelet, url }
     }
 
-    /// Waits until two pods are ready, and none of these.
+    /// Waits until two pods are ready, none of them from `before`.
     fn wait_for_others(&self, before: &[SocketAddr]) {
         eventually("two new pods", || {
             let now = self.kubelet.ready();
@@ -303,15 +293,14 @@ impl<'a> Site<'a> {
         });
     }
 
-    /// Waits until nothing is left but what was there before.
     fn wait_until_only(&self, before: &BTreeSet<String>) {
         let left = || (&everything(&self.own) - before).into_iter().collect::<Vec<_>>().join(", ");
         becomes("all objects to be deleted", left, String::is_empty);
         assert_eq!(self.kubelet.complaints(), [""; 0]);
     }
 
-    /// Returns the parts of the configurations that setguard has written, with their context, and
-    /// the generation, which also shows a change that setguard has undone.
+    /// Returns the parts of the configurations that setguard writes, with their context, and the generation, to reveal
+    /// changes that setguard has undone.
     fn written(&self) -> [Value; 2] {
         KINDS.map(|kind| {
             let stored = self.own.read(&format!("{kind}/{NAME}"));
@@ -333,7 +322,6 @@ impl<'a> Site<'a> {
         self.own.kubectl(&["patch", KINDS[0], NAME, "--patch", &patch], "").accepted();
     }
 
-    /// Returns the fields that this patch changes.
     fn policy(&self) -> Value {
         let webhooks = self.own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"].take();
         let [update, create] = [0, 1].map(|i| webhooks[i]["failurePolicy"].clone());
@@ -341,7 +329,6 @@ impl<'a> Site<'a> {
         create
     }
 
-    /// The first `caBundle` of a configuration.
     fn bundle(&self, kind: &str) -> String {
         let path = "jsonpath={.webhooks[0].clientConfig.caBundle}";
         let output = self.own.kubectl(&["get", kind, NAME, "-o", path], "").accepted();

@@ -1,5 +1,4 @@
-//! The condition under which a DaemonSet or StatefulSet is sent to `/mutate`: an object that is not
-//! sent would have got no warning and no patch there.
+//! The match condition for `/mutate`: an object outside of it must need neither a warning nor a patch.
 
 use kube::Client;
 use serde_json::{Value, json};
@@ -10,15 +9,14 @@ use crate::{Namespace, becomes, client, corpus, corpus::Bases};
 pub(super) const CASES: &[Case] =
     &[Case::new("what-is-not-sent-to-mutate-needs-nothing-from-it", nothing_is_lost)];
 
-/// In this namespace another webhook sends everything to `/mutate`. The name is as long as the
-/// case's, since warnings are cut off at a length.
+/// In this namespace, a second webhook sends everything to `/mutate`. The name has the case name's length, because
+/// warnings are shortened by length.
 const ASKED: &str = "what-is-all-sent-to-mutate-needs-nothing-from-it";
 const CONDITIONAL: &str = "workloads.mutate.setguard.io";
 const LABELLED: &str = "labelled.mutate.setguard.io";
 const UNCONDITIONAL: &str = "unconditional.setguard.io";
 
-/// Sends the recorded requests to two namespaces, one of which sends everything to `/mutate`, and
-/// compares the answers.
+/// Sends the recorded requests to two namespaces, one of them without the match condition, and compares the answers.
 fn nothing_is_lost(namespace: &Namespace<'_>) {
     let control_plane = namespace.control_plane;
     let asked = Namespace::create(control_plane, ASKED);
@@ -48,7 +46,6 @@ fn nothing_is_lost(namespace: &Namespace<'_>) {
     assert!(called < writes / 2.0, "only {} of {writes} calls were spared", writes - called);
 }
 
-/// Registers the webhook once more, without its own condition and for all writes.
 fn ask_about_everything(asked: &Namespace<'_>) {
     let get = |kind| asked.kubectl(&["get", kind, "setguard", "-o", "json"], "").json();
     let mut configuration = get("mutatingwebhookconfiguration");
@@ -73,7 +70,6 @@ fn ask_about_everything(asked: &Namespace<'_>) {
     becomes("the second webhook to be called", metrics, |it| it.contains(&name));
 }
 
-/// The numbers of comparisons, by kind.
 #[derive(Debug, Default)]
 struct Tally {
     creates: usize,
@@ -83,8 +79,7 @@ struct Tally {
     immutable: usize,
 }
 
-/// The changes that are applied to recorded objects, in turn, so that there is something to inject
-/// or to drop.
+/// The changes to recorded objects, in turn, to have something to inject or drop.
 const VARIANTS: [fn(&mut Value); 4] = [
     |_| {},
     |object| label(object, "true"),
@@ -110,10 +105,10 @@ async fn compare_all(client: &Client, namespaces: [&str; 2]) -> Tally {
     let bases: Bases = corpus::bases();
     let mut tally = Tally::default();
     let cases = corpus::cases().into_iter().filter(|case| case.scope == "workload");
-    // Every second one, for the sake of time.
+    // Every second one, to save time.
     for (i, case) in cases.step_by(2).enumerate() {
         let Some(mut object) = case.object(&bases) else { continue };
-        // If the API server chooses the name, it differs between the two answers.
+        // A generated name differs between the two answers.
         if object["metadata"]["name"].as_str().is_none_or(str::is_empty) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The consequences of a change: the webhook says them before, and the controllers prove them.
+//! The consequences of a change: the webhook predicts them, and the controllers prove them.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     daemon_set, eventually, node, stateful_set, viewer, with_app,
 };
 
-/// What cases need whose pods are bound to nodes.
+/// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
 
 pub(super) const CASES: &[Case] = &[
@@ -37,7 +37,6 @@ fn start(namespace: &Namespace<'_>) -> Viewer {
     viewer
 }
 
-/// A DaemonSet for the nodes of the case.
 fn daemons(namespace: &Namespace<'_>, name: &str, most: &str) -> Value {
     let mut set = with_app(daemon_set(name), name);
     set["spec"]["template"]["spec"]["nodeSelector"] = json!({ node::LABEL: namespace.name });
@@ -46,7 +45,6 @@ fn daemons(namespace: &Namespace<'_>, name: &str, most: &str) -> Value {
     set
 }
 
-/// Waits until this many nodes have a pod, and says that all of these pods are ready.
 fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
     let label = format!("app={name}");
     becomes(
@@ -62,7 +60,6 @@ fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
     );
 }
 
-/// Says that these pods are ready, as a kubelet would.
 fn set_ready(namespace: &Namespace<'_>, pods: &[Value]) {
     let ready =
         json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" });
@@ -74,7 +71,6 @@ fn set_ready(namespace: &Namespace<'_>, pods: &[Value]) {
     }
 }
 
-/// Waits until a set has this many pods, and returns them.
 fn pods_of(namespace: &Namespace<'_>, name: &str, count: usize) -> Vec<Value> {
     eventually("the pods", || {
         let pods = node::pods(namespace, &format!("app={name}"));
@@ -82,7 +78,6 @@ fn pods_of(namespace: &Namespace<'_>, name: &str, count: usize) -> Vec<Value> {
     })
 }
 
-/// A StatefulSet whose pods are created at once.
 fn parallel(name: &str, replicas: usize) -> Value {
     let mut set = with_app(stateful_set(name), name);
     set["spec"]["replicas"] = json!(replicas);
@@ -94,7 +89,7 @@ fn going(namespace: &Namespace<'_>, label: &str) -> usize {
     node::pods(namespace, label).iter().filter(|pod| node::is_terminating(pod)).count()
 }
 
-/// Without a kubelet, deleted pods of nodes stay, so what is deleted can be counted.
+/// Without a kubelet, terminating pods remain and can be counted.
 fn nodes(namespace: &Namespace<'_>) {
     let nodes = ["a", "b", "c", "d"].map(|name| format!("left-{name}"));
     nodes.iter().for_each(|name| node::create(namespace, name, None));
@@ -231,7 +226,7 @@ fn two_writes(shared: &Namespace<'_>) {
     drop(viewer);
 }
 
-/// `kubectl scale` writes nothing but the number of pods; the view has the rest.
+/// `kubectl scale` writes only the replica count; the view has the rest.
 fn claims(namespace: &Namespace<'_>) {
     let viewer = start(namespace);
     let set = |name: &str| {
@@ -263,7 +258,7 @@ fn claims(namespace: &Namespace<'_>) {
     scale("kept", 4).silently();
     scale("kept", 3).refused(&[text.split_once(" kept-1").expect("two parts").0, "data-kept-3"]);
     scale("free", 1).silently();
-    // The change that makes the next one harmful, while the status is written.
+    // The change that makes the next one harmful, while the status changes.
     let write = |patch: Value, more: &[&str]| {
         let patch = patch.to_string();
         let args =

@@ -1,4 +1,4 @@
-//! The rejected objects, the party that rejects each, and the messages.
+//! Rejected objects, who rejects each, and the messages.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn all_causes(namespace: &Namespace<'_>) {
     namespace.assert_none("daemonsets,statefulsets");
 }
 
-/// Whatever the type of the patch, the whole resulting object is validated.
+/// The API server validates the whole resulting object, whatever the patch type.
 fn patches(namespace: &Namespace<'_>) {
     namespace.apply(&daemon_set("agent")).silently();
     namespace.apply(&stateful_set("web")).silently();
@@ -74,12 +74,12 @@ fn patches(namespace: &Namespace<'_>) {
     }
 }
 
-/// Ordinals that begin at the largest 32-bit number.
+/// Ordinals from the largest 32-bit number.
 fn last_ordinals() -> Value {
     json!({ "start": i32::MAX })
 }
 
-/// Built-in validation comes before validating webhooks: the user sees only its messages.
+/// Built-in validation precedes validating webhooks, so the user sees only its messages.
 fn api_server(namespace: &Namespace<'_>) {
     let mut set = daemon_set("agent");
     set["spec"]["template"]["metadata"]["labels"] = json!({ "app": "another" });

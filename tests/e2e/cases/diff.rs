@@ -12,7 +12,7 @@ use super::Case;
 use crate::{Namespace, manifests};
 
 pub(super) const CASES: &[Case] = &[Case {
-    // Later the webhook itself would refuse what is denied here.
+    // Later, the webhook itself refuses the denied objects.
     before: Some(kubectl_diff),
     ..Case::new("kubectl-diff-shows-and-checks", with_webhook)
 }];

@@ -1,4 +1,4 @@
-//! Faulty objects that existed before setguard was installed.
+//! Faulty objects that predate setguard.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn edit(namespace: &Namespace<'_>) {
     assert_eq!(stored["metadata"]["labels"]["edited"], "yes");
     namespace.kubectl(&["scale", &reference(), "--replicas=3"], "").accepted();
     assert_eq!(namespace.read(&reference())["spec"]["replicas"], 3);
-    // A new object with the same fault is still denied.
+    // setguard still denies a new object with the same fault.
     let mut other = bad();
     other["metadata"]["name"] = json!("b".repeat(57));
     namespace.apply(&other).refused(&["(setguard: name-too-long)"]);
@@ -46,7 +46,6 @@ fn delete(namespace: &Namespace<'_>) {
     namespace.assert_none("statefulsets");
 }
 
-/// A StatefulSet whose pods can never be created.
 fn bad() -> Value {
     stateful_set(&"a".repeat(57))
 }

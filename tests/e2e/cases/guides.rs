@@ -19,7 +19,7 @@ const CONTROLLERS: &[&str] = &[
     "statefulset-controller",
 ];
 
-/// The pages in the order in which their objects need each other.
+/// The pages in the order of their dependencies.
 const PAGES: [&str; 6] = ["log-agent", "node-plugin", "gpu-device-plugin", "database", QUEUE, GROW];
 const QUEUE: &str = "queue";
 const GROW: &str = "grow-a-claim-template";
@@ -57,27 +57,24 @@ fn step_by_step(shared: &Namespace<'_>) {
     }
 }
 
-/// A reader of the pages, with a folder and a cluster.
 struct Reader<'a> {
     cluster: Cluster<'a>,
     folder: &'a Path,
 }
 
 impl Reader<'_> {
-    /// Writes the manifests of a new section.
     fn begin(&self) {
         pages::reset(self.folder);
         for entry in fs::read_dir(self.folder).expect("manifests") {
             let path = entry.expect("a file").path();
             let text = fs::read_to_string(&path).expect("a manifest");
-            // The other seconds would only make the test slow.
+            // More seconds would only slow the test down.
             let text = text.replace("minReadySeconds: 10", "minReadySeconds: 1");
             fs::write(&path, text.replace("minReadySeconds: 30", "minReadySeconds: 1"))
                 .expect("a file");
         }
     }
 
-    /// Follows a page, and compares the output that depends on the cluster.
     fn read(&self, name: &str) {
         let path = Path::new(pages::FOLDER).join(format!("{name}.md"));
         let page = fs::read_to_string(path).expect("a page");
@@ -118,7 +115,6 @@ impl Reader<'_> {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// Creates the nodes of the guides that are missing, and makes them ready.
     fn create_nodes(&self) {
         let nodes = self.run("kubectl create --dry-run=client -o json -f nodes.yaml");
         for node in serde_json::Deserializer::from_str(&nodes).into_iter::<Value>() {
@@ -129,14 +125,14 @@ impl Reader<'_> {
             let ready = json!({ "type": "Ready", "status": "True" });
             node["status"] =
                 json!({ "allocatable": room, "capacity": room, "conditions": [ready] });
-            // This fails if the node is still there.
+            // This fails if the node still exists.
             self.cluster.kubectl(&["create", "-f", "-"], &node.to_string());
             let patch = ["patch", "node", &name, "--type=merge", "-p", &taints];
             self.cluster.kubectl(&patch, "").accepted();
         }
     }
 
-    /// Does once what the storage driver of the guides does: creates volumes and expands them.
+    /// Runs one round of the guides' storage driver: creates and expands volumes.
     fn provision(&self) {
         let claims = self.cluster.kubectl(&["get", "pvc", "-A", "-o", "json"], "").json();
         for claim in claims["items"].as_array().into_iter().flatten() {
@@ -152,19 +148,17 @@ impl Reader<'_> {
                 let name = metadata["name"].as_str().expect("a name");
                 self.cluster.patch_status(&format!("pvc/{name}"), "shop", &capacity);
             } else if metadata["annotations"]["volume.kubernetes.io/selected-node"].is_string() {
-                // This fails once the volume is there.
+                // This fails if the volume exists.
                 let volume = volume_of(claim, &volume).to_string();
                 self.cluster.kubectl(&["create", "-f", "-"], &volume);
             }
         }
     }
 
-    /// The UIDs of the database's pods.
     fn database_pods(&self) -> String {
         self.run("kubectl get pods -n shop -l app=db -o jsonpath='{.items[*].metadata.uid}'")
     }
 
-    /// Sizes that the API server refuses, with the answers that the page shows.
     fn try_refused_sizes(&self) {
         let page = include_str!("../../../docs/guides/grow-a-claim-template.md");
         let refused = |claim: &str, size: &str| {
@@ -197,7 +191,6 @@ impl Reader<'_> {
         assert_eq!(claim.json()["spec"]["resources"]["requests"]["storage"], "200Gi");
     }
 
-    /// Claims that have grown don't make the template mutable.
     fn try_template_of_larger_claims(&self) {
         self.run(
             "kubectl patch pvc data-db-0 -n shop \
@@ -213,7 +206,6 @@ impl Reader<'_> {
         }
     }
 
-    /// The canary of the database, in a set whose pods are managed in parallel.
     fn try_canary_of_members(&self) {
         self.begin();
         let canary = "--- queue.yaml\n-      partition: 0\n+      partition: 2\n@@\n\
@@ -265,7 +257,7 @@ fn volume_of(claim: &Value, name: &str) -> Value {
     })
 }
 
-/// The page without numbers of seconds, which depend on the machine.
+/// The page without seconds, because they depend on the machine.
 fn without_seconds(page: &str) -> String {
     let mut words: Vec<&str> = page.split(' ').collect();
     for at in 1..words.len() {

@@ -57,7 +57,7 @@ fn template(namespace: &Namespace<'_>) {
     assert_template_keys(namespace, "asks", &CONTROL_PLANE_TAINTS);
     namespace.apply(&daemon_set("does-not")).silently();
     assert_template_keys(namespace, "does-not", &[]);
-    // The label may also be added later, and applying it twice changes nothing.
+    // A label added later works too, and applying it twice changes nothing.
     namespace.apply(&asking("does-not")).silently();
     namespace.apply(&asking("does-not")).silently();
     assert_template_keys(namespace, "does-not", &CONTROL_PLANE_TAINTS);
@@ -73,7 +73,7 @@ fn template_by_namespace(namespace: &Namespace<'_>) {
     });
     namespace.apply(&daemon_set("agent")).silently();
     assert_template_keys(namespace, "agent", &CONTROL_PLANE_TAINTS);
-    // With both labels two webhooks are called, but each toleration is injected once.
+    // With both labels, the API server calls two webhooks, but each toleration appears once.
     namespace.apply(&asking("twice")).silently();
     assert_template_keys(namespace, "twice", &CONTROL_PLANE_TAINTS);
 }

@@ -39,7 +39,7 @@ fn managed(namespace: &Namespace<'_>) {
     cleanup(&site);
 }
 
-/// Reviews are answered, and every handshake verifies, while the CA is rotated.
+/// During CA rotation, every review gets an answer and every handshake verifies.
 fn rotation(site: &Site<'_>) {
     let first = site.bundle(0);
     let certificates = |pem: &str| pem.matches("BEGIN CERTIFICATE").count();
@@ -59,8 +59,8 @@ fn rotation(site: &Site<'_>) {
     assert_eq!(site.bundle(0), site.bundle(1));
 }
 
-/// A Secret that is deleted or damaged is restored. Without the right to create it, the replicas
-/// report what is missing and continue, until an administrator creates an empty Secret.
+/// The replicas restore a deleted or damaged Secret. Without the right to create it, they report what is missing and
+/// continue, until an administrator creates an empty Secret.
 fn secret(site: &Site<'_>, replicas: &[Process; 2]) {
     let nonsense = json!({ "data": { "ca.crt": BASE64.encode("nonsense") } }).to_string();
     for args in [&["delete", "secret", SECRET][..], &["patch", "secret", SECRET, "-p", &nonsense]] {
@@ -75,7 +75,7 @@ fn secret(site: &Site<'_>, replicas: &[Process; 2]) {
             assert_eq!(site.all_well(), Ok(()));
             site.create_secret();
         }
-        // Meanwhile a CA may be added or removed, but at least one must be kept.
+        // CAs may come and go, but at least one must stay.
         let all = || before.split_inclusive("-----END CERTIFICATE-----\n");
         let is_back = |now: &String| all().any(|certificate| now.contains(certificate));
         becomes("the Secret to be back", || site.secret(), is_back);
@@ -85,7 +85,7 @@ fn secret(site: &Site<'_>, replicas: &[Process; 2]) {
     assert!(restored.iter().sum::<u32>() >= 2, "{restored:?}");
 }
 
-/// A changed `caBundle` is repaired, and nothing in it is trusted, whatever its name.
+/// The replicas repair a changed `caBundle`, and trust nothing in it, whatever its name.
 fn bundle(site: &Site<'_>, replicas: &[Process; 2]) {
     let [foreign, namesake] = ["somebody", "setguard managed CA"].map(authority);
     let mut changes = 0;
@@ -108,7 +108,7 @@ fn bundle(site: &Site<'_>, replicas: &[Process; 2]) {
     }
     let published = KINDS.iter().flat_map(|kind| site.bundles(kind)).collect::<String>();
     assert!(!(published + &site.secret()).contains(&*namesake));
-    // Each is reported once, by the replica that dropped it.
+    // The replica that drops a CA reports it once.
     let dropped = [0, 1].map(|i| site.metric(i, "event=\"authority-dropped\""));
     assert_eq!(dropped.iter().sum::<u32>(), changes, "{dropped:?}");
     let logs = replicas.iter().map(|it| fs::read_to_string(&it.log).expect("a log"));
@@ -120,7 +120,6 @@ fn bundle(site: &Site<'_>, replicas: &[Process; 2]) {
     assert_eq!(warned.filter(|line| line.contains("setguard managed CA")).count(), 2);
 }
 
-/// A CA certificate with this name, valid for half an hour.
 fn authority(name: &str) -> String {
     let mut params = rcgen::CertificateParams::default();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -131,16 +130,14 @@ fn authority(name: &str) -> String {
     params.self_signed(&rcgen::KeyPair::generate().expect("a key")).expect("a CA").pem()
 }
 
-/// If the Secret is lost and no replica runs, nothing vouches for the published CA: the next
-/// replica replaces it.
+/// Without the Secret and a running replica, nothing vouches for the published CA: the next replica replaces it.
 fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
     for replica in replicas.iter_mut() {
         replica.kill();
         eventually("the end", || replica.ended().ok_or("it runs"));
     }
     site.namespace.kubectl(&["delete", "secret", SECRET], "").accepted();
-    // With the right to create the Secret, which an installation without the chart may grant,
-    // setguard creates it.
+    // With the right to create the Secret, possible without the chart, setguard creates it.
     let create = ["create", "role", "creates-secrets", "--verb=create", "--resource=secrets"];
     site.namespace.kubectl(&create, "").accepted();
     site.namespace.bind("Role", "creates-secrets", SETGUARD);
@@ -154,7 +151,6 @@ fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
     assert_eq!((kept.count(), new), (0, site.secret()));
 }
 
-/// `setguard cleanup` deletes both configurations, and succeeds if they do not exist.
 fn cleanup(site: &Site<'_>) {
     let name = site.namespace.name;
     for expected in ["MutatingWebhookConfiguration managed-certificates deleted", "no webhook"] {
@@ -205,7 +201,6 @@ impl<'a> Site<'a> {
         Process::start_with(program, &args, &[("KUBECONFIG", self.kubeconfig.as_os_str())], &logs)
     }
 
-    /// Creates the Secret, empty, as the chart does.
     fn create_secret(&self) {
         self.namespace.kubectl(&["create", "secret", "generic", SECRET], "").accepted();
     }
@@ -224,7 +219,6 @@ impl<'a> Site<'a> {
         http::get(SocketAddr::from(([127, 0, 0, 1], self.admin[i])), path)
     }
 
-    /// The sum of the metrics with this label.
     fn metric(&self, i: usize, label: &str) -> u32 {
         let text = self.get(i, "/metrics");
         let lines = text.lines().filter(|line| line.contains(label));
@@ -249,8 +243,7 @@ impl<'a> Site<'a> {
         self.bundles(KINDS[0]).remove(i)
     }
 
-    /// Whether the API server gets answers from both replicas to many reviews, and the served
-    /// certificates verify against the published CA.
+    /// Whether both replicas answer many reviews, and their certificates verify against the published CA.
     fn all_well(&self) -> Result<(), String> {
         let many: Vec<Value> = (0..20).map(|i| daemon_set(&format!("agent-{i}"))).collect();
         let many = json!({ "apiVersion": "v1", "kind": "List", "items": many });
@@ -278,7 +271,6 @@ fn decode(base64: &str) -> String {
     String::from_utf8(bytes).expect("PEM")
 }
 
-/// Grants the permissions that a replica needs, and nothing else.
 fn allow(namespace: &Namespace<'_>) {
     let name = namespace.name;
     let api = "rbac.authorization.k8s.io";
@@ -305,7 +297,6 @@ fn allow(namespace: &Namespace<'_>) {
     }
 }
 
-/// Registers both replicas, so that each review of this namespace calls both.
 fn register(namespace: &Namespace<'_>, ports: [u16; 2]) {
     for (kind, path) in [("Validating", "validate"), ("Mutating", "mutate")] {
         let names = ports.map(|port| format!("replica-{port}.setguard.io"));

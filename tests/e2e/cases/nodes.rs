@@ -8,7 +8,7 @@ use crate::{
     viewer, with_app,
 };
 
-/// What cases need whose pods are bound to nodes.
+/// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
 
 pub(super) const CASES: &[Case] = &[
@@ -17,8 +17,8 @@ pub(super) const CASES: &[Case] = &[
     Case::needing(RUNNING, "a-new-template-leaves-a-tainted-node", left),
 ];
 
-/// The built-in controller creates a pod for a node only if the *template* tolerates its taints:
-/// injection into pods comes too late for that.
+/// The built-in controller creates a pod for a node only if the *template* tolerates the node's taints; injection into
+/// pods comes too late.
 fn control_plane(namespace: &Namespace<'_>) {
     let nodes = node::create_four(namespace, "built-in");
     for name in ["plain", "asks"] {
@@ -29,7 +29,7 @@ fn control_plane(namespace: &Namespace<'_>) {
         }
         namespace.apply(&set).silently();
     }
-    // Once "asks" has pods on all nodes, "plain" has had the same time to get them.
+    // When "asks" has pods on all nodes, "plain" has had the same time.
     assert_bound(namespace, "asks", &nodes);
     assert_bound(namespace, "plain", &nodes[2..]);
     for (name, count) in [("asks", 4), ("plain", 2)] {
@@ -58,8 +58,8 @@ fn annotated_template(namespace: &Namespace<'_>) {
     });
 }
 
-/// The rollout deletes the pod on a node whose taint is no longer tolerated, and creates none. The
-/// webhook with a view of the nodes says so before.
+/// The rollout deletes the pod on a node with an untolerated taint, and creates none. The webhook, with a view of the
+/// nodes, warns beforehand.
 fn left(namespace: &Namespace<'_>) {
     let names = ["left-dedicated", "left-worker"].map(str::to_owned);
     node::create(namespace, &names[0], Some("dedicated"));
@@ -86,7 +86,6 @@ fn left(namespace: &Namespace<'_>) {
     assert_bound(namespace, "e2e", &names[1..]);
 }
 
-/// Asserts that the scheduler has bound one pod to each of these nodes, and that there is no other.
 fn assert_bound(namespace: &Namespace<'_>, app: &str, nodes: &[String]) {
     let pods = eventually("the DaemonSet controller and the scheduler", || {
         let pods = node::pods(namespace, &format!("app={app}"));

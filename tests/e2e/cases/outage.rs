@@ -1,4 +1,4 @@
-//! A webhook that is down: the effect of `failurePolicy`, and its recovery.
+//! A webhook that is down: the effect of `failurePolicy`, and the recovery.
 
 use std::{fs, path::Path};
 
@@ -17,7 +17,7 @@ fn outage(namespace: &Namespace<'_>) {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate::write(folder.path());
     let [port] = free_ports();
-    // To be deleted while the webhook is down.
+    // To delete while the webhook is down.
     namespace.apply(&stateful_set("before")).silently();
 
     register_for(namespace, port, &fs::read(&certificate).expect("a certificate"));
@@ -50,7 +50,6 @@ fn outage(namespace: &Namespace<'_>) {
     namespace.apply(&daemon_set("agent")).silently();
 }
 
-/// Registers the validating webhook once more, for this namespace only and at this address.
 fn register_for(namespace: &Namespace<'_>, port: u16, certificate: &[u8]) {
     let mut configuration = namespace.kubectl(&["get", KIND, "setguard", "-o", "json"], "").json();
     configuration["metadata"] = json!({ "name": namespace.name });

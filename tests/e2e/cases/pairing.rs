@@ -48,8 +48,8 @@ fn example_controller(namespace: &Namespace<'_>) {
     new_template(namespace, &nodes, &rest);
 }
 
-/// Runs the controller as the administrator, who is not a paired controller in the policy, so
-/// setguard does not pin its pods. The controller must notice that.
+/// The controller runs as the administrator, who is not a paired controller in the policy, so setguard does not pin
+/// its pods. The controller must notice that.
 fn without_pairing(namespace: &Namespace<'_>) {
     let kubectl = &namespace.control_plane.kubectl;
     let folder = namespace.control_plane.folder();
@@ -62,7 +62,6 @@ fn without_pairing(namespace: &Namespace<'_>) {
     namespace.assert_none("pods");
 }
 
-/// The example's template, for the nodes of this case.
 fn template(namespace: &Namespace<'_>) -> Value {
     let file = format!("{FOLDER}/fluentd-template.yaml");
     let args = ["create", "--dry-run=client", "-o", "json", "-f", &file];
@@ -72,7 +71,7 @@ fn template(namespace: &Namespace<'_>) -> Value {
     template
 }
 
-/// Asserts that the pod has a pin and tolerations. All come from setguard: the template has none.
+/// Asserts a pin and tolerations. All come from setguard: the template has none.
 #[track_caller]
 fn assert_injected(pod: &Value) {
     let spec = &pod["spec"];
@@ -92,7 +91,6 @@ fn assert_injected(pod: &Value) {
     }
 }
 
-/// If a node has more than one pod, all but the oldest are deleted.
 fn surplus(namespace: &Namespace<'_>, nodes: &[String], first: &BTreeMap<String, Value>) {
     let mut second = first[&nodes[0]].clone();
     for field in ["uid", "resourceVersion", "creationTimestamp", "generateName", "managedFields"] {
@@ -107,7 +105,6 @@ fn surplus(namespace: &Namespace<'_>, nodes: &[String], first: &BTreeMap<String,
     assert_eq!(uids(&rest), uids(first), "the oldest must stay");
 }
 
-/// A changed template replaces the pods of one node at a time.
 fn new_template(namespace: &Namespace<'_>, nodes: &[String], before: &BTreeMap<String, Value>) {
     let mut changed = template(namespace);
     let image = "fluent/fluentd:v1.18-1";
@@ -133,7 +130,7 @@ fn new_template(namespace: &Namespace<'_>, nodes: &[String], before: &BTreeMap<S
     assert!(after.iter().all(|uid| !before.contains(uid)), "{before:?} {after:?}");
 }
 
-/// The pods by node, if there is exactly one on each of these nodes and each is bound there.
+/// The pods by node, if each of these nodes has exactly one bound pod.
 fn settled(namespace: &Namespace<'_>, nodes: &[String]) -> Result<BTreeMap<String, Value>, String> {
     let pods = node::pods(namespace, OURS);
     node::finish_terminating(namespace, &pods);

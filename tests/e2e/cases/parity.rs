@@ -1,5 +1,4 @@
-//! `setguard check` and the webhook report the same findings, with the same texts, for the same
-//! object.
+//! `setguard check` and the webhook report the same findings, with the same texts, for the same object.
 
 use std::{fs, path::Path, process::Command};
 
@@ -40,7 +39,7 @@ fn compare(namespace: &Namespace<'_>, folder: &str) {
     assert!(denied > 0, "some of the manifests are bad");
 }
 
-/// The manifest in another namespace, since the namespaces of the examples do not exist here.
+/// The manifest in a new namespace, because the examples' namespaces do not exist here.
 fn moved(manifest: &str, namespace: &str) -> String {
     let lines = manifest.lines().map(|line| match line.split_once("namespace: ") {
         Some((indent, _)) if indent.trim().is_empty() => {
@@ -51,14 +50,12 @@ fn moved(manifest: &str, namespace: &str) -> String {
     lines.collect()
 }
 
-/// The cluster's release, as `1.36`.
 fn kube_version(namespace: &Namespace<'_>) -> String {
     let version = namespace.kubectl(&["version", "-o", "json"], "").json();
     let part = |key: &str| version["serverVersion"][key].as_str().expect("a number").to_owned();
     format!("{}.{}", part("major"), part("minor"))
 }
 
-/// The findings of `setguard check` for this release.
 fn check(namespace: &Namespace<'_>, version: &str, manifest: &str) -> Vec<Value> {
     let file = namespace.control_plane.folder().join(format!("{}.yaml", namespace.name));
     fs::write(&file, manifest).expect("a file");
@@ -71,17 +68,17 @@ fn check(namespace: &Namespace<'_>, version: &str, manifest: &str) -> Vec<Value>
     report["findings"].as_array().expect("findings").clone()
 }
 
-/// The first minor release that prints values in messages as JSON. 1.33 prints them as Go does, with
-/// their types (docs/conformance.md).
+/// The first minor release that prints values in messages as JSON. 1.33 prints Go syntax with types
+/// (docs/conformance.md).
 const VALUES_AS_JSON: u32 = 34;
 
 #[track_caller]
 fn assert_said(finding: &Value, output: &Output, minor: u32) {
     let text = |key: &str| finding[key].as_str().expect("text");
-    // The remedy that setguard adds to an error of the API server.
+    // setguard adds the remedy to the API server's error.
     let message = text("message").split("; there is no spec.selector").next().expect("text");
     let words = match (text("severity"), text("rule")) {
-        // If an object does not decode, the API server reports the error of its decoder.
+        // For an undecodable object, the API server reports its decoder's error.
         ("error", "schema") => text("field").to_owned(),
         ("error", _) if minor < VALUES_AS_JSON && message.contains(" value: ") => {
             let (what, _) = message.split_once(" value: ").expect("a value");

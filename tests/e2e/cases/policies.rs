@@ -1,4 +1,4 @@
-//! `setguard export vap`: the API server finds by the policies what setguard finds.
+//! `setguard export vap`: the policies in the API server find the same as setguard.
 
 mod compared;
 mod costs;
@@ -36,24 +36,20 @@ pub(super) const CASES: &[Case] = &[
     Case::new("policies-in-files-of-the-api-server", statics::from_the_start),
 ];
 
-/// The environment variables with the number of crossed sets, and with a seed for others.
+/// The environment variables for the number of crossed sets and for a different seed.
 const CROSSED: &str = "SETGUARD_CROSSED_SETS";
 const SEED: &str = "SETGUARD_CROSSED_SEED";
 
-/// The end of the name of each policy.
 const SUFFIX: &str = "setguard.io";
 
-/// The number in an environment variable.
 fn number(name: &str) -> Option<u64> {
     env::var(name).ok().and_then(|it| it.parse().ok())
 }
 
-/// The policies for the release of a control plane.
 fn export(form: &str, namespace: &Namespace<'_>, policy: &str) -> String {
     export_with(form, namespace.control_plane, policy, &[])
 }
 
-/// The policies for the release of a control plane, with these flags.
 fn export_with(form: &str, control_plane: &ControlPlane, policy: &str, more: &[&str]) -> String {
     let file = control_plane.folder().join("policy.yaml");
     fs::write(&file, policy).unwrap();
@@ -65,7 +61,7 @@ fn export_with(form: &str, control_plane: &ControlPlane, policy: &str, more: &[&
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A policy by which every rule that is exported warns, whatever its default.
+/// A policy with every exported rule as a warning.
 fn all_warn(minor: u32) -> String {
     let rules: String = in_cel().map(|(rule, _)| format!("  {}: warn\n", rule.meta.id)).collect();
     format!(
@@ -80,7 +76,7 @@ fn same_findings(shared: &Namespace<'_>) {
     control_plane.start_controllers(&["validatingadmissionpolicy-status-controller"]);
     let namespace = Namespace::create(&control_plane, "shop");
     let policy = all_warn(control_plane.minor());
-    // An expression that fails then warns of that, instead of finding nothing in silence.
+    // Turns a failing expression into a warning instead of silence.
     let strict =
         export("vap", &namespace, &policy).replace("failurePolicy: Ignore", "failurePolicy: Fail");
     namespace.kubectl(&["apply", "-f", "-"], &strict).accepted();
@@ -126,7 +122,7 @@ fn same_findings(shared: &Namespace<'_>) {
     assert!(beyond >= 70, "{beyond} changes are beyond the limits");
 }
 
-/// Compares manifests, sets with faults of their own, recorded requests and crossed sets.
+/// Compares manifests, sets with their own faults, recorded requests and crossed sets.
 async fn compare_all(compared: &mut Compared) {
     let manifests = manifests();
     for (old, object) in &manifests {
@@ -157,7 +153,6 @@ async fn compare_all(compared: &mut Compared) {
     assert!(compared.count > 1500, "only {} objects", compared.count);
 }
 
-/// Returns a set with this many entries in its lists.
 fn large(mut set: Value, count: usize) -> Value {
     let list = |entry: &dyn Fn(usize) -> Value| (0..count).map(entry).collect::<Value>();
     let labels = json!({ "matchLabels": set["spec"]["selector"]["matchLabels"] });
@@ -189,8 +184,6 @@ fn large(mut set: Value, count: usize) -> Value {
     set
 }
 
-/// Waits until the controller has checked the types in all policies, and asserts that it has no
-/// warning.
 fn type_check(namespace: &Namespace<'_>) {
     let get = ["get", "validatingadmissionpolicies", "-o", "json"];
     let is_checked = |it: &Value| it["status"]["observedGeneration"] == 1;
@@ -205,8 +198,6 @@ fn type_check(namespace: &Namespace<'_>) {
     }
 }
 
-/// The objects of the fixtures and of the examples in the descriptions of rules, some of them with the
-/// objects that they replace.
 fn manifests() -> Vec<(Option<Value>, Value)> {
     let fixtures = manifests::cases().into_iter().chain(manifests::fixtures("good"));
     let with_old = fixtures
@@ -222,7 +213,6 @@ fn manifests() -> Vec<(Option<Value>, Value)> {
     pairs.collect()
 }
 
-/// The DaemonSets and StatefulSets in a text.
 fn sets(text: &str) -> Vec<Value> {
     yaml::parse(text)
         .into_iter()
@@ -233,7 +223,6 @@ fn sets(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The modes of rules, objects that had a fault before, exceptions and the annotation.
 fn modes(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let namespace = Namespace::create(&control_plane, "shop");
@@ -263,7 +252,7 @@ fn modes(shared: &Namespace<'_>) {
     namespace.apply(&surging("a.b")).silently();
     namespace.apply(&surging("free-agent")).silently();
 
-    // An object that had the fault before can be changed, with a warning.
+    // An update of an object with an existing fault succeeds, with a warning.
     let mut old = surging("old");
     old["spec"]["minReadySeconds"] = json!(5);
     warns(namespace.apply(&old), "surge-host-port.had-before.setguard.io");

@@ -1,5 +1,5 @@
-//! Another mutating webhook runs after setguard and changes the object, so the API server calls
-//! setguard a second time (`reinvocationPolicy: IfNeeded`).
+//! A different mutating webhook runs after setguard and changes the object, so the API server calls setguard a second
+//! time (`reinvocationPolicy: IfNeeded`).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ fn reinvocation(namespace: &Namespace<'_>) {
     let stored = namespace.read("pod/daemon");
 
     assert_eq!(containers(&stored), ["main", "sidecar"]);
-    // The sidecar's webhook replaced our affinity with its own. The pin is back, so setguard was
-    // called again. The pin is in the other webhook's term, once.
+    // The sidecar's webhook replaced our affinity. The pin came back, so the API server called setguard again. The
+    // other webhook's term contains the pin once.
     let required = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     let os = json!({ "key": "kubernetes.io/os", "operator": "In", "values": ["linux"] });
     let pin = json!({ "key": "metadata.name", "operator": "In", "values": ["node-a"] });
@@ -45,7 +45,7 @@ fn containers(pod: &Value) -> Vec<&str> {
     list.iter().filter_map(|container| container["name"].as_str()).collect()
 }
 
-/// Configurations are called in the order of their names, so this one comes after `setguard`.
+/// The API server calls configurations in name order, so this one comes after `setguard`.
 fn register(namespace: &Namespace<'_>, sidecar: &Sidecar) {
     let configuration = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",

@@ -9,20 +9,16 @@ use std::{
 };
 
 use futures::{StreamExt as _, stream};
-use k8s_openapi::api::core::v1::Node;
-use kube::{
-    Api,
-    api::{Patch, PatchParams, PostParams},
-};
+use kube::Api;
 use serde_json::json;
 use setguard_testing::{ROOT, recorded};
 use tokio::time::timeout;
 
 use super::Case;
 use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Namespace, client, rollouts::history::History,
-    rollouts::lockstep, rollouts::lockstep::Activity, rollouts::lockstep::Lockstep,
-    rollouts::middle, rollouts::scenario, traces, traces::Trace,
+    CONTROLLER_MANAGER, ControlPlane, Namespace, client, rollouts::acts::add_node,
+    rollouts::history::History, rollouts::lockstep, rollouts::lockstep::Activity,
+    rollouts::lockstep::Lockstep, rollouts::middle, rollouts::scenario, traces, traces::Trace,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -66,7 +62,7 @@ pub(super) const CASES: &[Case] = &[
     }),
 ];
 
-/// Since 1.37 a StatefulSet may have the update strategy `Recreate`.
+/// The first minor release with the StatefulSet update strategy `Recreate`.
 const RECREATE: u32 = 37;
 
 const fn case(name: &'static str, run: fn(&Namespace<'_>)) -> Case {
@@ -89,17 +85,15 @@ const CONTROLLERS: &[&str] = &[
     "statefulset-controller",
 ];
 
-/// The number of changes that are made at the same time.
 const AT_ONCE: usize = 40;
-/// The longest time for a history, with its change. Some take longer: after a node and its pods are gone, a
-/// controller may wait for an event that never comes, until it gives up after five minutes.
+/// The longest time for a history with its change. Some are slow: after the removal of a node and its pods, a
+/// controller may wait for an event that never comes, and gives up after five minutes.
 const LONGEST: Duration = Duration::from_secs(400);
 
-/// The environment variable with a seed that differs from the fixtures' seed.
+/// The environment variable for a seed other than that of the fixtures.
 const SEED: &str = "SETGUARD_TRACE_SEED";
 
-/// Makes changes, and compares what the controllers do with what was planned. A case's number makes its
-/// changes differ from those of the others.
+/// Makes changes, and compares the controllers' actions with the plan. The case's number makes its changes unique.
 fn plans_come_true(
     shared: &Namespace<'_>,
     gates: &[&str],
@@ -138,13 +132,11 @@ fn plans_come_true(
         fs::write(&path, wrong_traces).expect("a file");
         eprintln!("their traces: {}", path.display());
     }
-    // Pods that are deleted together are gone one after the other, and the controller may act in
-    // between.
+    // Deleted pods end one after the other, and the controller may act in between.
     assert!(wrong.len() * 100 <= total, "{report}");
 }
 
-/// Writes the traces into `tests/traces`. From a file that is there, only the changes that it has, since
-/// it may be a selection.
+/// Writes the traces into `tests/traces`. Updates only the changes in an existing file, because it may be a selection.
 fn write(name: &str, traces: &[Trace]) {
     let path = Path::new(ROOT).join(format!("tests/traces/{name}.jsonl"));
     let names = fs::read_to_string(&path).ok().map(|text| {
@@ -160,15 +152,9 @@ fn write(name: &str, traces: &[Trace]) {
 
 async fn record(plane: &ControlPlane, gates: &[&str], histories: &[History]) -> Vec<Trace> {
     let client = client::of(&plane.kubectl.kubeconfig).await;
-    let nodes: Api<Node> = Api::all(client.clone());
+    let nodes = Api::all(client.clone());
     for node in scenario::nodes() {
-        let name = node["metadata"]["name"].as_str().expect("a name").to_owned();
-        let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
-        let node: Node = serde_json::from_value(node).expect("a node");
-        nodes.create(&PostParams::default(), &node).await.expect("a node");
-        // The API server taints every new node as not ready.
-        let patch = Patch::Merge(&taints);
-        nodes.patch(&name, &PatchParams::default(), &patch).await.expect("a node");
+        add_node(&nodes, &node).await;
     }
     let all = json!({"apiVersion": "v1", "kind": "List", "items": scenario::nodes()});
     let flags = [
@@ -199,7 +185,6 @@ async fn record(plane: &ControlPlane, gates: &[&str], histories: &[History]) -> 
     traces
 }
 
-/// The number of pods that are created and deleted in each wave of the plan.
 fn planned(trace: &Trace) -> Vec<usize> {
     let folder = tempfile::tempdir().expect("a folder");
     let plan = trace.plan(Path::new(env!("CARGO_BIN_EXE_setguard")), folder.path());

@@ -1,5 +1,5 @@
-//! `setguard audit` says why a set has no pod or does not roll, and the commands that it prints
-//! repair that when they are followed to the letter.
+//! `setguard audit` reports why a set has no pod or does not roll, and its commands repair that when followed to the
+//! letter.
 
 pub(super) mod cluster;
 mod recipes;
@@ -26,7 +26,7 @@ use crate::{
     namespace::Namespace,
 };
 
-/// What cases need whose pods are bound to nodes.
+/// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
 
 pub(super) const CASES: &[Case] = &[
@@ -51,10 +51,9 @@ const CONTROLLERS: &[&str] = &[
     "statefulset-controller",
 ];
 
-/// The node that goes down.
 const DOWN: &str = "down";
 
-/// The expected findings: the rule and the object, and a part of the message.
+/// The expected findings: rule, object, and a part of the message.
 const EXPECTED: [(&str, &str, &str); 11] = [
     ("claim-pending", "StatefulSet/claim", "claim data-claim-0 is Pending since"),
     ("creation-refused", "DaemonSet/host", "host namespaces (hostNetwork=true)"),
@@ -88,9 +87,9 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     let found = cluster.names(&EXPECTED);
 
     cluster.follow_all(&found, &calm, |(rule, _), finding| {
-        // A decision for which no general advice exists is made here.
+        // The test decides where no general advice exists.
         Some(match rule.as_str() {
-            // Nothing determines which of two overlapping sets has to go.
+            // Nothing determines which of two overlapping sets must go.
             "selector-overlap" => {
                 "kubectl delete -n shop daemonset/twin --ignore-not-found".to_owned()
             }
@@ -134,7 +133,6 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     daemon_set(cluster, "secure", "host", "main", &host);
 }
 
-/// Causes the problems.
 fn break_things(cluster: &Cluster<'_>) {
     let gpu = json!({ "tolerations": [{ "key": "dedicated", "operator": "Exists" }] });
     let mut twin = daemon_set_of("twin", "main", &gpu);
@@ -193,7 +191,7 @@ fn stateful_set(cluster: &Cluster<'_>, name: &str, pool: &str, replicas: u8, ima
     cluster.apply(&set);
 }
 
-/// A StatefulSet whose claims name no class, where none is the default.
+/// A StatefulSet whose claims name no class, in a cluster without a default class.
 fn claims(cluster: &Cluster<'_>) {
     let mut set = stateful_set_of("claim", "main", 1, "good:1");
     add_claim(&mut set, None, "1Gi");

@@ -1,4 +1,4 @@
-//! The view of the cluster: the other object is named, and a view that fails does no harm.
+//! The view of the cluster: a warning names the other object, and a failing view does no harm.
 
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::apps::v1::DaemonSet;
@@ -19,7 +19,6 @@ pub(super) const CASES: &[Case] = &[
     Case::new("a-view-of-5000-objects-outlives-the-api-server", large),
 ];
 
-/// A DaemonSet that selects `app: e2e` and claims a port of its nodes, which no other case claims.
 fn agent(namespace: &Namespace<'_>, name: &str) -> Value {
     let mut set = daemon_set(name);
     let port = 9000 + namespace.name.len();
@@ -28,7 +27,6 @@ fn agent(namespace: &Namespace<'_>, name: &str) -> Value {
     set
 }
 
-/// The rules that warn of the second of two such DaemonSets.
 fn warned(namespace: &Namespace<'_>, name: &str, flags: &[&str]) -> Vec<String> {
     let args = [&["apply", "-f", "-"], flags].concat();
     let output = namespace.kubectl(&args, &agent(namespace, name).to_string()).accepted();
@@ -37,7 +35,6 @@ fn warned(namespace: &Namespace<'_>, name: &str, flags: &[&str]) -> Vec<String> 
     rules.map(str::to_owned).collect()
 }
 
-/// Waits until a dry run of a second DaemonSet warns, or does not.
 fn warns(namespace: &Namespace<'_>, expected: bool) -> String {
     let args = ["apply", "--dry-run=server", "-f", "-"];
     let probe = agent(namespace, "probe").to_string();
@@ -45,7 +42,6 @@ fn warns(namespace: &Namespace<'_>, expected: bool) -> String {
     becomes(&format!("warnings: {expected}"), ask, |it| it.contains("selector-overlap") == expected)
 }
 
-/// The example from the issue: each object alone is fine.
 fn names(namespace: &Namespace<'_>) {
     viewer::allow(namespace, SETGUARD, &[]);
     let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
@@ -65,10 +61,10 @@ fn names(namespace: &Namespace<'_>) {
     }
     let mut set = stateful_set("db");
     set["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "quantum"});
-    // The set relies on the names that the Service would give its pods.
+    // The set depends on its Service for the pods' DNS names.
     set["spec"]["template"]["spec"]["containers"][0]["args"] = json!(["--join=db-0.db:7000"]);
     let output = namespace.dry_run(&set);
-    // Its Service may be applied with it.
+    // The same apply may create its Service.
     assert!(!output.stderr.contains("service-missing"), "{}", output.stderr);
     output.with_warning("no-node-matches");
     file(namespace, &set);
@@ -85,11 +81,10 @@ fn names(namespace: &Namespace<'_>) {
     let all = ["delete", "statefulset/db", "daemonset/first", "daemonset/second"];
     namespace.kubectl(&all, "").silently();
     warns(namespace, false);
-    // Other cases may have created some meanwhile.
+    // Other cases may have created some in the meantime.
     assert!(viewer.metric("objects", "DaemonSet") >= of_others);
 }
 
-/// All of it in one file. Applied as it is, and once more when the view has all of it.
 fn file(namespace: &Namespace<'_>, set: &Value) {
     let objects = [&agent(namespace, "first"), &agent(namespace, "second"), set];
     let file = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
@@ -110,7 +105,6 @@ fn file(namespace: &Namespace<'_>, set: &Value) {
     });
 }
 
-/// One file with a StatefulSet and, after it, all that it names.
 fn together(namespace: &Namespace<'_>) {
     viewer::allow(namespace, SETGUARD, &[]);
     let viewer = Viewer::start(namespace, &namespace.control_plane.setguard_kubeconfig());
@@ -139,7 +133,7 @@ fn together(namespace: &Namespace<'_>) {
     let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
     let alone = namespace.kubectl(&apply, &set.to_string()).accepted();
     assert_eq!(missing(&alone.stderr), 0, "{}", alone.stderr);
-    // When it is changed and they are still not there, each is named.
+    // If the objects are still missing at a change, a warning names each.
     let again = namespace.kubectl(&apply, &set.to_string()).accepted();
     assert_eq!(missing(&again.stderr), 3, "{}", again.stderr);
     namespace.kubectl(&["delete", "statefulset/db"], "").silently();
@@ -166,7 +160,7 @@ fn forbidden(namespace: &Namespace<'_>) {
     viewer::allow(namespace, RESTRICTED, &[]);
     viewer.is("DaemonSet", "fresh");
     warns(namespace, true);
-    // Forbidden while it is watched.
+    // Revoked during a watch.
     viewer::allow(namespace, RESTRICTED, &["daemonsets"]);
     viewer.is("DaemonSet", "unknown");
     warns(namespace, false);
@@ -182,13 +176,13 @@ fn cut_off(namespace: &Namespace<'_>) {
     viewer.knows_all();
     namespace.apply(&agent(namespace, "first")).silently();
     warns(namespace, true);
-    // A connection that is cut is replaced, and nothing is missed meanwhile.
+    // The view replaces a broken connection, and misses nothing.
     link.cut();
     namespace.kubectl(&["delete", "daemonset/first"], "").silently();
     warns(namespace, false);
     namespace.apply(&agent(namespace, "first")).silently();
     assert!(!warns(namespace, true).contains("as of "));
-    // One that is merely silent has to be noticed.
+    // The view must notice a silent connection.
     link.silence();
     viewer.is("DaemonSet", "stale");
     assert!(warns(namespace, true).contains("as of "));
@@ -211,9 +205,9 @@ fn large(shared: &Namespace<'_>) {
     fill(&crowd);
     shop.apply(&agent(&shop, "first")).silently();
 
-    // One that has seen them come, and one that starts with them.
+    // One server that watched the objects arrive, and one that starts with them.
     let after = Viewer::start(&shop, &control_plane.setguard_kubeconfig());
-    // The second server answers from the beginning.
+    // The second server answers from the start.
     assert!(warned(&shop, "second", &["--dry-run=server"]).len() <= 2);
     let all = Some(MANY as u64 + 1);
     for viewer in [&before, &after] {
@@ -224,8 +218,8 @@ fn large(shared: &Namespace<'_>) {
     assert!(!after.log().contains("asking for pages"), "{}", after.log());
     warns(&shop, true);
 
-    // Without an API server there are no requests, and the view grows old. An API server that does
-    // not stream lists then continues the watch.
+    // Without an API server no requests arrive, and the view ages. An API server that does not stream lists then
+    // continues the watch.
     control_plane.stop_api_server();
     for state in ["stale", "unknown"] {
         for viewer in [&before, &after] {
@@ -239,7 +233,7 @@ fn large(shared: &Namespace<'_>) {
         viewer.knows_all();
         assert_eq!(viewer.metric("objects", "DaemonSet"), all);
     }
-    // setguard asks for streams from 1.34 on, where they are on by default.
+    // setguard requests streams from 1.34 on, the first release with streams on by default.
     let asked = control_plane.minor() >= 34;
     assert_eq!(third.log().contains("asking for pages"), asked, "{}", third.log());
     assert!(warns(&shop, true).contains("DaemonSet first"));

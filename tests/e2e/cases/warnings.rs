@@ -1,4 +1,4 @@
-//! The objects that are allowed, with or without a warning.
+//! Allowed objects, with or without a warning.
 
 use serde_json::json;
 
@@ -41,8 +41,7 @@ fn max_unavailable(namespace: &Namespace<'_>) {
     );
 }
 
-/// The API server rejects the change, until 1.36 without naming the field; setguard names it and the
-/// remedy.
+/// The API server rejects the change, until 1.36 without naming the field; setguard names the field and the remedy.
 fn immutable(namespace: &Namespace<'_>) {
     namespace.apply(&stateful_set("web")).silently();
     let mut set = stateful_set("web");
@@ -60,10 +59,10 @@ fn immutable(namespace: &Namespace<'_>) {
     }
     assert_eq!(namespace.read("statefulset/web")["spec"]["serviceName"], "web");
 
-    // The printed command works as it is.
+    // The printed command works unchanged.
     let args: Vec<&str> = remedy.split_whitespace().skip(1).chain(["--wait=false"]).collect();
     namespace.kubectl(&args, "").accepted();
-    // The garbage collector, which does the orphaning, does not run here.
+    // The garbage collector, the program that orphans the pods, does not run here.
     let patch = r#"{"metadata":{"finalizers":null}}"#;
     namespace
         .kubectl(&["patch", "statefulset/web", "--type=merge", "--patch", patch], "")

@@ -1,7 +1,7 @@
-//! Objects that Helm, or a tool with server-side apply, changes: fields that the new manifest lacks are
-//! removed or stay as setguard expects without being told which program it is.
+//! Objects that Helm, or a tool with server-side apply, changes: setguard predicts whether fields missing from the new
+//! manifest are removed, without knowing the program.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use setguard::{
@@ -23,7 +23,76 @@ pub(super) const CASES: &[Case] = &[
         });
     }),
     Case::needing(&[HELM], "fields-go-as-with-helm", with_helm),
+    Case::needing(&[HELM], "an-upgrade-of-a-release-is-planned", of_release),
 ];
+
+fn of_release(namespace: &Namespace<'_>) {
+    let helm = helm::find().expect("helm");
+    let folder = tempfile::tempdir().expect("a folder");
+    let chart = folder.path().join("chart");
+    let write = |name: &str, text: &str| fs::write(chart.join(name), text).expect("a file");
+    fs::create_dir_all(chart.join("templates")).expect("a folder");
+    write("Chart.yaml", "apiVersion: v2\nname: shop\nversion: 0.1.0\n");
+    let set = |name: &str, image: &str, annotations: &Value| {
+        let labels = json!({"app": name});
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": name, "annotations": annotations},
+            "spec": {
+                "replicas": 2, "serviceName": name, "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"containers": [{"name": "a", "image": image}]},
+                },
+            },
+        })
+    };
+    let none = json!({});
+    let keep = json!({"helm.sh/resource-policy": "keep"});
+    let before = [set("db", "a:1", &none), set("cache", "a:1", &none), set("kept", "a:1", &keep)];
+    write("templates/sets.yaml", &before.map(|it| it.to_string()).join("\n---\n"));
+    // A set of nobody's release stays.
+    namespace.kubectl(&["apply", "-f", "-"], &set("other", "a:1", &none).to_string()).accepted();
+    let kubeconfig = &namespace.control_plane.kubectl.kubeconfig;
+    let installed = Command::new(&helm)
+        .args(["install", "shop", "--namespace", namespace.name])
+        .arg(&chart)
+        .env("KUBECONFIG", kubeconfig)
+        .output()
+        .expect("helm");
+    assert!(installed.status.success(), "{installed:?}");
+    write("templates/sets.yaml", &set("db", "a:2", &none).to_string());
+    let path = env::join_paths([helm.parent().expect("a folder")]).expect("a path");
+    let plan = |release: &str| {
+        Command::new(env!("CARGO_BIN_EXE_setguard"))
+            .args([
+                "plan",
+                "--no-config",
+                "--namespace",
+                namespace.name,
+                "--against-release",
+                release,
+            ])
+            .args(["--release", "shop", "--chart"])
+            .arg(&chart)
+            .env("KUBECONFIG", kubeconfig)
+            .env("PATH", &path)
+            .output()
+            .expect("setguard")
+    };
+    let planned = plan("shop");
+    let text = String::from_utf8_lossy(&planned.stdout);
+    assert!(planned.status.success(), "{planned:?}");
+    let named = |name: &str| format!("StatefulSet {}/{name}", namespace.name);
+    assert!(text.contains("image: a:1 -> a:2"), "{text}");
+    let deleted = format!("{} in {}\n  is deleted", named("cache"), chart.display());
+    assert!(text.contains(&deleted), "{text}");
+    assert!(!text.contains(&named("kept")) && !text.contains(&named("other")), "{text}");
+    let unknown = plan("shops");
+    assert_eq!(unknown.status.code(), Some(2));
+    let why = String::from_utf8_lossy(&unknown.stderr);
+    assert!(why.contains("--against-release shops: release: not found"), "{why}");
+}
 
 fn with_helm(namespace: &Namespace<'_>) {
     let helm = helm::find().expect("helm");
@@ -40,7 +109,7 @@ fn upgrade(namespace: &Namespace<'_>, helm: &Path, chart: &Path, object: &Value)
     // A release for each object.
     let release = object["metadata"]["name"].as_str().expect("a name");
     let version = Command::new(helm).args(["version", "--short"]).output().expect("helm");
-    // Helm 4 would refuse to take fields over from kubectl.
+    // Without this flag, Helm 4 refuses to take fields over from kubectl.
     let force = version.stdout.starts_with(b"v4").then_some("--force-conflicts");
     let output = Command::new(helm)
         .args(["upgrade", "--install", release, "--namespace", namespace.name])
@@ -52,7 +121,6 @@ fn upgrade(namespace: &Namespace<'_>, helm: &Path, chart: &Path, object: &Value)
     assert!(output.status.success(), "{output:?}");
 }
 
-/// The number of sets, each of which is created and changed three times.
 const SETS: usize = 25;
 
 fn changes(namespace: &Namespace<'_>, write: &dyn Fn(&Value)) {
@@ -79,7 +147,6 @@ fn changes(namespace: &Namespace<'_>, write: &dyn Fn(&Value)) {
     assert!(wrong.is_empty(), "{} changes are wrong: {wrong:#?}", wrong.len());
 }
 
-/// Adds a line for each field that differs.
 fn differences(path: &str, expected: &Value, stored: &Value, lines: &mut Vec<String>) {
     match (expected, stored) {
         (Value::Object(one), Value::Object(other)) => {
@@ -94,7 +161,7 @@ fn differences(path: &str, expected: &Value, stored: &Value, lines: &mut Vec<Str
                 differences(&format!("{path}[{index}]"), one, other, lines);
             }
         }
-        // A value that means the same as an absent field.
+        // An absent field with the same meaning.
         _ if [expected, stored]
             .iter()
             .all(|it| [Value::Null, json!({}), json!(0)].contains(it)) => {}
@@ -103,7 +170,7 @@ fn differences(path: &str, expected: &Value, stored: &Value, lines: &mut Vec<Str
     }
 }
 
-/// Changes that somebody else makes to the stored object.
+/// Changes the stored object as a different client.
 fn meddle(namespace: &Namespace<'_>, dice: &mut Dice, reference: &str) {
     match dice.below(4) {
         0 => {
@@ -118,7 +185,6 @@ fn meddle(namespace: &Namespace<'_>, dice: &mut Dice, reference: &str) {
     }
 }
 
-/// The spec and the labels that setguard expects.
 fn expected(new: &Value, before: &str) -> Value {
     let new = new.to_string();
     let manifest = yaml::parse(&new).remove(0).expect("YAML").root;
@@ -131,7 +197,7 @@ fn fields(json: &str) -> Value {
     let object = Object::parse(resource(), json).expect("an object");
     let Workload::StatefulSet(spec) = &object.workload else { panic!("a StatefulSet") };
     let mut spec = serde_json::to_value(spec).expect("JSON");
-    // The API server stores these defaults or not; the controller takes them as the same.
+    // The API server may or may not store these defaults; the controller treats both alike.
     let strategy = &mut spec["updateStrategy"];
     assert_eq!(strategy["type"], "RollingUpdate");
     for (field, default) in [("partition", json!(0)), ("maxUnavailable", json!(1))] {
@@ -149,7 +215,6 @@ fn resource() -> &'static Resource {
     Resource::of("apps/v1", "StatefulSet").expect("a resource")
 }
 
-/// The optional fields, each with values as JSON.
 const FIELDS: &[(&str, &[&str])] = &[
     ("/metadata/labels/tier", &[r#""front""#, r#""back""#]),
     ("/spec/replicas", &[r#"1"#, r#"2"#]),
@@ -207,7 +272,6 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("/spec/persistentVolumeClaimRetentionPolicy/whenScaled", &[r#""Delete""#]),
 ];
 
-/// A StatefulSet with some of many optional fields.
 fn object(dice: &mut Dice, name: &str) -> Value {
     let labels = json!({ "app": name });
     let mut set = json!({

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::{
-    ResourceExt as _,
+    Api, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
@@ -15,8 +15,16 @@ use super::{
     lockstep::{LITTLE_PATIENCE, Lockstep},
 };
 
+pub(crate) async fn add_node(nodes: &Api<Node>, node: &Value) {
+    let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
+    let node: Node = serde_json::from_value(node.clone()).expect("a node");
+    drop(nodes.create(&PostParams::default(), &node).await);
+    // The API server taints every new node as not ready.
+    let (patch, params) = (Patch::Merge(&taints), PatchParams::default());
+    nodes.patch(&node.name_any(), &params, &patch).await.expect("a node");
+}
+
 impl Lockstep<'_> {
-    /// Makes an event happen, and waits until the controller has reacted.
     pub(super) async fn act(&mut self, act: &Act) {
         match act {
             Act::Change(object) => self.write(object).await,
@@ -40,7 +48,7 @@ impl Lockstep<'_> {
                     drop(self.claims.delete(&claim.name_any(), &DeleteParams::default()).await);
                 }
             }
-            Act::AddNode(node) => self.add_node(node).await,
+            Act::AddNode(node) => add_node(&self.nodes, node).await,
             Act::RemoveNode(i) => self.remove_node(*i).await,
             Act::Taint(i, taints) => {
                 self.patch_node(*i, &json!({"spec": {"taints": taints}})).await;
@@ -67,7 +75,6 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Lets a change be rolled out for some rounds.
     async fn go_on_for(&mut self, rounds: usize) {
         for left in (0..rounds).rev() {
             self.round(LITTLE_PATIENCE).await;
@@ -87,7 +94,7 @@ impl Lockstep<'_> {
         }
     }
 
-    /// One of the pods that are not being deleted.
+    /// One of the pods that are not terminating.
     async fn choose(&self, i: usize) -> Option<Pod> {
         let mut pods = self.list().await;
         pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -95,7 +102,6 @@ impl Lockstep<'_> {
         (!pods.is_empty()).then(|| pods.swap_remove(i % pods.len()))
     }
 
-    /// Deletes the set without its pods.
     pub(super) async fn orphan(&self) {
         let name = &self.history.name;
         drop(self.sets.delete(name, &DeleteParams::orphan()).await);
@@ -103,16 +109,6 @@ impl Lockstep<'_> {
             sleep(Duration::from_millis(200)).await;
         }
         self.touch();
-    }
-
-    pub(super) async fn add_node(&self, node: &Value) {
-        let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
-        let node: Node = serde_json::from_value(node.clone()).expect("a node");
-        let name = node.name_any();
-        drop(self.nodes.create(&PostParams::default(), &node).await);
-        // The API server taints every new node as not ready.
-        let (patch, params) = (Patch::Merge(&taints), PatchParams::default());
-        self.nodes.patch(&name, &params, &patch).await.expect("a node");
     }
 
     async fn chosen_node(&self, i: usize) -> Option<String> {
@@ -129,8 +125,7 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Removes a node. The garbage collector of pods does not run: the test removes the pods that were
-    /// bound to the node.
+    /// Removes a node. Without the pod garbage collector, the test removes the pods bound to the node.
     async fn remove_node(&self, i: usize) {
         let Some(name) = self.chosen_node(i).await else { return };
         self.nodes.delete(&name, &DeleteParams::default()).await.expect("a node");

@@ -1,4 +1,4 @@
-//! The claims of a StatefulSet, and which of them are deleted.
+//! The claims of a StatefulSet, and their deletion.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ impl Lockstep<'_> {
         self.claims.list(&of).await.expect("claims").items
     }
 
-    /// The garbage collector works in the background: waits until it has had its time.
+    /// Waits for the garbage collector, because it works in the background.
     pub(super) async fn claims_deleted(&self) -> BTreeSet<String> {
         let start = Instant::now();
         loop {
@@ -38,7 +38,7 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Claims that are owned by pods that are gone, and so will be deleted.
+    /// Claims whose owner pod has ended, so they will be deleted.
     async fn claims_of_gone_pods(&self) -> Vec<String> {
         let pods: BTreeSet<_> = self.list().await.iter().filter_map(ResourceExt::uid).collect();
         let is_of_gone_pod = |claim: &PersistentVolumeClaim| {

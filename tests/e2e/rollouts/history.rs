@@ -2,56 +2,55 @@
 
 use serde_json::Value;
 
-/// The finalizer of all pods: a pod that is deleted is gone when the test says so.
+/// The finalizer of all pods: the test decides when a deleted pod ends.
 pub(crate) const FINALIZER: &str = "setguard.io/e2e";
 
-/// The label of all objects of a history, whose value is the name of the history.
+/// The label of all objects of a history, with its name as the value.
 pub(crate) const LABEL: &str = "history";
 
-/// A history of a set, and the change at its end.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     pub(crate) name: String,
-    /// The object whose rollout is complete when the history begins; `None` if the change creates it.
+    /// The object with a complete rollout at the start; `None` if the change creates it.
     pub(crate) first: Option<Value>,
-    /// The events after that. If there are any, the change begins in the middle of something, so the plan
-    /// gets the pods, claims and revisions.
+    /// The events after the start. If there are any, the change begins mid-rollout, so the plan gets the pods, claims
+    /// and revisions.
     pub(crate) acts: Vec<Act>,
     pub(crate) last: Value,
     /// Whether the set is deleted without its pods just before the change.
     pub(crate) is_orphaned: bool,
-    /// The nodes of the history's own; none if it uses the nodes that all share.
+    /// The history's own nodes; empty for the shared nodes.
     pub(crate) nodes: Vec<Value>,
-    /// The images of pods that do not work before the change.
+    /// The images that do not work before the change.
     pub(crate) broken: Vec<String>,
-    /// Whether pods are bound to a node before they are ready.
+    /// Whether the test binds pods to a node before they are ready.
     pub(crate) binds: bool,
     /// The values of `--never-ready`, for after the change.
     pub(crate) never_ready: Vec<String>,
 }
 
-/// An event before the change. The numbers choose among what there is.
+/// An event before the change. The numbers choose among the existing objects.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     Change(Value),
-    /// The controller works for some rounds, and pods become available and are gone in between.
+    /// The controller works for some rounds; in between, pods become available or end.
     Rounds(usize),
     /// The set is deleted without its pods, and created again as this object.
     Recreate(Value),
-    /// A container of a pod crashes again and again.
+    /// A container of a pod crashes repeatedly.
     Break(usize),
     Unready(usize),
     /// The containers of a pod have terminated for good, with this phase.
     End(usize, &'static str),
     DeletePod(usize),
     DeleteClaim(usize),
-    /// A pod gets another label, so that the selector doesn't match it any more.
+    /// A pod gets a label that the selector doesn't match.
     Relabel(usize),
     AddNode(Value),
-    /// A node is removed, and its pods are gone.
+    /// A node is removed, and its pods end.
     RemoveNode(usize),
     Taint(usize, Value),
-    /// A node gets this label `pool`.
+    /// A node gets this value of the label `pool`.
     Move(usize, &'static str),
 }
 

@@ -1,5 +1,5 @@
-//! Runs a change on the real controllers, one round at a time: pods become available, and deleted pods
-//! are gone, only when the controller has nothing left to do.
+//! Runs a change on the real controllers, one round at a time: pods become available, and deleted pods end, only when
+//! the controller has nothing left to do.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,22 +20,23 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{
+    acts::add_node,
     history::{History, LABEL},
     pods::is_available,
 };
 use crate::{traces::After, traces::Event, traces::Left, traces::Round, traces::Trace};
 
-/// How long a controller must have done nothing to count as waiting. There is no event for that.
+/// The idle time after which a controller counts as waiting. No event shows that.
 const QUIET: Duration = Duration::from_millis(1500);
-/// How long it may take to do what the plan says that it will do.
+/// The time limit for planned steps.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// The limit after pods became ready: most controllers then do nothing yet.
 pub(super) const LITTLE_PATIENCE: Duration = Duration::from_secs(4);
 
-/// How long a set may take to be complete: many begin at the same time.
+/// The time limit for a set to become complete: many start at the same time.
 const SETTLED: Duration = Duration::from_secs(600);
 
-/// When each set's pods and claims changed last. The key is the set's name.
+/// The time of the last change to each set's pods and claims, by set name.
 pub(crate) type Activity = Arc<Mutex<BTreeMap<String, Instant>>>;
 
 /// Watches pods for as long as the runtime lives.
@@ -44,7 +45,7 @@ pub(crate) fn watch(client: &Client, activity: &Activity) {
     let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
     let (seen, params) = (activity.clone(), WatchParams::default());
     tokio::spawn(async move {
-        // The API server ends each watch after some minutes. The next begins with what there is.
+        // The API server ends each watch after some minutes. The next one begins with the current state.
         while let Ok(changes) = pods.watch(&params, "0").await {
             let mut changes = changes.boxed();
             while let Ok(Some(change)) = changes.try_next().await {
@@ -58,7 +59,6 @@ pub(crate) fn watch(client: &Client, activity: &Activity) {
     });
 }
 
-/// One change on the real controllers.
 pub(crate) struct Lockstep<'a> {
     pub(super) client: Client,
     activity: &'a Activity,
@@ -69,18 +69,17 @@ pub(crate) struct Lockstep<'a> {
     pub(super) nodes: Api<Node>,
     /// Pods by uid, and whether they are terminating.
     known: BTreeMap<String, Seen>,
-    /// Whether the last change has been made: pods that are created from then on become ready, even
-    /// those of an image that did not work before.
+    /// Whether the last change has happened: new pods then become ready, even with a previously broken image.
     pub(super) is_last: bool,
-    /// Claims by uid, with their names.
+    /// Claim names by uid.
     pub(super) known_claims: BTreeMap<String, String>,
-    /// The names of claims that were created before their pods: the controller creates the claims of a pod
-    /// even while another pod with its name is terminating.
+    /// The names of claims that precede their pods: the controller creates the claims of a pod even while an old pod
+    /// with its name is terminating.
     early_claims: BTreeSet<String>,
 }
 
 struct Seen {
-    /// The name, or the node that it is for.
+    /// The name of the pod, or its target node.
     pod: String,
     is_terminating: bool,
     revision: &'static str,
@@ -105,9 +104,8 @@ impl<'a> Lockstep<'a> {
         }
     }
 
-    /// Runs the history, makes the change and records what the controller does. `shared` are the nodes
-    /// of a history without its own. `expected` is the number of waves that were planned: it is only used
-    /// to know how long to wait.
+    /// Runs the history, makes the change and records the controller's actions. `shared` are the nodes of a history
+    /// without its own. `expected` is the planned number of waves, used only to know how long to wait.
     pub(crate) async fn run(
         mut self,
         mut flags: Vec<String>,
@@ -117,7 +115,7 @@ impl<'a> Lockstep<'a> {
         let history = self.history;
         flags.extend(history.never_ready.iter().map(|it| format!("--never-ready={it}")));
         if history.first.is_some() && !history.is_orphaned {
-            // The objects are written whole, not applied.
+            // The test replaces whole objects instead of applying.
             flags.push("--as=replace".to_owned());
         }
         let (old, ending) = self.before().await;
@@ -142,12 +140,12 @@ impl<'a> Lockstep<'a> {
         trace
     }
 
-    /// Brings about the state before the change. Returns the object, or all objects if the change begins
-    /// in the middle of something, and the pods that are being deleted.
+    /// Establishes the state before the change. Returns the object, or all objects if the change begins mid-rollout,
+    /// and the terminating pods.
     async fn before(&mut self) -> (Option<Value>, BTreeSet<String>) {
         let history = self.history;
         for node in &history.nodes {
-            self.add_node(node).await;
+            add_node(&self.nodes, node).await;
         }
         let Some(first) = &history.first else { return (None, BTreeSet::new()) };
         self.write(first).await;
@@ -181,11 +179,11 @@ impl<'a> Lockstep<'a> {
             };
             let mut events = self.round(patience).await;
             if events.is_empty() && patience == PATIENCE {
-                // After errors a controller waits for minutes, unless the set changes.
+                // After errors, a controller waits for minutes unless the set changes.
                 self.wake().await;
                 events = self.round(patience).await;
             }
-            // On a busy machine, a controller that seems to wait may not have had its turn.
+            // On a busy machine, a controller that seems to wait may only lack processor time.
             while self.has_news().await {
                 events.append(&mut self.round(Duration::ZERO).await);
             }
@@ -219,7 +217,7 @@ impl<'a> Lockstep<'a> {
         let object: DynamicObject = serde_json::from_value(object.clone()).expect("an object");
         let name = object.name_any();
         self.touch();
-        // An update without a version is made whatever the controller writes to the status meanwhile.
+        // An update without a version ignores the controller's concurrent status writes.
         if self.sets.get_opt(&name).await.expect("an answer").is_some() {
             self.sets.replace(&name, &PostParams::default(), &object).await.expect("an update");
         } else {
@@ -227,7 +225,6 @@ impl<'a> Lockstep<'a> {
         }
     }
 
-    /// Waits until the set is complete, with all pods available.
     async fn settle(&mut self) {
         let start = Instant::now();
         while !self.is_settled().await {
@@ -257,7 +254,7 @@ impl<'a> Lockstep<'a> {
         is_observed && wanted == (pods, pods)
     }
 
-    /// Waits until the controller waits, and returns what it did. It gets this time to begin.
+    /// Waits until the controller is idle, and returns its actions. `patience` is the time to begin.
     pub(super) async fn round(&mut self, patience: Duration) -> BTreeSet<Event> {
         let start = Instant::now();
         loop {
@@ -283,7 +280,6 @@ impl<'a> Lockstep<'a> {
         observed >= set.metadata.generation
     }
 
-    /// The parameters that list the objects of the history, by its label.
     pub(super) fn own(&self) -> ListParams {
         ListParams::default().labels(&format!("{LABEL}={}", self.history.name))
     }
@@ -301,7 +297,7 @@ impl<'a> Lockstep<'a> {
         let mut events = BTreeSet::new();
         let mut now = BTreeMap::new();
         for pod in self.list().await {
-            // The set does not have a pod that its selector does not match.
+            // A set doesn't own a pod that its selector does not match.
             if pod.labels().get("app") != Some(&self.history.name) {
                 continue;
             }
@@ -337,7 +333,7 @@ impl<'a> Lockstep<'a> {
         events
     }
 
-    /// The name of the pod, or of the node that it is for.
+    /// The name of the pod, or its target node.
     pub(super) fn pod(&self, pod: &Pod) -> String {
         if self.history.is_stateful() {
             return pod.name_any();
@@ -359,7 +355,6 @@ impl<'a> Lockstep<'a> {
         activity.insert(self.history.name.clone(), Instant::now());
     }
 
-    /// The pods of the set at the end.
     async fn left(&self) -> BTreeSet<Left> {
         let mut pods = self.list().await;
         pods.retain(|pod| {
@@ -380,7 +375,6 @@ impl<'a> Lockstep<'a> {
         left.collect()
     }
 
-    /// The nodes of the history, as a list.
     async fn own_nodes(&self) -> Value {
         let mut items = Vec::new();
         for node in self.nodes.list(&self.own()).await.expect("nodes").items {

@@ -1,6 +1,5 @@
-//! Random histories, after which a change begins in the middle of something: changes on changes, pods that
-//! broke or were deleted, claims and nodes that come and go, pods without an owner, and several old
-//! templates.
+//! Random histories, followed by a change in the middle of something: changes on changes, broken or deleted pods,
+//! claims and nodes that come and go, pods without an owner, and several old templates.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +11,9 @@ use super::{
 };
 use crate::Dice;
 
-/// The templates of a history, by their images. A change may go back to an earlier one.
+/// The templates of a history, by image. A change may go back to an earlier one.
 const IMAGES: [&str; 4] = ["a", "b", "c", "d"];
-/// So many seconds that no pod is available in time, unless it is ready since long ago.
+/// Too many seconds for a pod to become available, unless it has been ready since long ago.
 const LONG: i64 = 2_000_000_000;
 
 pub(crate) fn stateful_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
@@ -38,12 +37,10 @@ trait Kind {
     /// Returns the traits that no change of a history changes.
     fn fixed(&self, dice: &mut Dice) -> Value;
 
-    /// Returns an object with this template.
     fn object(&self, dice: &mut Dice, fixed: &Value, name: &str, template: &Value) -> Value;
 
     fn template(&self, dice: &mut Dice, name: &str, image: &str) -> Value;
 
-    /// Returns the nodes at the beginning.
     fn nodes(&self, dice: &mut Dice, name: &str) -> Vec<Value>;
 
     /// Returns an event that only this kind has.
@@ -77,7 +74,7 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
         }
     }
     let last = match dice.below(100) {
-        // Nothing changes, but something may be under way.
+        // Nothing changes, but a rollout may be in progress.
         0..15 => now,
         15..30 => {
             let image = &now["spec"]["template"]["spec"]["containers"][0]["image"];
@@ -106,7 +103,7 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
     }
 }
 
-/// An event, after which `now` is the object.
+/// An event. Afterwards, `now` is the object.
 fn act(
     dice: &mut Dice,
     kind: &dyn Kind,

@@ -1,4 +1,4 @@
-//! The pods of a history: no kubelet runs, so the test makes them ready, breaks them and ends them.
+//! The pods of a history: without a kubelet, the test makes them ready, breaks them and ends them.
 
 use std::time::Instant;
 
@@ -11,14 +11,13 @@ use serde_json::{Value, json};
 
 use super::lockstep::{Lockstep, image};
 
-/// Since when available pods have been ready: longer than any `minReadySeconds`.
+/// The ready time of available pods: longer ago than any `minReadySeconds`.
 const LONG_AGO: &str = "1900-01-01T00:00:00Z";
-/// Since when pods have been ready that are not available yet: if they became ready before the last
-/// change, and if they did after it.
+/// The ready time of pods that are not available yet: before and after the last change.
 const NOT_LONG_AGO: [&str; 2] = ["2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"];
 
 impl Lockstep<'_> {
-    /// Removes the pods that are being deleted. Returns whether there were any.
+    /// Removes terminating pods. Returns whether there were any.
     pub(super) async fn end_pods(&self) -> bool {
         let mut ended = self.list().await;
         ended.retain(|pod| pod.metadata.deletion_timestamp.is_some());
@@ -34,8 +33,8 @@ impl Lockstep<'_> {
         !ended.is_empty()
     }
 
-    /// Makes the controller look at the set: it is not told of the end of a pod that the set does not have,
-    /// and tries a name that was taken again only after a while.
+    /// Makes the controller look at the set: it gets no event for the end of a foreign pod, and retries a taken name
+    /// only after a while.
     pub(super) async fn wake(&self) {
         let patch =
             json!({"metadata": {"annotations": {"woken": format!("{:?}", Instant::now())}}});
@@ -43,9 +42,9 @@ impl Lockstep<'_> {
         drop(self.sets.patch(&self.history.name, &params, &patch).await);
     }
 
-    /// Removes a pod that is being deleted, as a kubelet does at the end of the grace period.
+    /// Removes a terminating pod, like a kubelet at the end of the grace period.
     pub(super) async fn end_pod(&self, pod: &Pod) {
-        // Another pod may have the name meanwhile.
+        // A new pod may have the name meanwhile.
         let preconditions = Some(Preconditions { uid: pod.uid(), resource_version: None });
         let at_once = DeleteParams { preconditions, ..DeleteParams::default().grace_period(0) };
         drop(self.pods.delete(&pod.name_any(), &at_once).await);
@@ -53,13 +52,13 @@ impl Lockstep<'_> {
         self.patch_pod(pod, &patch).await;
     }
 
-    /// Patches a pod, which may be gone.
+    /// Patches a pod. The pod may have ended.
     pub(super) async fn patch_pod(&self, pod: &Pod, patch: &Value) {
         let (patch, params) = (Patch::Merge(patch), PatchParams::default());
         drop(self.pods.patch(&pod.name_any(), &params, &patch).await);
     }
 
-    /// Makes the pods ready that are not, but not available. Returns whether there were any.
+    /// Makes unready pods ready, but not available. Returns whether there were any.
     pub(super) async fn make_ready(&self, heeds_never: bool) -> bool {
         let mut any = false;
         for pod in self.list().await {
@@ -71,8 +70,8 @@ impl Lockstep<'_> {
         any
     }
 
-    /// Makes the pods available that are not; if they have been ready for different times, those that
-    /// were first. Returns whether there were any.
+    /// Makes unavailable pods available; with different ready times, only the earliest. Returns whether there were
+    /// any.
     pub(super) async fn make_available(&self, heeds_never: bool) -> bool {
         let mut waiting = Vec::new();
         for pod in self.list().await {
@@ -96,7 +95,7 @@ impl Lockstep<'_> {
         self.set_status(pod, &json!({"phase": "Running", "conditions": [ready]})).await;
     }
 
-    /// Binds a pod to the node that it is for, or to any.
+    /// Binds a pod to its target node, or to any.
     async fn bind(&self, pod: &Pod) {
         if pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some()) {
             return;
@@ -121,7 +120,7 @@ impl Lockstep<'_> {
         self.touch();
     }
 
-    /// Whether a pod becomes ready some time. Breaks it if it is one of those that are to break.
+    /// Whether a pod may become ready. Breaks a pod that must break first.
     async fn may_start(&self, pod: &Pod, heeds_never: bool) -> bool {
         if pod.metadata.deletion_timestamp.is_some() || has_ended(pod) {
             return false;
@@ -135,7 +134,7 @@ impl Lockstep<'_> {
         !(heeds_never && self.is_never_ready(pod))
     }
 
-    /// Whether the pod is broken already, or is of an image that does not work before the change.
+    /// Whether the pod is broken, or has a non-working image before the change.
     fn is_broken(&self, pod: &Pod) -> bool {
         let status = pod.status.as_ref();
         let is_broken = status.is_some_and(|status| status.container_statuses.is_some());
@@ -168,14 +167,13 @@ impl Lockstep<'_> {
     }
 }
 
-/// Since when a pod has been ready; `None` if it is not.
 fn ready_since(pod: &Pod) -> Option<String> {
     let conditions = pod.status.as_ref()?.conditions.as_deref()?;
     let ready = conditions.iter().find(|it| it.type_ == "Ready" && it.status == "True")?;
     Some(ready.last_transition_time.as_ref()?.0.to_string())
 }
 
-/// Whether a pod has been ready for long enough, whatever that is.
+/// Whether a pod has been ready for long enough for any `minReadySeconds`.
 pub(super) fn is_available(pod: &Pod) -> bool {
     ready_since(pod).as_deref() == Some(LONG_AGO)
 }

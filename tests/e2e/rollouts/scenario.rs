@@ -1,4 +1,4 @@
-//! Generated changes of sets whose rollout is complete, or that are in the middle of one.
+//! Generated changes of sets with a complete rollout, or in the middle of one.
 
 use serde_json::{Value, json};
 
@@ -8,8 +8,7 @@ use crate::Dice;
 /// The image of the change in between.
 const BETWEEN: &str = "between";
 
-/// Returns what happens before the change, if it begins in the middle of something: a change that is not
-/// rolled out to its end. Its pods may never become ready.
+/// Returns the events before a change mid-rollout: an unfinished rollout with pods that may never become ready.
 fn between(dice: &mut Dice, object: Value) -> (Vec<Act>, Vec<String>) {
     let is_broken = dice.percent(50);
     let rounds = usize::try_from(1 + dice.below(3)).expect("a small number");
@@ -20,7 +19,7 @@ fn between(dice: &mut Dice, object: Value) -> (Vec<Act>, Vec<String>) {
     }
 }
 
-/// Returns a change on the nodes that all share.
+/// Returns a change on the shared nodes.
 fn change(
     name: String,
     objects: [Option<Value>; 2],
@@ -99,7 +98,6 @@ pub(super) fn claim(name: &str) -> Value {
         {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
 }
 
-/// Gives pods of a DaemonSet tolerations for some of the nodes.
 pub(super) fn tolerate(dice: &mut Dice, template: &mut Value) {
     if dice.percent(40) {
         template["spec"]["tolerations"] = dice.pick(&[
@@ -110,7 +108,7 @@ pub(super) fn tolerate(dice: &mut Dice, template: &mut Value) {
     }
 }
 
-/// Changes the histories so that pods have to be ready for 63 years to be available.
+/// Sets `minReadySeconds` to 63 years.
 pub(crate) fn slowly(mut histories: Vec<History>) -> Vec<History> {
     for history in &mut histories {
         for object in history.acts.iter_mut().filter_map(changed).chain([&mut history.last]) {
@@ -124,8 +122,7 @@ const fn changed(act: &mut Act) -> Option<&mut Value> {
     if let Act::Change(object) = act { Some(object) } else { None }
 }
 
-/// Changes the histories to the update strategy `Recreate`. Every third change is made over another
-/// such change.
+/// Changes the update strategy to `Recreate`. Every third change follows an earlier such change.
 pub(crate) fn recreating(mut histories: Vec<History>) -> Vec<History> {
     let strategy = json!({"type": "Recreate"});
     for (i, history) in histories.iter_mut().enumerate() {
@@ -137,7 +134,7 @@ pub(crate) fn recreating(mut histories: Vec<History>) -> Vec<History> {
     histories
 }
 
-/// Two changes of three change the template. Templates with the same image are the same.
+/// Two of three changes change the template. Templates with the same image are the same.
 fn new_image(name: &str) -> &'static str {
     if name.bytes().map(usize::from).sum::<usize>() % 3 == 0 { "old" } else { "new" }
 }
@@ -147,7 +144,7 @@ pub(crate) fn daemon_sets(seed: u64, count: usize, prefix: &str) -> Vec<History>
     (0..count).map(|i| daemon_set(&mut dice, format!("{prefix}{i}"))).collect()
 }
 
-/// A DaemonSet with these settings of a rolling update. One in ten is updated by deleting pods.
+/// A DaemonSet with these rolling update settings; in one of ten cases with OnDelete.
 pub(super) fn daemon_set_of(
     dice: &mut Dice,
     name: &str,
@@ -222,7 +219,6 @@ pub(super) fn object(kind: &str, name: &str, spec: &Value) -> Value {
     })
 }
 
-/// The nodes that DaemonSets run on.
 pub(crate) fn nodes() -> Vec<Value> {
     let taint = |key: &str, value: &str, effect: &str| json!([{"key": key, "value": value, "effect": effect}]);
     let nodes = [

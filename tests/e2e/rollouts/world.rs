@@ -1,4 +1,4 @@
-//! The objects that a plan gets, as they are in the cluster.
+//! The objects that a plan gets, as in the cluster.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use tokio::time::sleep;
 use super::lockstep::Lockstep;
 
 impl Lockstep<'_> {
-    /// The set as it is, with its pods, claims and revisions, reduced to what a plan reads.
+    /// The current set with its pods, claims and revisions, reduced to the fields that a plan reads.
     pub(super) async fn world(&self) -> Value {
         let mut world = self.items().await;
         loop {
-            // A controller that had not finished would change something.
+            // An unfinished controller would change something.
             sleep(Duration::from_millis(700)).await;
             let again = self.items().await;
             if again == world {
@@ -60,7 +60,6 @@ fn item(api_version: &str, kind: &str, object: &impl Serialize) -> Value {
     item
 }
 
-/// Leaves only some of the members.
 fn keep(object: &mut Value, keys: &[&str]) {
     if let Some(object) = object.as_object_mut() {
         *object = std::mem::take(object)

@@ -1,5 +1,3 @@
-//! A command that reads a cluster.
-
 use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;
@@ -7,7 +5,6 @@ use serde_json::Value;
 use super::ApiServer;
 use crate::folder::{Folder, Ran};
 
-/// A cluster, and a folder in which a command runs that reads it.
 pub struct Cluster {
     command: &'static str,
     pub api_server: ApiServer,

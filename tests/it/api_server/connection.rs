@@ -1,4 +1,4 @@
-//! The requests of a client, one for each connection.
+//! The requests of a client, one per connection.
 
 mod lists;
 mod watches;
@@ -15,7 +15,7 @@ use setguard_testing::http::Request;
 
 use super::world::World;
 
-/// The groups that every API server has.
+/// The groups of every API server.
 const BUILT_IN: [&str; 6] = [
     "admissionregistration.k8s.io",
     "apps",
@@ -25,7 +25,7 @@ const BUILT_IN: [&str; 6] = [
     "storage.k8s.io",
 ];
 
-/// Before the names of OpenKruise's resources, whose objects have their type in lists too.
+/// The prefix of OpenKruise resources. Their objects have a type in lists too.
 const KRUISE: &str = "kruise:";
 
 pub(super) struct Connection {
@@ -43,7 +43,7 @@ impl Connection {
         self.shared.0.lock().unwrap()
     }
 
-    /// Waits as long as this holds, and the test is not over.
+    /// Waits while this holds, until the test is over.
     fn wait_while(&self, holds: impl Fn(&World) -> bool) -> MutexGuard<'_, World> {
         self.shared.1.wait_while(self.world(), |world| holds(world) && !world.over).unwrap()
     }
@@ -81,7 +81,7 @@ impl Connection {
                 return;
             }
         }
-        // The client may be gone.
+        // The client may have disconnected.
         let _ = match path {
             "/version" => self.version(&mut stream),
             "/metrics" => self.metrics(&mut stream),
@@ -154,7 +154,6 @@ impl Connection {
         }
     }
 
-    /// Server-side apply, merge patches and deletion, in a namespace.
     fn write(
         &self,
         stream: &mut TcpStream,

@@ -4,20 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-/// The behavior for a list that a watch starts with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Streams {
     #[default]
     Complete,
-    /// As if the feature gate WatchList were off.
+    /// As with the feature gate WatchList off.
     Refused,
-    /// Sends the objects, and never the bookmark.
+    /// Sends the objects, but never the bookmark.
     WithoutEnd,
-    /// Sends the objects and an error, as with an etcd that cannot report its progress.
+    /// Sends the objects and an error, like an etcd that cannot report its progress.
     Fails,
-    /// Sends the objects, and the connection breaks.
+    /// Sends the objects, then breaks the connection.
     CutOff,
-    /// Sends the objects, and an event that cannot be read.
+    /// Sends the objects and an unreadable event.
     Unreadable,
 }
 
@@ -25,47 +24,43 @@ pub enum Streams {
 pub struct World {
     /// By resource, namespace and name.
     pub(super) objects: BTreeMap<(String, String, String), Value>,
-    /// The events: the version, the resource, and the line of a watch.
+    /// Version, resource and watch line.
     pub(super) events: Vec<(u64, String, Value)>,
     pub(super) version: u64,
     pub streams: Streams,
     pub minor: &'static str,
     pub patch: &'static str,
-    /// Resources that no client may read.
     pub forbidden: BTreeSet<&'static str>,
-    /// Watches from before this version fail, because it is gone.
+    /// Watches from before this version fail with 410.
     pub compacted: u64,
-    /// Nothing is answered, and nothing is closed.
+    /// Keeps connections open without an answer.
     pub silent: bool,
-    /// A list of this resource is not answered, and nothing is after that: connections end.
+    /// The server dies at a list of this resource.
     pub dies_at: Option<&'static str>,
-    /// Lists after their first page wait as long as this is set.
+    /// Holds back the second and later pages of lists.
     pub hold_pages: bool,
-    /// Watches that follow a list send this line and end.
+    /// Watches after a list send this line and end.
     pub watch_line: Option<String>,
-    /// Connections break, and are not answered.
+    /// Breaks connections without an answer.
     pub cut: bool,
-    /// The list of this resource never ends; with the same token each time if the flag is set.
+    /// The resource with an endless list. The flag repeats the continue token.
     pub endless: Option<(&'static str, bool)>,
-    /// No list is answered as long as this is set.
+    /// Holds back all lists.
     pub hold_lists: bool,
-    /// The text that is sent instead of any list or watch.
+    /// Replaces the text of every list and watch.
     pub garbage: Option<String>,
-    /// The content of `/metrics`, which is forbidden without.
+    /// The content of `/metrics`; forbidden if `None`.
     pub metrics: Option<String>,
-    /// Groups, with their versions and resources, of which there may be objects.
+    /// API groups with their versions and resources that may have objects.
     pub custom: BTreeMap<&'static str, &'static str>,
-    /// The number of requests that are answered with 429 before any other.
+    /// Answers this many requests with 429 first.
     pub busy: usize,
-    /// The number of pages after the first that are answered with 410, and whether a token comes
-    /// with it.
+    /// Answers this many later pages with 410. The flag adds a continue token.
     pub gone: (usize, bool),
-    /// All requests, with their queries.
     pub requests: Vec<String>,
     pub heads: Vec<String>,
-    /// The lists that are being answered, and the most at one time.
+    /// The current and the maximum number of concurrent lists.
     pub(super) listing: (usize, usize),
-    /// Whether the test is over.
     pub(super) over: bool,
 }
 
@@ -91,7 +86,6 @@ impl World {
         self.events.push((self.version, resource.to_owned(), line));
     }
 
-    /// The objects of a resource, in one namespace or in all.
     pub(super) fn of(&self, resource: &str, namespace: Option<&str>) -> Vec<&Value> {
         let all = self.objects.iter().filter(|((of, ns, _), _)| {
             of == resource && namespace.is_none_or(|namespace| namespace == ns)
@@ -99,7 +93,7 @@ impl World {
         all.map(|(_, object)| object).collect()
     }
 
-    /// Simulates a restore from a backup: the versions that clients know are in the future.
+    /// Simulates a restore from a backup: clients know versions from the future.
     pub fn go_back(&mut self) {
         self.version = 1;
         self.events.clear();

@@ -1,15 +1,16 @@
-//! Audits that do not complete, and what a waiting user sees of them.
+//! Failing audits, and their progress output.
 
 use std::{
     fs,
     io::Read as _,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
 use serde_json::json;
 
 use super::{Cluster, mixed};
+use crate::daemon::Killed;
 
 #[test]
 fn an_api_server_that_goes_away_is_reported_once_with_what_was_found() {
@@ -27,7 +28,7 @@ fn an_api_server_that_goes_away_is_reported_once_with_what_was_found() {
     assert!(text.contains("\nnot everything could be read, so this is not all\n"), "{text}");
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["failures"], json!([line.strip_prefix("error: ").unwrap()]));
-    // There are three attempts at the list, and perhaps some at the list that is read in parallel.
+    // Three attempts at this list, and perhaps some at a parallel list.
     let requests = &cluster.api_server.world().requests;
     let first = requests.iter().position(|it| it.contains("/services")).unwrap();
     assert!(requests.len() - first <= 6, "{requests:#?}");
@@ -86,7 +87,6 @@ fn patience_is_a_duration() {
     }
 }
 
-/// An audit with a terminal before it, which is interrupted while it waits.
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_a_line_moves_until_it_is_interrupted_and_nothing_is_left() {
@@ -106,7 +106,7 @@ fn on_a_terminal_a_line_moves_until_it_is_interrupted_and_nothing_is_left() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let mut script = Ending(script.expect("script, of util-linux"));
+    let mut script = Killed(script.expect("script, of util-linux"));
     let mut screen = script.0.stdout.take().unwrap();
     let mut shown = String::new();
     let mut read_until = |wanted: &dyn Fn(&str) -> bool| {
@@ -138,14 +138,4 @@ fn on_a_terminal_a_line_moves_until_it_is_interrupted_and_nothing_is_left() {
         .collect();
     left.sort();
     assert_eq!(left, [""; 0]);
-}
-
-/// A process that ends with the test.
-struct Ending(Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

@@ -1,10 +1,9 @@
-//! One set alone, and what has changed since an earlier audit.
+//! An audit of one set, and the changes since an earlier audit.
 
 use serde_json::{Value, json};
 
 use super::{COVERED, Cluster, covered, mixed, stored, waiting};
 
-/// The report of the cluster as it is now, in a file.
 fn last(cluster: &Cluster, args: &[&str]) -> Value {
     let report = cluster.json(1, args);
     cluster.folder.write("last.json", report.to_string().as_bytes());
@@ -47,7 +46,7 @@ fn what_is_not_audited_now_is_not_gone() {
     last(&cluster, &[]);
     let bank = cluster.json(0, &["-n", "bank", "--against", "last.json"]);
     assert_eq!(bank["changes"], json!({"new": 0, "still": 0, "gone": []}));
-    // Who can read less finds less.
+    // A user with fewer rights has fewer findings.
     cluster.api_server.change(|world| world.forbidden = ["statefulsets"].into());
     let less = cluster.json(0, &AGAINST);
     assert_eq!(less["changes"], json!({"new": 0, "still": 1}));
@@ -87,7 +86,7 @@ fn one_set_can_be_audited_alone() {
         .run(&["sts/none", "-n", "shop"])
         .ends(2)
         .reports("error: there is no StatefulSet shop/none\n");
-    // The namespace of the kubeconfig, which names none.
+    // The kubeconfig's namespace is unset.
     cluster.run(&["ds/none"]).reports("there is no DaemonSet default/none");
     for args in [
         &["sts/a", "-A"][..],

@@ -1,4 +1,4 @@
-//! Faults of the cluster, each reported once for all sets that suffer from it.
+//! Faults of the cluster, each reported once for all affected sets.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,6 @@ use super::{
 
 const KIND: &str = "ValidatingWebhookConfiguration";
 
-/// A webhook of another project, for new pods.
 fn webhook(last_year: i32) -> Value {
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": KIND,
@@ -28,7 +27,6 @@ fn webhook(last_year: i32) -> Value {
     })
 }
 
-/// A cluster with a set that is fine, and a webhook for its pods.
 fn cluster(last_year: i32, ready: bool) -> Cluster {
     let cluster = Cluster::audited().rules(&[], "");
     let service = json!({"kind": "Service", "apiVersion": "v1",
@@ -41,7 +39,6 @@ fn cluster(last_year: i32, ready: bool) -> Cluster {
     cluster
 }
 
-/// The object and the text of the only finding.
 fn only(cluster: &Cluster) -> String {
     let report = cluster.json(0, &[]);
     let findings = report["findings"].as_array().unwrap();
@@ -65,7 +62,7 @@ fn a_webhook_that_cannot_be_called_is_reported_once() {
         .has("validatingwebhookconfigurations", &webhook(2100));
     let text = only(&gone);
     assert!(text.contains("Service gates/gate does not exist"), "{text}");
-    // Who audits one namespace need not see webhooks.
+    // An audit of one namespace works without access to webhooks.
     assert_eq!(down.findings(0, &["-n", "shop", "--strict"]), nothing);
 }
 

@@ -1,4 +1,4 @@
-//! Checks whether setguard's own webhook configurations guard anything.
+//! Checks of setguard's own webhook configurations.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rcgen::{CertificateParams, KeyPair};
@@ -9,7 +9,7 @@ use super::{COVERED, Cluster, stored};
 
 const QUIET: [&str; 2] = ["--policy", ".quiet.yaml"];
 
-/// A CA that is valid until this year, as a `caBundle`.
+/// A CA that expires after this year, as a `caBundle`.
 pub(super) fn bundle(last_year: i32) -> String {
     let mut params = CertificateParams::new([]).unwrap();
     params.not_before = rcgen::date_time_ymd(2000, 1, 1);
@@ -18,7 +18,6 @@ pub(super) fn bundle(last_year: i32) -> String {
     STANDARD.encode(made.pem())
 }
 
-/// A configuration as the chart installs it, when it is armed.
 fn configuration(kind: &str, last_year: i32) -> Value {
     let service = json!({ "name": "setguard", "namespace": "guards", "path": "/", "port": 443 });
     json!({
@@ -32,7 +31,6 @@ fn configuration(kind: &str, last_year: i32) -> Value {
     })
 }
 
-/// The endpoints of a Service.
 pub(super) fn slice(of: &str, namespace: &str, ready: bool) -> Value {
     json!({
         "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
@@ -44,7 +42,6 @@ pub(super) fn slice(of: &str, namespace: &str, ready: bool) -> Value {
     })
 }
 
-/// A cluster without faults, except perhaps in setguard's registration.
 fn cluster(configuration: &Value, slice: &Value) -> Cluster {
     let cluster = Cluster::audited().rules(COVERED, "");
     cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
@@ -53,7 +50,6 @@ fn cluster(configuration: &Value, slice: &Value) -> Cluster {
     cluster
 }
 
-/// Returns the notes about a registration that does not guard; the audit then ends with 1.
 fn said(configuration: &Value, slice: &Value) -> String {
     let cluster = cluster(configuration, slice);
     let report = cluster.json(1, &QUIET);
@@ -123,7 +119,6 @@ fn a_guard_that_does_not_guard_is_reported() {
     }
 }
 
-/// Both configurations were deleted; only the server is left.
 #[test]
 fn a_server_that_no_configuration_names_is_reported() {
     let cluster = Cluster::audited().rules(COVERED, "");
@@ -164,7 +159,7 @@ fn a_guard_that_may_not_be_seen_is_not_taken_for_one_that_works() {
     assert_eq!(cluster.run(&["--policy", ".quiet.yaml", "--strict"]).code, 2);
 }
 
-/// A manual registration has no annotation and no label, but its webhooks have the usual names.
+/// A manual registration has no annotation and no label, but the usual webhook names.
 #[test]
 fn what_serve_prints_is_recognized() {
     let printed = webhooks::printed("127.0.0.1", 8443, "PEM").unwrap();

@@ -1,4 +1,4 @@
-//! Sets that are not healthy, and how findings about them are shown.
+//! Unhealthy sets, and the presentation of their findings.
 
 use serde_json::{Value, json};
 
@@ -17,11 +17,11 @@ fn a_controller_that_observes_nothing_is_one_error() {
     let report = cluster.json(1, &[]);
     let text = report["findings"][0]["message"].as_str().unwrap();
     assert!(text.contains("2 other sets (StatefulSet shop/b, StatefulSet shop/c)"), "{text}");
-    // The others have no finding of their own, and aren't healthy either.
+    // The other sets have no finding of their own, but are not healthy.
     let healthy = json!({"daemonSets": 0, "statefulSets": 1, "notSettled": 2});
     assert_eq!(report["summary"]["healthy"], healthy);
     assert!(cluster.run(&[]).stdout.contains("; not settled: 2 sets\n"));
-    // A change of a moment ago is nothing.
+    // A recent change is no finding.
     let report = cluster.json(0, &["--patience", "999999h"]);
     assert_eq!(report["findings"], json!([]));
     assert_eq!(report["summary"]["healthy"]["notSettled"], 3);
@@ -62,7 +62,6 @@ fn equal_findings_are_one_in_text_and_all_in_json() {
     for i in 0..40 {
         cluster.has("statefulsets", &covered(["bank", "shop"][i % 2], &format!("db-{i:02}")));
     }
-    // Four of a kind are four.
     for i in 0..4 {
         let mut careless = stored("DaemonSet", "shop", &format!("agent-{i}"));
         careless["spec"]["revisionHistoryLimit"] = json!(0);
@@ -79,7 +78,6 @@ fn equal_findings_are_one_in_text_and_all_in_json() {
     assert_eq!(cluster.findings(1, &[]).len(), 44);
 }
 
-/// A pod of the StatefulSet `db`, which is ready or cannot pull its image.
 fn pod_of_db(ordinal: u8, revision: &str, is_ready: bool) -> Value {
     let state = match is_ready {
         true => json!({"running": {}}),
@@ -127,7 +125,7 @@ fn a_stuck_rollout_has_its_cause_in_the_title_and_what_it_changed() {
             }),
         );
     }
-    // Its partition is harmless beside that.
+    // Next to that, the partition is harmless.
     cluster.has("statefulsets", &covered("shop", "a"));
     let ran = cluster.run(&[]).ends(1);
     let (totals, rest) = ran.stdout.split_once("\n\n").unwrap();

@@ -1,4 +1,4 @@
-//! The requests of an audit, and what it makes of answers that fail.
+//! The requests of an audit, and its handling of failed answers.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn the_release_and_the_feature_gates_of_the_cluster_apply() {
         process_cpu_seconds_total 1\n";
     cluster.api_server.change(|world| world.metrics = Some(gate.to_owned()));
     assert_eq!(cluster.findings(0, &[]), [""; 0]);
-    // A release that the user names takes precedence.
+    // The user's release takes precedence.
     assert_eq!(cluster.findings(0, &["--kube-version", "1.36"]).len(), 1);
 }
 

@@ -11,7 +11,6 @@ const OPEN_REPORTS: (&str, &str) = ("openreports.io/v1alpha1", "reports");
 
 const POLICY_REPORTS: (&str, &str) = ("wgpolicyk8s.io/v1alpha2", "policyreports");
 
-/// The report on an object with this uid.
 fn report(cluster: &Cluster, resource: &str, uid: &str) -> Option<Value> {
     let mut report = cluster.api_server.get(resource, "shop", &format!("setguard-{uid}"))?;
     report["metadata"].as_object_mut().unwrap().remove("resourceVersion");
@@ -51,7 +50,7 @@ fn reports_are_written_in_each_run_and_removed_when_nothing_is_found() {
         "audit/reports_are_written_in_each_run_and_removed_when_nothing_is_found",
         &format!("{whole:#}"),
     );
-    // Somebody else empties a report.
+    // A different client empties a report.
     let mut forged = whole.clone();
     forged["results"] = json!([]);
     cluster.has(resource, &forged);

@@ -1,4 +1,4 @@
-//! The author of the webhooks' rules, and the time at which they are written.
+//! When and how the rules of the webhooks are written.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn args(deployment: &Value) -> Vec<&str> {
     args.as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect()
 }
 
-/// A webhook without rules matches nothing, so an installation refuses nothing. The annotation has all of it.
+/// A webhook without rules matches nothing, so an installation refuses nothing. The annotation holds the rules.
 #[test]
 fn what_is_installed_matches_nothing_but_a_rehearsal() {
     let Some(helm) = helm::find() else { return };
@@ -23,7 +23,7 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
     for ((waiting, complete), rehearsal) in pairs.zip(REHEARSALS) {
         let annotation = waiting["metadata"]["annotations"][ANNOTATION].as_str().unwrap();
         let mut wanted: Value = serde_json::from_str(annotation).unwrap();
-        // The webhooks are those of the annotation without their rules, but for the rehearsal.
+        // The webhooks equal the annotation without rules, except for the rehearsal.
         let has_rules = |it: &Value| it["name"] == rehearsal;
         let installed = waiting["webhooks"].as_array().unwrap();
         assert!(installed.iter().all(|it| it.get("rules").is_some() == has_rules(it)));
@@ -32,7 +32,7 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
             webhook["rules"] = wanted[i]["rules"].clone();
         }
         assert_eq!(json!(armed), wanted);
-        // With atOnce they are the same, all with their rules.
+        // With atOnce, the webhooks equal the annotation, with their rules.
         wanted.as_array_mut().unwrap().retain(|it| !has_rules(it));
         assert_eq!(complete["webhooks"], wanted);
         let annotation = complete["metadata"]["annotations"][ANNOTATION].as_str().unwrap();
@@ -48,7 +48,7 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
             .iter()
             .partition(|webhook| webhook["name"] == rehearsal);
         assert!(others.iter().all(|webhook| webhook.get("rules").is_none()), "{others:#?}");
-        // Patches of docs/troubleshooting.md count from the first.
+        // Patches in docs/troubleshooting.md use indices from the first webhook.
         assert_eq!(waiting["webhooks"][others.len()]["name"], rehearsal, "the last one");
         let [own] = own[..] else { panic!("one {rehearsal}") };
         let rules = json!([{
@@ -73,7 +73,6 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
     assert!(args.contains(&"--arm-rehearsal=guards/setguard-rehearsal"), "{args:?}");
 }
 
-/// In each mode of certificates setguard may write what it has to, and nothing else.
 #[test]
 fn arming_needs_rights_to_three_objects_by_name() {
     let Some(helm) = helm::find() else { return };
@@ -99,7 +98,7 @@ fn arming_needs_rights_to_three_objects_by_name() {
         let mode = format!("tls.mode={mode}");
         let few = configurations(&["get", "watch", "patch"]);
         assert_eq!(rules(&mode), json!([few, owner]));
-        // Only for API servers that ask for it.
+        // Only for API servers that require it.
         let more = configurations(&["get", "watch", "patch", "delete"]);
         let mode = format!("{mode},webhook.ownerNeedsDelete=true");
         assert_eq!(rules(&mode), json!([more, owner]));
@@ -107,7 +106,7 @@ fn arming_needs_rights_to_three_objects_by_name() {
     }
 }
 
-/// The right to patch the ConfigMap cannot be used to store anything, and is a right to nothing else.
+/// The right to patch the ConfigMap stores nothing, and permits nothing else.
 #[test]
 fn the_object_of_the_rehearsal_holds_nothing() {
     let Some(helm) = helm::find() else { return };
@@ -132,7 +131,7 @@ fn the_object_of_the_rehearsal_holds_nothing() {
     assert!(!at_once.iter().any(|it| it["metadata"]["name"] == "setguard-rehearsal"));
 }
 
-/// Without replicas, no setguard would write the rules.
+/// Without replicas, no setguard could write the rules.
 #[test]
 fn without_replicas_the_rules_are_in_the_chart() {
     let Some(helm) = helm::find() else { return };

@@ -1,5 +1,3 @@
-//! The CronJob of the audit.
-
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -41,7 +39,6 @@ fn one_audit_runs_at_a_time_with_rights_of_its_own() {
     named(&all, "ServiceAccount", "setguard-audit");
 }
 
-/// Returns what the audit may read, and where it may write.
 fn rights(helm: &Path, flags: &[&str]) -> (Vec<String>, Vec<String>) {
     let all = objects(&render(helm, &[&ON[..], flags].concat()));
     let role = named(&all, "ClusterRole", "setguard-audit");
@@ -80,7 +77,7 @@ fn metrics_go_to_a_file_in_a_volume() {
     let args = pod["containers"][0]["args"].to_string();
     assert!(args.contains("--metrics-file=/textfile/setguard.prom"), "{args}");
     assert_eq!(pod["containers"][0]["volumeMounts"][1]["mountPath"], "/textfile");
-    // Without a file there is nothing to alert on.
+    // Without a metrics file, no alert works.
     let alerts = |flags: &[&str]| {
         let on = ["--set", "metrics.prometheusRule.enabled=true"];
         render(&helm, &[&ON[..], &on, flags].concat()).contains("SetguardAuditStale")
@@ -91,7 +88,7 @@ fn metrics_go_to_a_file_in_a_volume() {
     assert!(alerts(&["--set", file, "--set-json", volume]));
 }
 
-/// The account that reads the whole cluster need not be in the namespace of the server's.
+/// The account that reads the whole cluster need not share the server's namespace.
 #[test]
 fn the_audit_can_have_a_namespace_of_its_own() {
     let Some(helm) = helm::find() else { return };
@@ -119,7 +116,7 @@ fn the_audit_can_have_a_namespace_of_its_own() {
     let subject =
         json!([{"kind": "ServiceAccount", "name": "setguard-audit", "namespace": "auditors"}]);
     assert_eq!(binding["subjects"], subject);
-    // A ConfigMap of the user is the user's in both.
+    // A user's ConfigMap exists in both namespaces.
     let existing = ["--set", "audit.namespace=auditors,existingPolicyConfigMap=mine"];
     let all = objects(&render(&helm, &[&ON[..], &existing].concat()));
     assert!(!all.iter().any(|it| it["data"]["policy.yaml"].is_string()));

@@ -1,5 +1,5 @@
-//! The values files for platforms. Like the files in `ci/`, they pass the other tests of the chart;
-//! these tests check the purpose of each.
+//! The values files for platforms. Like the files in `ci/`, they pass the other chart tests; these tests check the
+//! purpose of each.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -59,7 +59,7 @@ fn system_namespaces_of_the_platform_do_not_depend_on_setguard() {
     }
 }
 
-/// The API server outside the network of pods reaches setguard on the node, at ports of its own.
+/// The API server, outside of the pod network, reaches setguard on the node, at ports of its own.
 #[test]
 fn with_another_cni_on_eks_the_pods_use_the_network_of_the_node() {
     let Some(helm) = helm::find() else { return };
@@ -68,7 +68,13 @@ fn with_another_cni_on_eks_the_pods_use_the_network_of_the_node() {
     assert_eq!(spec["template"]["spec"]["hostNetwork"], true);
     assert_eq!(spec["template"]["spec"]["dnsPolicy"], "ClusterFirstWithHostNet");
     assert_eq!(spec["strategy"]["rollingUpdate"], json!({"maxSurge": 0, "maxUnavailable": 1}));
-    // Of Kubernetes, the kubelet, kube-proxy, node agents, and those that pods often take.
+    let objects = rendered(&helm, "eks-custom-cni.yaml");
+    let webhooks = webhooks(&objects);
+    let system = webhooks.iter().find(|it| it["name"] == "system.validate.setguard.io").unwrap();
+    for namespace in ["calico-system", "tigera-operator"] {
+        assert!(system.to_string().contains(namespace), "{system}");
+    }
+    // Ports of Kubernetes, kubelet, kube-proxy, node agents and common pods.
     let taken = [8080, 8443, 9443, 10248, 10249, 10250, 10255, 10256, 61678, 61679];
     for port in spec["template"]["spec"]["containers"][0]["ports"].as_array().unwrap() {
         let port = port["containerPort"].as_u64().unwrap();

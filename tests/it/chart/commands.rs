@@ -1,4 +1,4 @@
-//! The commands of the documents, which work with the chart of the registry and with a checkout.
+//! The documented chart commands work with the registry and with a checkout.
 
 use std::{fs, path::Path};
 
@@ -17,7 +17,7 @@ fn commands_with_the_chart_need_no_checkout() {
                 continue;
             };
             commands += 1;
-            // Only for development, which needs a checkout anyway.
+            // Only for development in a checkout.
             if rest.starts_with("./charts/setguard ") {
                 assert!(text.contains("from a checkout"), "{page}: {line}");
                 continue;

@@ -1,4 +1,4 @@
-//! The dashboard: faults that Grafana would not report.
+//! The dashboard: faults that Grafana doesn't report.
 
 use std::{collections::BTreeSet, env, fs, path::Path};
 
@@ -12,7 +12,6 @@ fn dashboard() -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The names of variables in a text: `$name` and `${name}`.
 fn variables(text: &str) -> impl Iterator<Item = &str> {
     text.split('$').skip(1).map(|rest| {
         let rest = rest.strip_prefix('{').unwrap_or(rest);
@@ -43,7 +42,7 @@ fn each_panel_asks_the_chosen_data_source_and_says_what_it_shows() {
     let dashboard = dashboard();
     let list = dashboard["templating"]["list"].as_array().unwrap();
     let known: BTreeSet<&str> = list.iter().map(|it| it["name"].as_str().unwrap()).collect();
-    // Grafana itself has those that begin with two underscores.
+    // Grafana itself defines names with two underscores in front.
     let is_known = |name: &str| known.contains(name) || name.starts_with("__");
     let of_source = |it: &Value| {
         it["datasource"]["type"] == "prometheus" && it["datasource"]["uid"] == "${datasource}"
@@ -62,7 +61,7 @@ fn each_panel_asks_the_chosen_data_source_and_says_what_it_shows() {
         for target in targets {
             let query = target["expr"].as_str().unwrap();
             assert!(of_source(target), "{title}");
-            // With several installations, each panel must show the chosen one only.
+            // With several installations, each panel must show only the chosen one.
             assert_eq!(
                 query.matches('{').count(),
                 query.matches("{namespace=~\"$namespace\",job=~\"$job\"").count(),
@@ -80,14 +79,12 @@ fn each_panel_asks_the_chosen_data_source_and_says_what_it_shows() {
     }
 }
 
-/// Validates a value against a definition of one of Grafana's schemas.
 fn validate(schema: &Value, definition: &str, value: &Value, what: &str) {
     let mut schema = schema.clone();
     schema["$ref"] = json!(format!("#/definitions/{definition}"));
     assert_valid(value, schema, what);
 }
 
-/// Makes fields optional for which Grafana has a default.
 fn all_optional(schema: &mut Value) {
     for definition in schema["definitions"].as_object_mut().unwrap().values_mut() {
         definition.as_object_mut().unwrap().remove("required");

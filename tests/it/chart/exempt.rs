@@ -1,4 +1,4 @@
-//! Users whose writes are not validated. The end-to-end tests see what the API server makes of the expressions.
+//! Users whose writes are not validated. The end-to-end tests run the expressions in an API server.
 
 use super::{objects, render, webhooks};
 use crate::helm;

@@ -1,4 +1,4 @@
-//! The manifests in `examples/gitops/`, for the chart as it is.
+//! The manifests in `examples/gitops/`, with the current chart.
 
 use std::{fs, path::Path};
 
@@ -55,7 +55,7 @@ fn k3s_installs_the_values_of_its_file() {
     assert_eq!(spec["failurePolicy"], "abort", "no upgrade uninstalls it");
 }
 
-/// `kubectl apply` would run the hook that `helm uninstall` begins with.
+/// `kubectl apply` would run the hook of `helm uninstall`.
 #[test]
 fn nothing_is_left_of_hooks_without_them() {
     let Some(helm) = helm::find() else { return };

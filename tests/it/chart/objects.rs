@@ -1,4 +1,4 @@
-//! Checks each object of the chart against the Kubernetes types and against setguard's rules.
+//! Checks each object of the chart against the Kubernetes types and setguard's rules.
 
 use std::collections::BTreeMap;
 
@@ -62,11 +62,8 @@ fn kubernetes_knows_every_field() {
     });
 }
 
-/// Reads an object as a Kubernetes type, writes it and compares: unknown fields get lost.
-///
-/// # Errors
-///
-/// The first difference.
+/// Reads an object as a Kubernetes type, writes it and compares: unknown fields get lost. Returns the first
+/// difference.
 fn same<T: DeserializeOwned + Serialize>(object: &Value) -> Result<(), String> {
     let typed: T = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
     lost(object, &serde_json::to_value(typed).unwrap(), "")
@@ -96,7 +93,6 @@ fn lost(before: &Value, after: &Value, path: &str) -> Result<(), String> {
     }
 }
 
-/// The pod templates of the chart would be accepted in a DaemonSet too.
 #[test]
 fn setguard_accepts_the_pods_of_its_own_chart() {
     each(|file, objects, _| {
@@ -107,7 +103,7 @@ fn setguard_accepts_the_pods_of_its_own_chart() {
                 _ => continue,
             };
             template["spec"]["restartPolicy"] = "Always".into();
-            // A Pod has these two, a template does not.
+            // A Pod has these two fields, but a template does not.
             template["metadata"]["name"] = Value::Null;
             template["metadata"]["namespace"] = Value::Null;
             let labels = template["metadata"]["labels"].clone();

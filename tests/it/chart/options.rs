@@ -15,7 +15,7 @@ fn an_autoscaler_decides_the_number_of_replicas_alone() {
     let [scaler] = of(&all, "HorizontalPodAutoscaler")[..] else { panic!("one autoscaler") };
     assert_eq!(scaler["spec"]["scaleTargetRef"]["name"], "setguard");
     assert_eq!(scaler["spec"]["minReplicas"], 2);
-    // With 0 replicas, as for a setguard outside the cluster, the webhooks are armed too.
+    // 0 replicas, for a setguard outside of the cluster, must arm the webhooks too.
     let zero = ["--set", "autoscaling.enabled=true,replicaCount=0"];
     assert!(deployment(&helm, &zero).to_string().contains("--arm-webhooks"));
 }
@@ -33,7 +33,7 @@ fn the_quota_is_for_the_priority_class_of_the_pods() {
     assert!(of(&objects(&render(&helm, &["--set", class])), "ResourceQuota").is_empty());
 }
 
-/// Alerts and dashboard select by the job that both monitors give.
+/// Alerts and dashboard select by the job label of both monitors.
 #[test]
 fn a_pod_monitor_finds_the_pods_and_names_the_job() {
     let Some(helm) = helm::find() else { return };
@@ -61,8 +61,8 @@ fn alerts_have_the_labels_of_users_and_a_page() {
     }
 }
 
-/// Where another policy denies all traffic, the pods of the hooks reach the servers that they call,
-/// and setguard accepts the pod of the test.
+/// If a different policy denies all traffic, the hook pods still reach their servers, and setguard accepts the test
+/// pod.
 #[test]
 fn hooks_work_where_everything_else_is_denied() {
     let Some(helm) = helm::find() else { return };

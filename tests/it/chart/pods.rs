@@ -1,11 +1,10 @@
-//! Fields of the pods that users set.
+//! Pod fields that users set.
 
 use serde_json::{Value, json};
 
 use super::{chart, objects, render};
 use crate::helm;
 
-/// The pods, or their templates, of these kinds.
 pub(super) fn of<'a>(objects: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {
     let objects = objects.iter().filter(|it| kinds.iter().any(|kind| it["kind"] == *kind));
     let pods = objects.filter_map(|object| match object["kind"].as_str()? {
@@ -18,7 +17,6 @@ pub(super) fn of<'a>(objects: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {
 
 pub(super) const ALL: [&str; 4] = ["Pod", "Deployment", "Job", "CronJob"];
 
-/// The specs of all pods, also of the hooks.
 pub(super) fn specs(objects: &[Value]) -> Vec<&Value> {
     of(objects, &ALL).into_iter().map(|pod| &pod["spec"]).collect()
 }
@@ -28,7 +26,6 @@ fn with(helm: &std::path::Path, file: &str, flags: &[&str]) -> Vec<Value> {
     objects(&render(helm, &[&["--values", &file], flags].concat()))
 }
 
-/// The audit and the hooks find and run on the same cluster as the replicas.
 #[test]
 fn all_pods_have_the_same_resolver_scheduler_and_users() {
     let Some(helm) = helm::find() else { return };

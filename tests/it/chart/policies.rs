@@ -8,7 +8,6 @@ use setguard::{catalogue, policy::Policy, rules::in_cel};
 use super::{objects, of, render};
 use crate::{folder::Folder, helm};
 
-/// The objects of the chart with this mode and policy, for a release.
 fn rendered(mode: &str, release: &str, policy: &Value, more: &[&str]) -> Option<Vec<Value>> {
     let helm = helm::find()?;
     let mut policy = policy.clone();
@@ -20,14 +19,13 @@ fn rendered(mode: &str, release: &str, policy: &Value, more: &[&str]) -> Option<
     Some(objects(&render(&helm, &[&flags, more].concat())))
 }
 
-/// The specs of admission policies and bindings, by kind and name.
 fn specs(objects: &[Value]) -> BTreeMap<(String, String), Value> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let found = objects.iter().filter(|it| text(&it["kind"]).contains("AdmissionPolicy"));
     let everything = json!({ "namespaceSelector": {}, "objectSelector": {} });
     let spec = |object: &Value| {
         let mut spec = object["spec"].clone();
-        // The chart sets selectors that the API server has by default.
+        // The chart sets selectors that are the API server's default.
         if spec["matchResources"] == everything {
             spec.as_object_mut().unwrap().remove("matchResources");
         }
@@ -91,7 +89,7 @@ fn without_a_server_the_chart_has_what_the_export_prints() {
             }
         }
     }
-    // Releases have patches and suffixes.
+    // Versions may have patches and suffixes.
     let policy = json!({ "kubernetes": { "version": "v1.37.2-eks-1" } });
     let Some(objects) = rendered("policies", "1.36", &policy, &[]) else { return };
     assert_eq!(specs(&objects), exported(&["vap", "map"], "1.37", &policy));
@@ -130,7 +128,7 @@ fn without_a_server_nothing_is_installed_but_policies() {
     let args = &pod["spec"]["containers"][0]["args"];
     assert_eq!(args, &json!(["probe", "--namespace=guards", "--wait=1m"]));
 
-    // The audit has rights of its own, and a policy.
+    // The audit has its own rights and policy.
     let audit = ["--set", "audit.enabled=true"];
     let Some(objects) = rendered("policies", "1.36", &all("audit"), &audit) else { return };
     let [map] = of(&objects, "ConfigMap")[..] else { panic!("one ConfigMap") };
@@ -139,7 +137,6 @@ fn without_a_server_nothing_is_installed_but_policies() {
     assert_eq!(of(&objects, "Deployment"), [&json!(null); 0]);
 }
 
-/// Every rule has the same mode in the server and in the policies together, and only one of them reports.
 #[test]
 fn with_both_each_rule_is_reported_once() {
     let exceptions = json!([
@@ -167,7 +164,7 @@ fn with_both_each_rule_is_reported_once() {
         let is_policy = found.keys().any(|(_, it)| *it == name);
         let wanted = audit.mode(&rule.meta);
         if is_policy {
-            // A denial is never reported twice, so it stays on while the mode changes.
+            // A denial is never reported twice, so it stays on during a mode change.
             let left = if wanted.as_str() == "deny" { "deny" } else { "off" };
             assert_eq!(server.mode(&rule.meta).as_str(), left, "{name}");
             assert_ne!(wanted.as_str(), "off", "{name}");
@@ -243,7 +240,7 @@ fn policies_select_what_the_webhooks_select() {
 #[test]
 fn without_a_release_policies_are_those_of_the_newest() {
     let Some(helm) = helm::find() else { return };
-    // Without a release it is the newest, as for the export.
+    // Without a version, the export uses the newest release.
     let newest = exported(&["vap", "map"], "1.37", &json!({}));
     assert_eq!(specs(&objects(&render(&helm, &["--set", "mode=policies"]))), newest);
     let of_default = render(&helm, &["--set-json", "mode=null"]);

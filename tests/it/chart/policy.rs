@@ -1,5 +1,5 @@
-//! A policy in the values of the chart: the program accepts every policy that the chart accepts.
-//! Otherwise no pod would start, and the webhooks' failurePolicy would block every write.
+//! A policy in the chart's values: the program must accept every policy that the chart accepts. Otherwise no pod
+//! starts, and the webhooks' failurePolicy blocks every write.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use setguard::policy::Policy;
 use super::{objects, of, template};
 use crate::helm;
 
-/// Whether the chart renders a policy. If it does, the program must accept what it rendered.
+/// Whether the chart renders a policy. If so, the program must accept it.
 fn renders(helm: &Path, policy: &Value) -> bool {
     let flag = format!("policy={policy}");
     let output = template(helm, &["--set-json", &flag, "-s", "templates/configmap.yaml"]);

@@ -1,4 +1,4 @@
-//! The README of the chart, made from `values.yaml`: what Artifact Hub and `helm show readme` show.
+//! The README of the chart, generated from `values.yaml`, for Artifact Hub and `helm show readme`.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,6 @@ kubectl delete -l app.kubernetes.io/part-of=setguard \\
 
 ";
 
-/// What most users set, with the flags for `helm install`.
 const RECIPES: &[(&str, &str)] = &[
     ("refuse nothing while setguard is down", "--set webhook.validating.failurePolicy=Ignore"),
     (
@@ -50,21 +49,19 @@ const RECIPES: &[(&str, &str)] = &[
     ),
 ];
 
-/// A value that users can set.
 struct Row {
     key: String,
     default: Value,
     comment: String,
 }
 
-/// Values that belong together, and the text about all of them.
 struct Section {
     key: String,
     comment: String,
     rows: Vec<Row>,
 }
 
-/// A line of `values.yaml` with a key: how deep it is, the key, and the comment above it.
+/// A line of `values.yaml` with a key: its depth, the key, and the comment above.
 fn keys(text: &str) -> Vec<(usize, String, String)> {
     let mut keys = Vec::new();
     let mut comment = String::new();
@@ -86,14 +83,14 @@ fn keys(text: &str) -> Vec<(usize, String, String)> {
     keys
 }
 
-/// The sections in the order of the file; the first has the values that are in none.
+/// The sections in file order; the first has the values outside of all sections.
 fn sections(text: &str) -> Vec<Section> {
     let defaults: Value = serde_json::from_str(&to_json(text)[0]).unwrap();
     let keys = keys(text);
     let single = Section { key: String::new(), comment: String::new(), rows: Vec::new() };
     let mut sections = vec![single];
     let mut path: Vec<&str> = Vec::new();
-    // Below a value whose parts have no comments.
+    // Below a value whose fields have no comments.
     let mut inside: Option<usize> = None;
     for (i, (indent, key, comment)) in keys.iter().enumerate() {
         if inside.is_some_and(|outer| *indent > outer) {
@@ -148,7 +145,6 @@ fn linked(comment: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// `charts/setguard/README.md`.
 pub(crate) fn markdown() -> String {
     let text = std::fs::read_to_string(chart().join("values.yaml")).unwrap();
     let mut out = BEGINNING.to_owned();

@@ -1,4 +1,4 @@
-//! The release that Chart.yaml and the templates name.
+//! The release in Chart.yaml and the templates.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -50,7 +50,6 @@ fn the_linter_has_no_remarks() {
     }
 }
 
-/// The chart, the program and the end-to-end tests begin with the same release of Kubernetes.
 #[test]
 fn the_oldest_kubernetes_is_the_same_everywhere() {
     let read =
@@ -83,7 +82,7 @@ fn the_chart_has_this_version_and_every_value_has_a_comment() {
     assert_eq!(only, ["global"]);
     closed(&schema, "values");
 
-    // Kubernetes documents what is below these fields.
+    // Kubernetes documents the content of these fields.
     let fields = ["Probe:", "resources:", "ecurityContext:", "updateStrategy:", "labels:"];
     let mut below: Option<usize> = None;
     let mut before = "";
@@ -101,7 +100,6 @@ fn the_chart_has_this_version_and_every_value_has_a_comment() {
     }
 }
 
-/// Objects for which the schema lists properties must not allow others.
 fn closed(schema: &Value, path: &str) {
     if let Some(properties) = schema["properties"].as_object() {
         assert_eq!(schema["additionalProperties"], false, "{path}");
@@ -111,8 +109,8 @@ fn closed(schema: &Value, path: &str) {
     }
 }
 
-/// A rendering must not depend on the cluster or on random values: GitOps tools have no cluster and
-/// expect the same result every time. Only a change of the mode that would leave a gap is refused by a look at it.
+/// A rendering must not depend on the cluster or on random values: GitOps tools have no cluster and expect the same
+/// result every time. The chart looks at the cluster only to refuse a mode change that would leave a gap.
 #[test]
 fn templates_use_neither_the_cluster_nor_random_values() {
     let mut folders = vec![chart().join("templates")];

@@ -1,4 +1,4 @@
-//! docs/security.md says what each right of the chart permits.
+//! docs/security.md documents each right in the chart.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{objects, of, render};
 use crate::helm;
 
-/// The rows of the tables about the accounts.
 fn rows() -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/security.md");
     let page = fs::read_to_string(page).unwrap();
@@ -16,7 +15,6 @@ fn rows() -> Vec<String> {
     section.lines().filter(|line| line.starts_with('|')).map(str::to_lowercase).collect()
 }
 
-/// The word in the tables for a resource.
 fn word(resource: &str) -> &str {
     match resource {
         "validatingwebhookconfigurations" | "mutatingwebhookconfigurations" => "configuration",

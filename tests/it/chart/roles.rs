@@ -11,7 +11,7 @@ use crate::helm;
 fn roles_name_their_objects_and_have_no_wildcards() {
     each(|file, objects, _| {
         let is_test = |role: &&Value| role["metadata"]["annotations"]["helm.sh/hook"] == "test";
-        // Only a test that is asked for may try to create sets, in the namespace of the release.
+        // Only an explicitly enabled test may try to create sets, in the release's namespace.
         for role in of(objects, "Role").into_iter().filter(is_test) {
             let rules =
                 json!([{"apiGroups": ["apps"], "resources": ["daemonsets"], "verbs": ["create"]}]);
@@ -52,8 +52,7 @@ fn roles_name_their_objects_and_have_no_wildcards() {
     });
 }
 
-/// Helm deletes the Secret of managed certificates when the mode changes; no other object may own
-/// it.
+/// Helm deletes the Secret of managed certificates when the mode changes; no other object may own it.
 #[test]
 fn each_mode_has_a_secret_of_its_own() {
     let Some(helm) = helm::find() else { return };
@@ -73,12 +72,12 @@ fn is_inventory(role: &Value) -> bool {
     role["metadata"]["name"].as_str().unwrap().ends_with("-inventory")
 }
 
-/// `audit.rs` has its rights.
+/// `audit.rs` checks its rights.
 fn is_audit(role: &Value) -> bool {
     role["metadata"]["name"].as_str().unwrap().ends_with("-audit")
 }
 
-/// A rule of the inventory reads what rules need, and never Pods, ReplicaSets, Secrets or ConfigMaps.
+/// An inventory rule reads what rules need, and never Pods, ReplicaSets, Secrets or ConfigMaps.
 fn only_reads(rule: &Value) {
     if rule["nonResourceURLs"] == json!(["/metrics"]) {
         assert_eq!(rule["verbs"], json!(["get"]));
@@ -101,7 +100,6 @@ fn only_reads(rule: &Value) {
     }
 }
 
-/// The resources that the roles of the inventory allow to be read, each with the role's namespace.
 fn readable(objects: &[Value]) -> BTreeSet<String> {
     let roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
     let resources = roles.filter(|role| is_inventory(role)).flat_map(|role| {

@@ -14,7 +14,7 @@ fn condition<'a>(webhook: &'a Value, name: &str) -> Option<&'a str> {
     conditions.find(|it| it["name"] == name)?["expression"].as_str()
 }
 
-/// The end-to-end tests see what the API server makes of the expressions, and of system namespaces.
+/// The end-to-end tests run the expressions in an API server, and test system namespaces.
 #[test]
 fn excluded_prefixes_become_conditions_and_names_stay_selectors() {
     let Some(helm) = helm::find() else { return };
@@ -35,7 +35,6 @@ fn excluded_prefixes_become_conditions_and_names_stay_selectors() {
     }
 }
 
-/// A namespace that is in several of these groups is still in one webhook only.
 #[test]
 fn labels_become_webhooks_that_exclude_each_other() {
     let Some(helm) = helm::find() else { return };

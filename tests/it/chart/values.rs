@@ -1,4 +1,4 @@
-//! Values that once led to unintended objects.
+//! Regression tests for values that led to unintended objects.
 
 use std::{fs, process::Command};
 
@@ -36,7 +36,6 @@ fn the_digest_of_the_released_image_belongs_to_its_tag() {
     assert_eq!(image(&["--set", &flag]), format!("{repository}:{version}@{other}"));
 }
 
-/// An image may be named as a whole, and pods of Linux do not run on other nodes.
 #[test]
 fn the_image_is_taken_from_its_registry_to_nodes_with_linux() {
     let Some(helm) = helm::find() else { return };
@@ -63,7 +62,7 @@ fn the_registry_and_the_pull_secrets_of_a_parent_chart_are_used() {
     let objects = objects(&render(&helm, &flags));
     let secrets = json!([{"name": "a"}, {"name": "b"}, {"name": "own"}]);
     let specs = super::pods::specs(&objects);
-    // The replicas, the test, and two Jobs: after the installation, and after the release is deleted.
+    // The replicas, the test, and two Jobs: after installation, and after deletion of the release.
     assert_eq!(specs.len(), 4);
     for spec in specs {
         assert_eq!(spec["imagePullSecrets"], secrets);
@@ -72,7 +71,6 @@ fn the_registry_and_the_pull_secrets_of_a_parent_chart_are_used() {
     }
 }
 
-/// Labels of users are added, and never replace one by which pods are selected.
 #[test]
 fn labels_and_annotations_of_users_replace_none_of_the_chart() {
     let Some(helm) = helm::find() else { return };
@@ -92,14 +90,14 @@ fn labels_and_annotations_of_users_replace_none_of_the_chart() {
         assert_eq!(labels["app.kubernetes.io/name"], "setguard", "{object}");
         assert_eq!(labels["team"], "a", "{object}");
     }
-    // The parser reports a key that occurs twice.
+    // The parser reports a duplicate key.
     let deployment = deployment(&helm, &flags);
     let labels = &deployment["spec"]["template"]["metadata"]["labels"];
     assert_eq!(labels["app.kubernetes.io/name"], "setguard");
     assert_eq!(labels["team"], "a");
 }
 
-/// Names that YAML would read as numbers or truth values.
+/// Names that YAML would read as numbers or booleans.
 #[test]
 fn texts_stay_texts() {
     let Some(helm) = helm::find() else { return };
@@ -144,7 +142,7 @@ fn texts_stay_texts() {
     }
 }
 
-/// The chart cannot know the port of the API server, without which no replica would become ready.
+/// The chart doesn't know the API server's port, without which no replica becomes ready.
 #[test]
 fn outgoing_connections_are_restricted_only_if_asked_for() {
     let Some(helm) = helm::find() else { return };
@@ -172,7 +170,7 @@ fn keys(values: &Value, above: &str, all: &mut Vec<String>) {
     }
 }
 
-/// `key:` without a value, as when all entries of a list are commented out.
+/// `key:` without a value, for example with all list entries commented out.
 #[test]
 fn no_key_without_a_value_breaks_a_template() {
     let Some(helm) = helm::find() else { return };
@@ -186,7 +184,6 @@ fn no_key_without_a_value_breaks_a_template() {
     }
 }
 
-/// Null in place of a section or a list gives what an empty one gives.
 #[test]
 fn sections_without_a_value_have_their_defaults() {
     let Some(helm) = helm::find() else { return };
@@ -196,14 +193,14 @@ fn sections_without_a_value_have_their_defaults() {
     }
     let empty = render(&helm, &["--set-json", "imagePullSecrets=[]"]);
     assert_eq!(render(&helm, &["--set", "imagePullSecrets=null"]), empty);
-    // Null removes what the chart only passes on.
+    // Null removes values that the chart only passes on.
     let objects = objects(&render(&helm, &["--set", "resources.limits=null"]));
     let container = container(&objects);
     assert!(container["resources"]["limits"].is_null(), "{container}");
     assert!(container["resources"]["requests"].is_object(), "{container}");
 }
 
-/// A command does not start with one of its flags twice.
+/// setguard rejects a duplicate flag.
 #[test]
 fn a_flag_of_the_chart_is_not_an_extra_argument() {
     let Some(helm) = helm::find() else { return };
@@ -215,7 +212,7 @@ fn a_flag_of_the_chart_is_not_an_extra_argument() {
         let objects = objects(&render(&helm, &values));
         for flag in container(&objects)["args"].as_array().unwrap().iter().skip(1) {
             let flag = flag.as_str().unwrap().split('=').next().unwrap();
-            // These may come more than once.
+            // These flags may repeat.
             if ["--tls-managed-dns-name", "--inventory-namespaces"].contains(&flag) {
                 continue;
             }
@@ -226,7 +223,6 @@ fn a_flag_of_the_chart_is_not_an_extra_argument() {
     }
 }
 
-/// Values, and what the chart says about them if they cannot work.
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
 struct Values {

@@ -1,4 +1,4 @@
-//! The texts, files and folders that the command reads.
+//! The texts, files and folders that the commands read.
 
 #[cfg(unix)]
 use std::fs;
@@ -24,7 +24,7 @@ fn a_file_without_permission_is_reported() {
         .prints("in 1 set in 1 file");
 }
 
-/// Another user could put a policy there.
+/// A different user could put a policy there.
 #[cfg(unix)]
 #[test]
 fn no_policy_is_taken_from_a_shared_folder() {
@@ -64,7 +64,7 @@ fn other_encodings_are_read_as_by_kubectl() {
     }
     let comment = [b"# caf\xe9\n", GOOD.as_bytes()].concat();
     assert_eq!(folder.feed(&["check", "-"], &comment).code, 0);
-    // kubectl would replace the byte silently.
+    // kubectl replaces the byte silently.
     let value = [GOOD.as_bytes(), b"# fine\nextra: caf\xe9 # x\n"].concat();
     folder.feed(&["check", "-"], &value).ends(2).reports("this is not UTF-8");
 }

@@ -1,4 +1,4 @@
-//! The output: commands to paste, colours, long lines and closed pipes.
+//! Output: commands to paste, colours, long lines and closed pipes.
 
 use std::{fs, path::Path};
 
@@ -24,7 +24,7 @@ fn printed_commands_can_be_pasted() {
     let larger = printed("immutable_field/cases/warn.claim-size-in-namespace", &|text| text);
     assert!(larger.contains("\n  kubectl delete sts --cascade=orphan -n shop web\n"), "{larger}");
     assert!(larger.contains("\n  kubectl edit pvc -n shop data-web-0\n"), "{larger}");
-    // web-1 is below the partition: if it is deleted, it comes back with the old template.
+    // web-1 is below the partition: if deleted, it comes back with the old template.
     let stuck = printed("ordered_rollout_stuck/cases/warn.updating", &|text| {
         text.replacen(
             "  replicas: 3",
@@ -46,7 +46,7 @@ fn printed_commands_can_be_pasted() {
 fn a_closed_pipe_ends_it_quietly() {
     let many = [MISSPELT; 2_000].join("---\n");
     let folder = Folder::quiet([("a.yaml", many.as_str())]);
-    // The pipe is closed before the first byte, so that even a short output fails.
+    // The pipe closes before the first byte, so that even a short output fails.
     let closed = |args: &[&str]| {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -1,4 +1,4 @@
-//! Random manifests in which fields are removed: only these, and nothing of what stands around them.
+//! Random manifests with fields to remove: only these fields change, and nothing around them.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::folder::{Folder, rules};
 enum Fate {
     Stays,
     Goes,
-    /// The line is followed, after the last such line, by this one.
+    /// The line stays, with this line after the last such line.
     IsCopied(String),
     Becomes(String),
 }
@@ -44,7 +44,6 @@ static LAYOUTS: LazyLock<Vec<Layout>> = LazyLock::new(|| {
     layouts.collect()
 });
 
-/// The lines of a manifest and what becomes of them.
 fn lines(layout: &Layout, name: &str) -> Vec<(String, Fate)> {
     let mut lines = Vec::new();
     let mut add = |text: &str| lines.push((text.to_owned(), Stays));
@@ -73,7 +72,6 @@ fn lines(layout: &Layout, name: &str) -> Vec<(String, Fate)> {
     lines
 }
 
-/// The text before and after, with comments where `comments` says so.
 fn texts(lines: &[(String, Fate)], comments: &[u8], line_break: &str) -> (String, String) {
     let (mut before, mut after) = (String::new(), String::new());
     let mut copies: Vec<&str> = Vec::new();
@@ -90,7 +88,7 @@ fn texts(lines: &[(String, Fate)], comments: &[u8], line_break: &str) -> (String
         let last = i.checked_sub(1).and_then(|i| lines.get(i)).map(|(_, fate)| fate);
         let is_inside = *fate == Goes && last == Some(&Goes) && !begins_entry(lines, i);
         if choice % 4 == 1 {
-            // Above, with any indentation. In text over several lines it would be text.
+            // A comment above, with any indentation. Inside a multi-line text it would be text.
             let indent = " ".repeat(usize::from(choice / 4) % 8);
             if !text.trim_start().starts_with(['x', '2']) {
                 add(&format!("{indent}# Above: {{a}} é #{i}"), !is_inside);
@@ -123,7 +121,7 @@ fn texts(lines: &[(String, Fate)], comments: &[u8], line_break: &str) -> (String
             }
         }
     }
-    // Copies and replacements go into the lines that were kept.
+    // Copies and replacements go into the remaining lines.
     let mut result: Vec<String> = after.split_inclusive(line_break).map(str::to_owned).collect();
     for (at, what) in after_copies.into_iter().rev() {
         if let ["\0", other, comment] = what[..] {
@@ -135,7 +133,6 @@ fn texts(lines: &[(String, Fate)], comments: &[u8], line_break: &str) -> (String
     (before, result.concat())
 }
 
-/// Whether a line that goes is the first one of an entry.
 fn begins_entry(lines: &[(String, Fate)], at: usize) -> bool {
     let text = &lines[at].0;
     let indent = |text: &str| text.len() - text.trim_start().len();

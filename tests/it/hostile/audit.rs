@@ -1,4 +1,4 @@
-//! The reports of `audit`, over the clusters of the fixtures with hostile texts in them.
+//! The reports of `audit` over all fixture clusters, with hostile texts added.
 
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::Value;
@@ -6,12 +6,11 @@ use serde_json::Value;
 use super::{PIECES, hostile, is_inert, summary_is_inert};
 use crate::{api_server::ApiServer, folder::Folder, folder::Ran, support};
 
-/// Appends a text to every name, image, reason and message.
 fn spoil(value: &mut Value, key: &str, namespace: &str, text: &str) {
     match value {
         Value::String(leaf) => {
             let is_of_set = |word: &str| leaf.starts_with(word);
-            // The API server has validated the name of a namespace.
+            // The API server validates namespace names.
             if leaf == "shop" {
                 namespace.clone_into(leaf);
             } else if let Some(set) = ["agent", "db"].into_iter().find(|set| is_of_set(set)) {
@@ -28,7 +27,6 @@ fn spoil(value: &mut Value, key: &str, namespace: &str, text: &str) {
     }
 }
 
-/// The clusters of all fixtures about status in one, each in its own namespace.
 fn cluster(text: &str) -> ApiServer {
     let api_server = ApiServer::start("36");
     for (i, (_, fixture)) in support::fixtures("status").into_iter().enumerate() {

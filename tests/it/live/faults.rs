@@ -6,14 +6,12 @@ use crate::{api_server::ApiServer, api_server::Streams, daemon::eventually};
 const ERROR: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":500,"message":"no"}}"#;
 const UNREADABLE: &str = r#"{"type":"ADDED","object":[]}"#;
 
-/// The line about a kind on the page of readiness.
 fn line(viewer: &Viewer, kind: &str) -> String {
     let body = viewer.daemon.get("/readyz?verbose").body;
     let start = format!("{kind}: ");
     body.lines().find_map(|line| Some(line.split_once(&start)?.1.to_owned())).unwrap_or_default()
 }
 
-/// Waits until a kind is in this state, and returns the line about it.
 pub(super) fn becomes(viewer: &Viewer, kind: &str, state: &str) -> String {
     eventually(&format!("a {kind} that is {state}"), || {
         Some(line(viewer, kind)).filter(|line| line.starts_with(state))
@@ -33,7 +31,7 @@ fn a_streaming_list_that_fails_is_followed_by_pages() {
         let again = api_server.asked("daemonsets?&watch=true&timeoutSeconds=4");
         assert!(again <= 1, "{streams:?}: {again} streaming lists");
         assert!(api_server.asked("daemonsets?&limit=100") >= 2, "{streams:?}");
-        // An API server that cannot stream at all is asked once, for all kinds.
+        // setguard tries to stream only once, for all kinds, if the API server cannot stream at all.
         if matches!(streams, Refused | WithoutEnd | Fails) {
             assert_eq!(api_server.asked("sendInitialEvents=true"), 1, "{streams:?}");
         }
@@ -88,13 +86,13 @@ fn a_server_that_comes_back_with_an_older_state_is_listed_again() {
     daemon_sets(&api_server, 3);
     let viewer = Viewer::of_workloads(&api_server);
     viewer.holds("DaemonSet", 3);
-    // A watch that has said nothing is followed by a list anyway.
+    // A list follows a silent watch anyway.
     api_server.apply("daemonsets", &daemon_set("shop", "new"));
     viewer.holds("DaemonSet", 4);
     let known = api_server.world().version();
     api_server.change(|world| world.cut = true);
     becomes(&viewer, "DaemonSet", "unknown");
-    // etcd is restored from a snapshot, and its version soon exceeds the one that is known.
+    // After an etcd restore, the version soon exceeds the known one.
     api_server.delete("daemonsets", "shop", "agent-0");
     api_server.change(|world| world.go_back());
     while api_server.world().version() <= known {

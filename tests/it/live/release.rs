@@ -23,10 +23,9 @@ fn objects_are_checked_against_the_release_of_the_cluster_unless_the_policy_name
     let args = ["--inventory", "workloads", "--policy", file.to_str().unwrap()];
     let viewer = Viewer::start(&api_server, &args);
     viewer.daemon.measured(&release("1.34", "cluster"));
-    // The cluster is upgraded.
     api_server.change(|world| world.minor = "35");
     viewer.daemon.measured(&release("1.35", "cluster"));
-    // A patch release that differs from the later ones is named.
+    // The message names a patch release that differs from later ones.
     api_server.change(|world| world.patch = "3");
     let patched = release("1.35", "cluster").replace('}', ",patch=\"3\"}");
     viewer.daemon.measured(&patched);
@@ -51,7 +50,7 @@ fn while_a_control_plane_is_upgraded_the_oldest_release_counts() {
     let viewer = Viewer::start(&api_server, &["--inventory", "workloads"]);
     viewer.daemon.measured(&release("1.36", "cluster"));
     assert!(ignored(&viewer), "1.36 drops the field");
-    // Requests go to both API servers in turn.
+    // Requests alternate between two API servers.
     let asked = || api_server.asked("/version");
     for round in 0..4 {
         let minor = if round % 2 == 0 { "37" } else { "36" };
@@ -70,7 +69,7 @@ fn while_a_control_plane_is_upgraded_the_oldest_release_counts() {
     assert!(!ignored(&viewer));
 }
 
-/// A StatefulSet's `maxUnavailable` is dropped where its feature gate is off.
+/// The API server drops `maxUnavailable` in a StatefulSet if the feature gate is off.
 fn ignored(viewer: &Viewer) -> bool {
     let mut review: Value = serde_json::from_str(&review("validate/statefulset-create")).unwrap();
     review["request"]["object"]["spec"]["updateStrategy"] =

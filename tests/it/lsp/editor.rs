@@ -1,4 +1,4 @@
-//! An editor that speaks with the language server.
+//! An editor that talks to the language server.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::folder::Folder;
 
-/// An editor, in a folder.
 pub struct Editor {
     pub folder: Folder,
     child: Child,
@@ -19,7 +18,7 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// Starts the server with these arguments. The session hasn't begun.
+    /// Starts the server with these arguments, but no session.
     pub fn start(folder: Folder, args: &[&str]) -> Self {
         let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
         command.arg("lsp").args(args);
@@ -29,7 +28,6 @@ impl Editor {
         Editor { folder, child, input, output: BufReader::new(output), last: 0 }
     }
 
-    /// Begins a session in a folder with these files.
     pub fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Editor::with(files, &[], &json!({}))
     }
@@ -52,7 +50,7 @@ impl Editor {
 
     pub fn uri(&self, name: &str) -> String {
         let path = self.folder.path(name).display().to_string().replace('\\', "/");
-        // On Windows a drive comes first.
+        // A Windows path begins with a drive.
         format!("file:///{}", path.trim_start_matches('/'))
     }
 
@@ -69,7 +67,6 @@ impl Editor {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// The next message. `None` at the end.
     pub fn next(&mut self) -> Option<Value> {
         let mut length = None;
         loop {
@@ -88,7 +85,6 @@ impl Editor {
         Some(serde_json::from_slice(&body).unwrap())
     }
 
-    /// Sends a request, and returns the response.
     pub fn respond(&mut self, method: &str, params: &Value) -> Value {
         self.last += 1;
         let id = self.last;
@@ -101,21 +97,18 @@ impl Editor {
         }
     }
 
-    /// Sends a request, and returns its result.
     pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         let response = self.respond(method, params);
         assert!(response.get("error").is_none(), "{response}");
         response["result"].clone()
     }
 
-    /// The parameters of the next notification.
     pub fn expect(&mut self, method: &str) -> Value {
         let message = self.next().unwrap();
         assert_eq!(message["method"], method, "{message}");
         message["params"].clone()
     }
 
-    /// The next diagnostics, which are about this file.
     pub fn diagnostics(&mut self, name: &str) -> Vec<Value> {
         let params = self.expect("textDocument/publishDiagnostics");
         assert_eq!(params["uri"], self.uri(name), "{params}");
@@ -146,7 +139,6 @@ impl Editor {
         self.ask("textDocument/codeAction", &params).as_array().unwrap().clone()
     }
 
-    /// Closes standard input, and returns the exit code and standard error.
     pub fn end(mut self) -> (Option<i32>, String) {
         self.input = None;
         while self.next().is_some() {}
@@ -171,7 +163,7 @@ pub fn range(line: u32, from: u32, to: u32) -> Value {
     json!({ "start": at(from), "end": at(to) })
 }
 
-/// The text after an action, whose positions count units of UTF-16.
+/// Applies a code action with UTF-16 positions to the text.
 pub fn applied(text: &str, action: &Value) -> String {
     let edits = action["edit"]["changes"].as_object().unwrap().values().next().unwrap();
     let byte = |at: &Value| {

@@ -40,7 +40,7 @@ fn input_of_unknown_length_ends_the_session_with_the_reason() {
     }
 }
 
-/// A JSON value of few kinds, so that messages are often nearly right.
+/// Few kinds of values, so that many messages are nearly valid.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -106,7 +106,6 @@ fn message() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Whatever comes, the server answers and does not panic.
     #[test]
     fn no_message_stops_the_server(messages in prop::collection::vec(message(), 1..40)) {
         let mut editor = Editor::new([]);
@@ -117,7 +116,7 @@ proptest! {
         let input = messages.iter().map(|it| it.to_string());
         let input = input.map(|it| format!("Content-Length: {}\r\n\r\n{it}", it.len()));
         let input: String = input.collect();
-        // A reader for the answers, since a pipe holds few of them.
+        // A pipe holds few answers, so a thread reads them.
         let mut stdin = editor.input.take().unwrap();
         let writer = std::thread::spawn(move || {
             let end = json!({ "id": "end", "method": "shutdown" }).to_string();

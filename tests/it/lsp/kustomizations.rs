@@ -1,4 +1,4 @@
-//! Kustomizations that change the document that is open.
+//! Kustomizations that change the open document.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn the_kustomizations_of_the_repository_lower_warnings_only() {
     editor.notify("textDocument/didSave", &document);
     let found = severities(&editor.diagnostics("base/set.yaml"));
     assert_eq!((found[&rule], found[refused]), (warning, error));
-    // A warning about a test is only a note, as in a check of the repository.
+    // As in a repository check, a warning about a test is only a note.
     let found = editor.open("tests/agent.yaml", &set);
     assert_eq!((rules(&found), &found[0]["severity"]), (vec![RULE], &json!(hint)));
 }

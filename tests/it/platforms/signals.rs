@@ -11,7 +11,6 @@ use setguard_testing::http;
 
 use crate::folder::Folder;
 
-/// Starts an audit of an API server that does not answer, and sends it a signal when it waits.
 fn audit_ended_by(signal: impl FnOnce(&mut InterruptibleChild)) -> ExitStatus {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let folder = Folder::new([]);
@@ -45,7 +44,7 @@ fn a_terminated_command_cleans_up_and_has_the_code_for_it() {
     assert_eq!(status.code(), Some(128 + 15));
 }
 
-// A process group of its own, which the test needs to send signals, gets no Ctrl-C on Windows.
+// The test needs a new process group to send signals, and Windows sends no Ctrl-C to such a group.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_command_cleans_up_and_has_the_code_for_it() {

@@ -1,4 +1,4 @@
-//! The policy file of a server, at the start and when it changes.
+//! The policy file of a server, at the start and after changes.
 
 use std::{fs, os::unix::fs::symlink, process::Command};
 
@@ -42,7 +42,7 @@ fn a_changed_policy_is_loaded_and_a_wrong_one_is_not() {
     daemon.measured("setguard_policy_last_reload_successful 1");
 }
 
-/// Issue 33: a user edits the ConfigMap, and every pod that starts afterwards would be lost.
+/// Issue 33: after a bad edit of the ConfigMap, every pod that starts would fail.
 #[test]
 fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
     let dir = tempfile::tempdir().unwrap();
@@ -70,7 +70,7 @@ fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
     fs::write(&file, policy("deny")).unwrap();
     eventually("the policy", || (answer()["allowed"] == false).then_some(()));
     fallback(0);
-    // From now on the last valid one stays in force.
+    // The last valid policy stays in force.
     fs::write(&file, policy("perhaps")).unwrap();
     daemon.logs_until("the changed policy cannot be used; the old one stays in force");
     assert_eq!(answer()["allowed"], false);
@@ -97,7 +97,7 @@ fn a_pipe_a_device_or_a_huge_file_as_policy_is_not_read() {
         let what = if *name == "huge" { "larger than 1048576 bytes" } else { "a regular file" };
         assert!(line["fields"]["error"].to_string().contains(what), "{line}");
         daemon.measured("setguard_policy_last_reload_successful 0");
-        // A file that can be read is still picked up.
+        // setguard must still pick up a readable file.
         fs::rename(path("good"), &file).unwrap();
         daemon.measured(&format!(r#"setguard_policy_reloads_total{{result="success"}} {}"#, i + 1));
     }

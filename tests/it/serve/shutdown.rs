@@ -1,11 +1,10 @@
-//! The end of a server, with requests in flight.
+//! The shutdown of a server with requests in flight.
 
 use std::io::Write as _;
 
 use super::daemon;
 use crate::daemon::{Client, Daemon, Reply, Tls, eventually, post, review, send};
 
-/// A review whose second half has not been sent yet.
 struct Half {
     stream: Tls,
     rest: String,
@@ -34,7 +33,7 @@ const SHUTTING_DOWN: &str = "shutting down; a second signal exits immediately";
 fn a_request_in_flight_is_finished_before_the_end() {
     for signal in ["TERM", "INT"] {
         let (mut daemon, client) = daemon(&[]);
-        // Go's client keeps connections in reserve on which it has sent nothing yet.
+        // Go's client keeps spare connections on which it has sent nothing.
         let _reserve = client.connect(daemon.webhook).unwrap();
         let half = Half::send(&daemon, &client);
         daemon.signal(signal);

@@ -1,4 +1,4 @@
-//! Connections that break, and what may not be read.
+//! Broken connections and missing rights.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn watches_that_are_cut_and_a_server_that_is_away_are_survived() {
     let (cluster, mut waiting) = begun(&[]);
     cluster.api_server.change(|world| world.cut = true);
     waiting.says("note", "cannot follow the cluster, trying again: ");
-    // A change in the meantime is not lost.
+    // The wait must not miss a change during the interruption.
     cluster.has("statefulsets", &set("db", 3, 2));
     cluster.api_server.change(|world| world.cut = false);
     waiting.says("note", "the cluster can be followed again");

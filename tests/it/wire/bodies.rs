@@ -1,4 +1,4 @@
-//! Bodies that are late, and the memory that they take.
+//! Late bodies, and their memory.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 
 use super::{JSON, app, changed, post, send};
 
-/// A review with a Content-Length of which only the first bytes arrive.
 fn stalled(uri: &str, arrived: usize, length: usize) -> Request<Body> {
     let arrived = futures::stream::iter([Ok::<_, std::io::Error>(vec![b' '; arrived])]);
     let body = Body::from_stream(futures::StreamExt::chain(arrived, futures::stream::pending()));
@@ -22,7 +21,6 @@ fn stalled(uri: &str, arrived: usize, length: usize) -> Request<Body> {
 
 const LARGEST: usize = 8 << 20;
 
-/// Sends stalled reviews, and waits until all are in flight.
 async fn stall(app: &Arc<App>, count: u32, arrived: usize) -> Vec<JoinHandle<u16>> {
     let requests = (0..count).map(|_| {
         let (app, request) = (app.clone(), stalled("/validate", arrived, LARGEST));
@@ -47,7 +45,7 @@ async fn a_caller_cannot_make_the_server_wait_for_a_body() {
     assert_eq!((reply.status, start.elapsed().as_secs()), (408, 10));
 }
 
-/// A review that is too large for the memory that every body has for itself.
+/// A review above the memory reserved for each body.
 fn large() -> String {
     changed(|review| {
         let annotations = &mut review["request"]["object"]["metadata"]["annotations"];
@@ -58,10 +56,10 @@ fn large() -> String {
 #[tokio::test]
 async fn bodies_in_memory_have_a_limit_and_others_wait_their_turn() {
     let app = app();
-    // Five fill the memory, and the sixth is the one that may exceed it.
+    // Five fill the memory; the sixth may exceed it.
     let stalled = stall(&app, 6, LARGEST - 1).await;
     assert_eq!(post(&app, "/validate?timeout=10ms", large()).await.status, 504);
-    // One of them is aborted, which makes room.
+    // Aborting one makes room.
     let waiting = tokio::spawn({
         let app = app.clone();
         async move { post(&app, "/validate", large()).await.status }
@@ -77,7 +75,7 @@ async fn clients_that_fill_the_memory_keep_others_out_for_a_fifth_of_a_second() 
     let start = tokio::time::Instant::now();
     assert_eq!(post(&app, "/validate", large()).await.status, 200);
     assert!(start.elapsed().as_millis() <= 220, "{:?}", start.elapsed());
-    // One of them made room. The room of the others is not needed.
+    // One made room; the others may keep theirs.
     assert_eq!(stalled.iter().filter(|request| request.is_finished()).count(), 1);
     for request in stalled {
         assert_eq!(request.await.unwrap(), 408);
@@ -85,8 +83,7 @@ async fn clients_that_fill_the_memory_keep_others_out_for_a_fifth_of_a_second() 
     assert_eq!(start.elapsed().as_secs(), 10);
 }
 
-/// Issue 29: six of forty got 504, because bodies waited in order of arrival for bodies that
-/// stalled for a second each.
+/// Issue 29: six of forty got 504, because bodies queued behind bodies that stalled for a second each.
 #[tokio::test(start_paused = true)]
 async fn a_body_that_arrives_does_not_wait_for_those_that_do_not() {
     let app = app();
@@ -104,7 +101,7 @@ async fn a_body_that_arrives_does_not_wait_for_those_that_do_not() {
     assert!(start.elapsed().as_millis() <= 500, "{:?}", start.elapsed());
 }
 
-/// Bodies that are not let in do not stall.
+/// Waiting bodies do not count as stalled.
 #[tokio::test(start_paused = true)]
 async fn a_burst_of_large_bodies_is_answered_one_after_the_other() {
     let app = app();
@@ -147,7 +144,7 @@ async fn one_connection_does_not_take_the_memory_of_others() {
     let start = tokio::time::Instant::now();
     assert_eq!(post(&app, "/validate", large()).await.status, 200);
     assert!(start.elapsed().is_zero());
-    // Its own wait for those that stall, but not for long.
+    // Enough for its own wait behind stalled bodies, but short.
     let own = Request::post("/validate?timeout=5s").header(header::CONTENT_TYPE, JSON);
     assert_eq!(on_it(own.body(large().into()).unwrap()).await.unwrap(), 200);
     assert!(start.elapsed().as_millis() <= 220, "{:?}", start.elapsed());

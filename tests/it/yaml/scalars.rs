@@ -1,11 +1,11 @@
-//! Scalars and keys, as kubectl reads them.
+//! Scalars and keys, compared with kubectl.
 
 use serde_json::Value;
 
 // `json` is a function and a macro.
 use super::{error, json};
 
-/// A scalar, and what kubectl 1.36.2 reads in it (`kubectl annotate --local -o json`).
+/// A scalar and kubectl 1.36.2's reading of it (`kubectl annotate --local -o json`).
 #[derive(serde::Deserialize)]
 struct Scalar {
     text: String,

@@ -1,4 +1,4 @@
-//! Work in the background, such as writes, which goes on until it is stopped.
+//! Background work, such as writes, that continues until stopped.
 
 use std::{
     path::Path,
@@ -29,7 +29,7 @@ pub struct Background<T> {
 }
 
 impl<T: Send + 'static> Background<T> {
-    /// Starts work with a client that has the identity in this kubeconfig. It ends soon after the sign.
+    /// Starts work with a client of this kubeconfig. It ends soon after the signal.
     pub fn start<F: Future<Output = T>>(
         kubeconfig: &Path,
         work: impl FnOnce(Client, Stop) -> F + Send + 'static,

@@ -1,11 +1,8 @@
-//! Certificates for servers on the loopback interface.
-
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Writes a certificate for the loopback interface, and its key.
 pub fn write(folder: &Path) -> [PathBuf; 2] {
     let paths = ["server.crt", "server.key"].map(|name| folder.join(name));
     let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");

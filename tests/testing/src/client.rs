@@ -1,4 +1,4 @@
-//! A client of the API server, for tests that would need too many runs of kubectl.
+//! An API client, for tests that would need too many kubectl runs.
 
 use std::path::Path;
 
@@ -15,15 +15,13 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(future)
 }
 
-/// The API server's answer to a request.
 pub struct Answer {
     pub status: u16,
-    /// The texts of its headers `Warning`.
+    /// The texts of the `Warning` headers.
     pub warnings: Vec<String>,
     pub object: Value,
 }
 
-/// Sends JSON to a path of the API server, with these additional headers.
 pub async fn send(
     client: &Client,
     method: Method,
@@ -46,15 +44,14 @@ pub async fn send(
     Answer { status, warnings, object: serde_json::from_slice(&body).expect("JSON") }
 }
 
-/// A client with the identity in this kubeconfig.
 pub async fn of(kubeconfig: &Path) -> Client {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Client::try_from(config.expect("a kubeconfig")).expect("a client")
 }
 
-/// Sends a dry run of creating a set in a namespace, or of replacing an old one, which is stored meanwhile.
-/// Returns the answer and the old one as it was stored; `None` if that is refused.
+/// Sends a dry run that creates a set in a namespace or, after storing an old set, replaces that set. Returns the
+/// answer and the stored old set; `None` if the API server refuses the old set.
 pub async fn write(
     client: &Client,
     namespace: &str,
@@ -80,14 +77,14 @@ pub async fn write(
         return None;
     }
     let one = format!("{all}/{}", stored.object["metadata"]["name"].as_str().expect("a name"));
-    // A set is created without its status.
+    // The create request for a set has no status.
     if old["status"].is_object() {
         let status = json!({ "status": old["status"] });
         stored = send(client, Method::PATCH, &format!("{one}/status"), &status, &[]).await;
         assert_eq!(stored.status, 200, "{}", stored.object);
     }
     if let Some(metadata) = object["metadata"].as_object_mut() {
-        // The recorded ones are of another object.
+        // The recorded metadata belongs to a different object.
         metadata.remove("resourceVersion");
         metadata.remove("uid");
     }

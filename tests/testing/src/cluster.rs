@@ -1,5 +1,5 @@
-//! A large cluster as an API server would list, stream and watch it. Its objects are created as
-//! they are sent, so that they take no memory here.
+//! A large cluster that lists, streams and watches like an API server. It generates objects on the fly, to save
+//! memory.
 
 use std::{
     collections::BTreeMap,
@@ -16,10 +16,9 @@ use serde_json::{Value, json};
 
 use crate::{http, http::Request, reviews};
 
-/// The number of namespaces that the objects are spread over.
+/// The number of namespaces with objects.
 const NAMESPACES: usize = 200;
-/// The number of sets of each kind that the pods belong to: so many that owner and pod are in one
-/// namespace.
+/// The number of sets of each kind that own pods: a multiple that puts owner and pod in the same namespace.
 const OWNERS: usize = 12 * NAMESPACES;
 const NOTHING: &str = r#"{"metadata":{},"items":[]}"#;
 
@@ -27,24 +26,23 @@ const NOTHING: &str = r#"{"metadata":{},"items":[]}"#;
 pub struct Cluster {
     minor: &'static str,
     kinds: Vec<Kind>,
-    /// The number of bytes that were sent in lists, by kind.
+    /// The bytes sent in lists, by kind.
     sent: Arc<Mutex<BTreeMap<&'static str, usize>>>,
 }
 
 #[derive(Clone)]
 struct Kind {
     plural: &'static str,
-    /// One in this many objects is unhealthy; 0 if all are healthy.
+    /// One in this many objects is unhealthy; 0 for none.
     unhealthy: usize,
-    /// An object in which `@NAME@` and `@NAMESPACE@` are to be replaced.
+    /// An object with the placeholders `@NAME@` and `@NAMESPACE@`.
     template: String,
     count: usize,
-    /// The number of sets of each kind that the pods belong to.
+    /// The number of sets of each kind that own pods.
     owners: usize,
 }
 
 impl Cluster {
-    /// No objects, on this minor release.
     pub fn empty(minor: &'static str) -> Self {
         let mut cluster = Cluster::full(minor);
         cluster.kinds.iter_mut().for_each(|kind| kind.count = 0);
@@ -76,9 +74,8 @@ impl Cluster {
         }
     }
 
-    /// Returns a cluster with the objects that only an audit reads: 150,000 pods, 15,000 revisions
-    /// and 5,000 service accounts. By its status, one in this many sets waits for a pod; none if
-    /// this is 0.
+    /// Adds the objects that only an audit reads: 150,000 pods, 15,000 revisions and 5,000 service accounts. One in
+    /// `unhealthy` sets waits for a pod; none if 0.
     pub fn audited(unhealthy: usize) -> Self {
         let mut cluster = Cluster::full("36");
         for kind in cluster.kinds.iter_mut().filter(|kind| kind.plural.ends_with("sets")) {
@@ -97,8 +94,7 @@ impl Cluster {
         cluster
     }
 
-    /// Returns a cluster with a fifth of the sets and of what is around them, on 200 nodes, and with 20,000
-    /// pods; see [`audited`](Self::audited).
+    /// A fifth of the sets and their surroundings, on 200 nodes, with 20,000 pods; see [`audited`](Self::audited).
     pub fn audited_small(unhealthy: usize) -> Self {
         let mut cluster = Cluster::audited(unhealthy);
         for kind in &mut cluster.kinds {
@@ -113,25 +109,24 @@ impl Cluster {
         cluster
     }
 
-    /// The number of bytes that were sent in lists, by kind.
+    /// The bytes sent in lists, by kind.
     pub fn sent(&self) -> BTreeMap<&'static str, usize> {
         self.sent.lock().expect("an unpoisoned lock").clone()
     }
 
-    /// The number of objects, and the bytes of them.
+    /// The number of objects, and their bytes.
     pub fn size(&self) -> (usize, usize) {
         let count = self.kinds.iter().map(|kind| kind.count).sum();
         (count, self.kinds.iter().map(|kind| kind.count * kind.template.len()).sum())
     }
 
-    /// Starts to serve. Returns a kubeconfig in this folder.
     pub fn serve(self, folder: &Path) -> PathBuf {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address: SocketAddr = listener.local_addr().expect("its address");
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let cluster = self.clone();
-                // The client may go away at any time.
+                // The client may disconnect at any time.
                 thread::spawn(move || drop(cluster.answer(stream)));
             }
         });
@@ -151,7 +146,7 @@ impl Cluster {
             pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
         };
         let plural = path.rsplit('/').next().unwrap_or_default();
-        // No OpenKruise; and no objects by labels, for which only bare ReplicaSets are asked.
+        // No OpenKruise; and nothing by label, because only the search for bare ReplicaSets uses labels.
         if path.contains("kruise") {
             return stream
                 .write_all(b"HTTP/1.1 404 x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -160,7 +155,7 @@ impl Cluster {
             return whole(&mut stream, NOTHING);
         }
         let Some(kind) = self.kinds.iter().find(|kind| kind.plural == plural) else {
-            // `/apis/GROUP/VERSION/PLURAL` or `/api/v1/PLURAL`: a list without objects.
+            // `/apis/GROUP/VERSION/PLURAL` or `/api/v1/PLURAL`: an empty list.
             let parts = path.split('/').filter(|part| !part.is_empty()).count();
             if path.starts_with("/apis/") && parts > 3 || path.starts_with("/api/") && parts > 2 {
                 return whole(&mut stream, NOTHING);
@@ -207,7 +202,7 @@ impl Kind {
             "pods" => format!("{owner}-{}", number / 2),
             plural => format!("{plural}-{i}"),
         };
-        // One in each block, and in another namespace each time.
+        // One in each block, each time in a different namespace.
         let is_unhealthy =
             self.unhealthy > 0 && i % self.unhealthy == i / self.unhealthy % self.unhealthy;
         let ready = if is_unhealthy { "2" } else { "3" };
@@ -216,7 +211,6 @@ impl Kind {
         object.replace("\"@READY@\"", ready)
     }
 
-    /// The indices of the objects in a namespace.
     fn indices_in(&self, namespace: &str) -> Vec<usize> {
         let number = namespace.strip_prefix("team-").map_or(Ok(0), str::parse);
         let first = number.unwrap_or(self.count);
@@ -258,7 +252,7 @@ fn whole(stream: &mut TcpStream, body: &str) -> io::Result<()> {
     )
 }
 
-/// A DaemonSet as it was recorded, with managedFields, turned into this kind.
+/// A recorded DaemonSet with managedFields, turned into this kind.
 fn workload(kind: &str) -> Value {
     let review = reviews::daemon_set_update(20);
     let mut review: Value = serde_json::from_slice(&review).expect("a review");
@@ -299,7 +293,6 @@ fn for_three_nodes(mut daemon_set: Value) -> Value {
     daemon_set
 }
 
-/// A pod that runs, as large as pods are.
 fn pod() -> Value {
     let mut pod = workload("Pod");
     let template = pod["spec"]["template"]["spec"].take();

@@ -11,9 +11,8 @@ use serde_json::Value;
 
 use crate::ROOT;
 
-/// Cases that are recorded as 400 because `containers` was an object, although their patches make
-/// no such object; something else was sent. ds-min-0878 equals ds-min-0070, which is recorded as
-/// 422.
+/// Cases recorded as 400 because `containers` was an object, although their patches make no such object; the recording
+/// sent something else. ds-min-0878 equals ds-min-0070, but that is recorded as 422.
 const MISRECORDED: [&str; 3] = ["ds-min-0878", "ds-rich-1545", "sts-min-2701"];
 
 #[derive(Deserialize)]
@@ -25,7 +24,7 @@ pub struct Case {
     pub base: String,
     pub patch: json_patch::Patch,
     pub old_patch: Option<json_patch::Patch>,
-    /// Whether the gates of alpha fields were on. Absent in all files but `alpha.jsonl`.
+    /// Whether the gates of alpha fields were on. Only `alpha.jsonl` has this field.
     #[serde(default)]
     pub alpha: bool,
     pub verdict: Verdict,
@@ -38,7 +37,7 @@ pub struct Verdict {
     pub message: String,
     #[serde(default)]
     pub causes: Vec<Cause>,
-    /// The fields that were sent and are not in the stored object.
+    /// The fields of the request that the stored object lacks.
     #[serde(default)]
     pub dropped: Vec<String>,
 }
@@ -57,8 +56,8 @@ impl fmt::Display for Cause {
 }
 
 impl Case {
-    /// The object that was sent. `None` if that is not known: a step of the patch leads below a
-    /// value that an earlier step removed, or the case is one of [`MISRECORDED`].
+    /// The object in the request. `None` if unknown: a patch step leads below a value that an earlier step removed, or
+    /// the case is one of [`MISRECORDED`].
     pub fn object(&self, bases: &Bases) -> Option<Value> {
         if MISRECORDED.contains(&self.id.as_str()) {
             return None;
@@ -66,8 +65,8 @@ impl Case {
         patched(&bases[&self.base], &self.patch)
     }
 
-    /// The stored object that an UPDATE replaces. Fields that the server drops from the new object
-    /// because their gate is off were dropped from the old one too.
+    /// The stored object that an UPDATE replaces. If the server drops fields from the new object because their gate is
+    /// off, the old object lacks them too.
     pub fn old(&self, bases: &Bases) -> Option<Value> {
         assert_eq!(self.op == "UPDATE", self.old_patch.is_some(), "{}", self.id);
         let patch = self.old_patch.as_ref()?;
@@ -82,14 +81,14 @@ impl Case {
     }
 }
 
-/// The base after the patch. `None` if a step does not apply.
+/// The patched base. `None` if a step does not apply.
 pub fn patched(base: &Value, patch: &json_patch::Patch) -> Option<Value> {
     let mut object = base.clone();
     json_patch::patch(&mut object, patch).ok()?;
     Some(object)
 }
 
-/// The objects that the patches of the cases apply to, by name.
+/// The bases of the cases' patches, by name.
 pub type Bases = BTreeMap<String, Value>;
 
 pub fn bases() -> Bases {
@@ -103,13 +102,13 @@ pub fn bases() -> Bases {
         .collect()
 }
 
-/// The cases with values of alpha fields of 1.37.
+/// The cases with values of 1.37's alpha fields.
 pub fn alpha_cases() -> Vec<Case> {
     read(&folder().join("alpha.jsonl"))
 }
 
-/// The cases with the verdicts of this release: those of 1.36, except where it differs, and of all that
-/// could be sent to it. Other cases, see [`cases`], have the verdicts of 1.36 only.
+/// The cases with this release's verdicts: those of 1.36, except where the release differs, for all objects that its
+/// API server accepts as requests. Other cases, see [`cases`], have the verdicts of 1.36 only.
 pub fn cases_of(release: &str) -> Vec<Case> {
     #[derive(Deserialize)]
     struct Other {
@@ -134,7 +133,7 @@ pub fn cases_of(release: &str) -> Vec<Case> {
     all
 }
 
-/// The recorded cases, or those in the file `CONFORMANCE_CASES`, which use the same bases.
+/// The recorded cases, or those in the file `CONFORMANCE_CASES`. Both use the same bases.
 pub fn cases() -> Vec<Case> {
     let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));
     let files = others().map_or_else(|| own.into(), |file| vec![file]);

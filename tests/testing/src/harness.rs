@@ -1,5 +1,3 @@
-//! The programs that the tests drive; all of them end with the tests.
-
 pub mod control_plane;
 pub mod example;
 pub mod kubectl;

@@ -1,5 +1,3 @@
-//! Finds Helm for the tests that need it.
-
 use std::{
     env,
     path::{Path, PathBuf},
@@ -8,8 +6,7 @@ use std::{
 
 use crate::ROOT;
 
-/// The helm in `HELM` if that is set, else the one in PATH or where `.ci/run` puts it. Prints a
-/// message if there is none.
+/// The helm in `HELM` if set, else in PATH or at the path of `.ci/run`. Prints a message if none exists.
 pub fn find() -> Option<PathBuf> {
     let fetched = Path::new(ROOT).join("target/tools/helm");
     let named = env::var_os("HELM").map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! Plain HTTP: requests for probes, metrics and etcd, and what a stand-in for a server reads.
+//! Plain HTTP: requests for probes, metrics and etcd, and a reader for stand-in servers.
 
 use std::{
     io::{self, BufRead, Read as _, Write as _},
@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 
-/// A kubeconfig for an API server at this address, which asks nobody who he is.
+/// A kubeconfig for an API server at this address, without authentication.
 pub fn kubeconfig(server: &str) -> String {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",
@@ -18,7 +18,7 @@ pub fn kubeconfig(server: &str) -> String {
     config.to_string()
 }
 
-/// The response to a GET, as far as it was received; empty if the connection fails.
+/// The response to a GET, as far as received; empty if the connection fails.
 pub fn get(address: SocketAddr, path: &str) -> String {
     let mut answer = String::new();
     let Ok(mut stream) = TcpStream::connect(address) else { return answer };
@@ -27,7 +27,7 @@ pub fn get(address: SocketAddr, path: &str) -> String {
     answer
 }
 
-/// The response to a POST of JSON; in one piece, as HTTP/1.0 asks for.
+/// The response to a POST of JSON. HTTP/1.0, to get the body in one piece.
 pub fn post(address: SocketAddr, path: &str, body: &str) -> String {
     let mut answer = String::new();
     let mut stream = TcpStream::connect(address).expect("a connection");
@@ -37,7 +37,6 @@ pub fn post(address: SocketAddr, path: &str, body: &str) -> String {
     answer
 }
 
-/// A request, as a server reads it.
 #[derive(Debug)]
 pub struct Request {
     pub head: String,
@@ -45,7 +44,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads the next request of a connection; `None` at its end.
+    /// Reads the next request; `None` at the end of the connection.
     pub fn read(stream: &mut impl BufRead) -> io::Result<Option<Self>> {
         let mut request = Request { head: String::new(), body: Vec::new() };
         while !request.head.ends_with("\r\n\r\n") {
@@ -59,7 +58,7 @@ impl Request {
         Ok(Some(request))
     }
 
-    /// The method, and the address.
+    /// The method and the path.
     pub fn line(&self) -> (&str, &str) {
         let mut words = self.head.split(' ');
         (words.next().unwrap_or_default(), words.next().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Objects with one of every list and map in their schema, and how to make these longer.
+//! Objects with every list and map of their schema, and functions to lengthen these.
 
 use std::{fs, path::Path};
 
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use crate::ROOT;
 
-/// The differences between the elements of a long list.
+/// How the elements of a long list differ.
 #[derive(Clone, Copy, Debug)]
 pub enum Elements {
-    /// No differences, and the elements are as short as JSON can be.
+    /// Equal, and as short as JSON permits.
     Empty,
     Same,
-    /// Every text and number in one is different from that in the others.
+    /// Every text and number differs between elements.
     Distinct,
-    /// The differences of `Distinct`, and operators and effects take turns.
+    /// Like `Distinct`, with alternating operators and effects.
     Mixed,
 }
 
-/// The objects whose lists are made longer: they have one of every list and map in their schema.
+/// Objects with every list and map of their schema.
 pub fn objects() -> [Value; 2] {
     let read = |name: &str| -> Value {
         let folder = Path::new(ROOT).join("tests/fixtures/growth");
@@ -32,7 +32,6 @@ pub fn objects() -> [Value; 2] {
     })
 }
 
-/// The addresses of all lists, and of all maps whose values are texts.
 pub fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => {
@@ -94,7 +93,7 @@ fn changed(value: &Value, i: usize, elements: Elements) -> Value {
                 let item = match (elements, key.as_str()) {
                     (Elements::Mixed, "operator") => pick(&["In", "NotIn", "Exists", "Equal", ""]),
                     (Elements::Mixed, "effect") => pick(&["NoExecute", "NoSchedule", ""]),
-                    // One key for all of them, so that the requirements on it add up.
+                    // The same key in all elements, so that its requirements add up.
                     (Elements::Mixed, "key" | "topologyKey") => item.clone(),
                     _ => changed(item, i, elements),
                 };

@@ -1,4 +1,4 @@
-//! A connection between setguard and the API server that can break in the ways in which networks do.
+//! A connection between setguard and the API server that can break like a network.
 
 use std::{
     io::{Read, Write},
@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// A port on the loopback interface that leads to another. It serves until the tests end.
+/// A loopback port that forwards to a second port. Serves until the tests end.
 #[derive(Debug)]
 pub struct Link {
     pub port: u16,
@@ -22,9 +22,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Nothing passes, and nothing is closed.
+    /// Passes nothing, and closes nothing.
     silent: bool,
-    /// Both sides of each connection.
+    /// Both ends of each connection.
     open: Vec<TcpStream>,
 }
 
@@ -36,7 +36,7 @@ impl Link {
         let link = Link { port, shared: Arc::clone(&shared) };
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                // If the target is down, the client's connection is closed.
+                // If the target is down, the link closes the client's connection.
                 if let Ok(server) = TcpStream::connect(("127.0.0.1", target)) {
                     shared.join(client, server);
                 }
@@ -45,12 +45,12 @@ impl Link {
         link
     }
 
-    /// From now on nothing passes, and no side is told.
+    /// Drops all data silently, without closing connections.
     pub fn silence(&self) {
         self.shared.state.lock().expect("an unpoisoned lock").silent = true;
     }
 
-    /// Closes all connections. New ones work again.
+    /// Closes all connections. New connections work.
     pub fn cut(&self) {
         let mut state = self.shared.state.lock().expect("an unpoisoned lock");
         for stream in state.open.drain(..) {

@@ -1,4 +1,4 @@
-//! A server under load, beside others that take turns with it.
+//! A server under load, and others that take turns with it.
 
 use std::{
     ffi::OsString,
@@ -18,7 +18,6 @@ use crate::{
     plain::Connection,
 };
 
-/// A server under load, and its measurements.
 pub struct Side {
     pub name: &'static str,
     process: Process,
@@ -33,11 +32,10 @@ pub struct Round {
     per_second: f64,
     pub p50: f64,
     p99: f64,
-    /// Processor time of the server per request, in microseconds.
+    /// The server's processor time per request, in microseconds.
     processor: f64,
 }
 
-/// The requests that all servers get.
 pub struct Load {
     pub tls: Arc<ClientConfig>,
     pub request: Vec<u8>,
@@ -47,7 +45,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Sends the requests to one server after the other, in rounds, and prints the figures.
+    /// Sends the requests to each server in turn, in rounds, and prints the figures.
     pub fn take_turns(&self, sides: &mut [Side]) {
         for side in &mut *sides {
             side.wait(self);
@@ -60,7 +58,6 @@ impl Load {
         sides.iter().for_each(Side::print);
     }
 
-    /// Sends requests over one connection until the round ends. Returns their latencies.
     fn drive(&self, address: SocketAddr, barrier: &Barrier, length: Duration) -> Vec<Duration> {
         let mut connection = Connection::open(address, &self.tls).expect("a connection");
         barrier.wait();
@@ -77,7 +74,6 @@ impl Load {
 }
 
 impl Side {
-    /// Starts a server that listens on this port, on this core.
     pub fn start(
         name: &'static str,
         folder: &Path,
@@ -98,8 +94,7 @@ impl Side {
         Side { name, process, address, idle_memory: 0.0, answered: 0, rounds: Vec::new() }
     }
 
-    /// Prints the ratios to another server: of the medians, and of each round to the round of the
-    /// other that followed it.
+    /// Prints the ratios to a second server: of the medians, and of each round to the second server's next round.
     pub fn compare(&self, other: &Side) {
         let processor = |side: &Side| side.median(|round| round.processor);
         let per_second = |side: &Side| side.median(|round| round.per_second);

@@ -1,4 +1,4 @@
-//! Small manifests that the API server accepts, for the cases to modify, and the fixtures.
+//! Small valid manifests for the cases to modify, and the fixtures.
 
 use std::{
     fs,
@@ -9,12 +9,10 @@ use serde_json::{Value, json};
 
 use crate::ROOT;
 
-/// A DaemonSet without faults.
 pub fn daemon_set(name: &str) -> Value {
     workload("DaemonSet", name)
 }
 
-/// A StatefulSet without faults.
 pub fn stateful_set(name: &str) -> Value {
     let mut set = workload("StatefulSet", name);
     set["spec"]["serviceName"] = json!(name);
@@ -22,7 +20,7 @@ pub fn stateful_set(name: &str) -> Value {
     set
 }
 
-/// A DaemonSet that the API server accepts, but whose rollout would never end: `surge-host-port`.
+/// A valid DaemonSet whose rollout never ends: `surge-host-port`.
 pub fn surging(name: &str) -> Value {
     let mut set = daemon_set(name);
     set["spec"]["updateStrategy"] =
@@ -32,14 +30,12 @@ pub fn surging(name: &str) -> Value {
     set
 }
 
-/// The set with another label `app` of its pods.
 pub fn with_app(mut set: Value, app: &str) -> Value {
     set["spec"]["selector"]["matchLabels"] = json!({ "app": app });
     set["spec"]["template"]["metadata"]["labels"] = json!({ "app": app });
     set
 }
 
-/// Adds a claim of this class and size to a StatefulSet, and mounts it.
 pub fn add_claim(set: &mut Value, class: Option<&str>, size: &str) {
     set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
         json!([{ "name": "data", "mountPath": "/data" }]);
@@ -50,7 +46,6 @@ pub fn add_claim(set: &mut Value, class: Option<&str>, size: &str) {
     set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" }, "spec": spec }]);
 }
 
-/// A pod without faults.
 pub fn pod(name: &str) -> Value {
     json!({
         "apiVersion": "v1",
@@ -76,12 +71,12 @@ fn pod_spec() -> Value {
     json!({ "containers": [{ "name": "main", "image": "registry.example/main:1" }] })
 }
 
-/// The fixtures in a folder under `tests/fixtures`, with their texts, but without old objects.
+/// The fixtures in a folder under `tests/fixtures`, with their texts, without old objects.
 pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
     below(Path::new(ROOT).join("tests/fixtures").join(folder))
 }
 
-/// The cases of all rules, `crates/core/src/rules/*/cases`, with their texts, but without old objects.
+/// The cases of all rules, `crates/core/src/rules/*/cases`, with their texts, without old objects.
 pub fn cases() -> Vec<(PathBuf, String)> {
     let mut files = below(Path::new(ROOT).join("crates/core/src/rules"));
     files.retain(|(path, _)| path.parent().is_some_and(|folder| folder.ends_with("cases")));

@@ -1,4 +1,4 @@
-//! Statistics, and what the kernel reports about a process.
+//! Statistics, and the kernel's figures about a process.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use crate::harness::process::Process;
 pub struct Latencies(pub Vec<Duration>);
 
 impl Latencies {
-    /// The duration that `percent` of the requests did not exceed, in milliseconds.
+    /// The latency at this percentile, in milliseconds.
     pub fn percentile(&mut self, percent: usize) -> f64 {
         self.0.sort_unstable();
         let at = (self.0.len() * percent / 100).min(self.0.len().saturating_sub(1));
@@ -28,7 +28,7 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A field of `/proc/PID/status` that is in kB there, converted to MiB.
+/// A kB field of `/proc/PID/status`, in MiB.
 pub fn memory(pid: u32, field: &str) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
@@ -36,27 +36,25 @@ pub fn memory(pid: u32, field: &str) -> Option<f64> {
     Some(kilobytes / 1024.0)
 }
 
-/// Seconds of processor time that a process has used.
+/// The processor time of a process, in seconds.
 pub fn processor_seconds(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The second field is in parentheses and may contain spaces. User and system time are fields
-    // 14 and 15, in hundredths of a second on every Linux that Rust supports.
+    // The second field is in parentheses and may contain spaces. User and system time are fields 14 and 15, in
+    // hundredths of a second on every Linux that Rust supports.
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
     let ticks = after.split_whitespace().skip(11).take(2);
     ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// The resources that a process used from start to end.
 #[derive(Debug, Default)]
 pub struct Cost {
     pub seconds: f64,
     pub processor: f64,
-    /// The maximum memory, in MiB.
+    /// The peak memory, in MiB.
     pub memory: f64,
 }
 
 impl Cost {
-    /// Waits until a process that was just started ends.
     pub fn of(process: &mut Process) -> (ExitStatus, Self) {
         let (start, mut cost) = (Instant::now(), Cost::default());
         loop {

@@ -1,20 +1,19 @@
-//! The pages in `docs/guides/`, read as their readers follow them: manifests, changes and commands.
+//! The pages in `docs/guides/`, as readers follow them: manifests, changes and commands.
 
 use std::{fs, path::Path};
 
 /// The folder of the pages and their manifests.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides");
 
-/// A block of code of a page.
 pub struct Block<'a> {
-    /// The number of headings above it.
+    /// The number of headings above the block.
     pub section: usize,
     /// `diff`, `console` or `sh`.
     pub language: &'a str,
     pub text: &'a str,
 }
 
-/// The page with other texts in its blocks, where `text` returns one.
+/// Replaces the blocks for which `text` returns a new text.
 pub fn map(page: &str, mut text: impl FnMut(&Block<'_>) -> Option<String>) -> String {
     let mut mapped = String::new();
     let mut section = 0;
@@ -35,7 +34,6 @@ pub fn map(page: &str, mut text: impl FnMut(&Block<'_>) -> Option<String>) -> St
     mapped
 }
 
-/// Writes the manifests as they are at the beginning of a section.
 pub fn reset(folder: &Path) {
     for entry in fs::read_dir(FOLDER).expect("the guides") {
         let path = entry.expect("a file").path();
@@ -45,7 +43,7 @@ pub fn reset(folder: &Path) {
     }
 }
 
-/// Applies a change. Each of its parts, which `@@` separates, must be in the file exactly once.
+/// Applies a change. Each hunk must match exactly once.
 pub fn change(folder: &Path, diff: &str) {
     let (file, parts) = diff.split_once('\n').expect("a file and its change");
     let file = folder.join(file.strip_prefix("--- ").expect("the name of a file"));
@@ -67,7 +65,7 @@ pub fn asks_cluster(block: &Block<'_>) -> bool {
     block.language == "console" && block.text.contains("now.yaml")
 }
 
-/// The commands of a block `console`, each with the output that `run` returns for it.
+/// Fills in the output of each command in a `console` block.
 pub fn outputs(block: &Block<'_>, run: impl Fn(&str) -> String) -> String {
     let commands = block.text.lines().filter_map(|line| line.strip_prefix("$ "));
     let shown: Vec<String> =

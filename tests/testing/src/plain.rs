@@ -1,6 +1,6 @@
-//! A plain HTTPS client: one connection, kept alive, one request after the other.
+//! A plain HTTPS client: one connection, kept alive, sequential requests.
 //!
-//! It does as little as possible, so that the measurement is about the server.
+//! It does as little as possible, so that the benchmark measures the server.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -15,7 +15,7 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
 };
 
-/// Trusts the one certificate in this file.
+/// Trusts only the certificate in this file.
 pub fn trust(certificate: &Path) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     let certificate = CertificateDer::from_pem_file(certificate).expect("a certificate");
@@ -29,12 +29,10 @@ pub fn trust(certificate: &Path) -> Arc<ClientConfig> {
     Arc::new(config)
 }
 
-/// A POST with a JSON body, as it goes over the wire.
 pub fn post(path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     request("POST", path, headers, body)
 }
 
-/// A request with a JSON body, as it goes over the wire.
 pub fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
@@ -45,7 +43,6 @@ pub fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> 
     [head.as_bytes(), body].concat()
 }
 
-/// A connection that is kept alive.
 pub struct Connection {
     stream: StreamOwned<ClientConnection, TcpStream>,
     received: Vec<u8>,
@@ -62,7 +59,6 @@ impl Connection {
         Ok(Connection { stream: StreamOwned::new(session, socket), received: Vec::new() })
     }
 
-    /// Sends a request and returns the status and the body of the answer.
     pub fn send(&mut self, request: &[u8]) -> io::Result<(u16, &[u8])> {
         self.stream.write_all(request)?;
         self.stream.flush()?;

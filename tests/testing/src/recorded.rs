@@ -6,15 +6,15 @@ use similar::TextDiff;
 
 use crate::ROOT;
 
-/// Whether the files are to be written. A test then passes whatever they contained.
+/// Whether to write the files. A test then passes whatever the old content.
 pub fn updates() -> bool {
     env::var_os("UPDATE_GENERATED").is_some_and(|value| !value.is_empty())
 }
 
-/// Asserts that a file of the repository has this content.
+/// Asserts the content of a file in the repository.
 ///
 /// # Panics
-/// With the differences, if it has another content.
+/// With the differences.
 #[track_caller]
 pub fn is_current(path: &str, content: &str) {
     let file = Path::new(ROOT).join(path);
@@ -33,10 +33,10 @@ pub fn is_current(path: &str, content: &str) {
     }
 }
 
-/// Asserts that an output is the one in `tests/it/snapshots/NAME.txt`, which ends with one line break.
+/// Asserts that an output equals `tests/it/snapshots/NAME.txt` with one line break at the end.
 ///
 /// # Panics
-/// With the differences, if it is another one.
+/// With the differences.
 #[track_caller]
 pub fn snapshot(name: &str, output: &str) {
     let output = format!("{}\n", output.trim_end());

@@ -1,12 +1,12 @@
-//! AdmissionReviews for the benchmarks: recorded from an API server, and grown to a size.
+//! AdmissionReviews for the benchmarks, recorded from an API server and grown to a size.
 
 use serde_json::{Value, json};
 
-/// With this many environment variables the review of [`daemon_set_update`] has about 7 KB.
+/// The number of environment variables for a [`daemon_set_update`] review of about 7 KB.
 pub const SMALL: usize = 5;
-/// With this many it has about 20 KB, more than each body has for itself.
+/// For about 20 KB, more than the memory reserved for each body.
 pub const MIDDLE: usize = 60;
-/// With this many it has about 300 KB.
+/// For about 300 KB.
 pub const LARGE: usize = 1_240;
 
 /// Environment variables per container.
@@ -17,8 +17,7 @@ pub fn pod_create() -> Vec<u8> {
     include_bytes!("../../../benches/reviews/pod-create.json").trim_ascii().to_vec()
 }
 
-/// The UPDATE of a DaemonSet's image. The old and the new object have this many environment
-/// variables in their containers and managedFields.
+/// The UPDATE of a DaemonSet's image. Both objects have this many environment variables, also in managedFields.
 pub fn daemon_set_update(variables: usize) -> Vec<u8> {
     let text = include_str!("../../../benches/reviews/daemonset-update.json");
     let mut review: Value = serde_json::from_str(text).expect("a recorded review");

@@ -1,4 +1,4 @@
-//! A stand-in for kube-proxy: one address for a Service, which forwards to the pods that are ready.
+//! A stand-in for kube-proxy: one address for a Service that forwards to the ready pods.
 
 use std::{
     collections::VecDeque,
@@ -9,17 +9,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a change of the endpoints takes to have an effect, as in a cluster.
+/// How long a change of the endpoints takes to propagate, as in a cluster.
 const PROPAGATION: Duration = Duration::from_secs(1);
 
-/// One address on the loopback interface. It serves until the tests end.
+/// One loopback address. Serves until the tests end.
 #[derive(Debug)]
 pub struct Service {
     pub port: u16,
     endpoints: Arc<Mutex<History>>,
 }
 
-/// The endpoints over time, each list with the time at which it was set; the newest last.
+/// The endpoints over time, each with the time of the change; the newest last.
 #[derive(Debug, Default)]
 struct History {
     seen: VecDeque<(Instant, Vec<SocketAddr>)>,
@@ -45,7 +45,6 @@ impl Service {
         Service { port, endpoints }
     }
 
-    /// Sets the addresses that are ready now.
     pub fn set(&self, ready: Vec<SocketAddr>) {
         let mut history = self.endpoints.lock().expect("an unpoisoned lock");
         if history.seen.back().is_none_or(|(_, last)| *last != ready) {
@@ -67,7 +66,7 @@ impl History {
     }
 }
 
-/// Copies in both directions, on two threads, until both sides have ended.
+/// Copies in both directions, on two threads, until both sides end.
 fn join(client: &TcpStream, pod: &TcpStream) -> io::Result<()> {
     for (from, to) in [(client, pod), (pod, client)] {
         from.set_nodelay(true)?;

@@ -10,29 +10,24 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The steps of a controller after a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     pub name: String,
     pub flags: Vec<String>,
-    /// The object before, as a manifest, with the pods and claims that there were if they matter.
+    /// The old manifest, with its pods and claims if they matter.
     pub old: Option<Value>,
     pub new: Value,
     pub nodes: Value,
-    /// The pods that were being deleted already when the change was made, and the nodes of such
-    /// daemons. They count as gone in a plan.
+    /// The pods that are terminating at the time of the change, and the nodes of such daemons. A plan ignores them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ending: BTreeSet<String>,
     pub rounds: Vec<Round>,
-    /// The claims that were deleted, in any round.
     pub claims_deleted: BTreeSet<String>,
-    /// The pods at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<BTreeSet<Left>>,
 }
 
-/// A pod of the set at the end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Left {
@@ -44,11 +39,10 @@ pub struct Left {
     pub is_current: bool,
 }
 
-/// The steps of a controller until it waited again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
-    /// The event that it had waited for.
+    /// The preceding event that the controller waited for.
     pub after: After,
     pub events: BTreeSet<Event>,
 }
@@ -58,14 +52,13 @@ pub struct Round {
 #[serde(rename_all = "camelCase")]
 pub enum After {
     Change,
-    /// Deleted pods were gone.
+    /// The end of deleted pods.
     Gone,
-    /// Pods became ready, but not available yet.
+    /// Pods that became ready, but not yet available.
     Ready,
     Available,
 }
 
-/// A pod was created or deleted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
@@ -73,20 +66,19 @@ pub struct Event {
     /// The name of the pod, or of the node of a daemon.
     pub pod: String,
     pub revision: String,
-    /// The claims that were created with it.
     pub claims: BTreeSet<String>,
 }
 
 impl Trace {
-    /// Returns the waves: the steps that were taken without waiting for anything except the end of
-    /// a pod that is replaced. With `Recreate`, each pod waits for the end of all of them.
+    /// Returns the waves: consecutive steps that wait for nothing except the end of replaced pods. With `Recreate`,
+    /// each pod waits for the end of all.
     pub fn waves(&self) -> Vec<Vec<Event>> {
         let recreates = self.new["spec"]["updateStrategy"]["type"] == "Recreate";
         let mut waves: Vec<Vec<Event>> = Vec::new();
         for round in &self.rounds {
             let mut events: Vec<_> = round.events.iter().cloned().collect();
             if round.after == After::Gone && waves.is_empty() && !self.ending.is_empty() {
-                // The controller did nothing until pods were gone that were being deleted before.
+                // The controller waited for the end of pods that were already terminating.
                 waves.push(events);
                 continue;
             }
@@ -110,7 +102,6 @@ impl Trace {
         waves
     }
 
-    /// The output of `setguard plan --format json`.
     pub fn plan(&self, program: &Path, folder: &Path) -> Value {
         let write = |name: &str, value: &Value| {
             let path = folder.join(format!("{}-{name}.json", self.name));
@@ -132,12 +123,11 @@ impl Trace {
             .unwrap_or_else(|error| panic!("{}: {error}: {output:?}", self.name))
     }
 
-    /// Returns the differences between a plan and the trace; empty if there are none.
     pub fn differences(&self, plan: &Value) -> Vec<String> {
         let object = &plan["objects"][0];
         let mut planned: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
         for step in list(&object["steps"]) {
-            // The end of a pod that was being deleted before is only there for its claims.
+            // The end of an already terminating pod matters only for its claims.
             let has_begun = step["action"] == "delete"
                 && list(&step["claims"]["deleted"]).next().is_some()
                 && step["pod"].as_str().is_some_and(|pod| self.ending.contains(pod));
@@ -161,7 +151,7 @@ impl Trace {
             let (mut left, mut taken) = (events.clone(), Vec::new());
             let (random, known): (Vec<_>, Vec<_>) =
                 steps.iter().partition(|step| step.get("count").is_some());
-            // Two pods of a node that go together have been recorded as one event.
+            // The recording has one event for two pods of a node that end together.
             let is_first = |i: &usize| !known[..*i].contains(&known[*i]);
             for step in (0..known.len()).filter(is_first).map(|i| known[i]) {
                 match left.iter().position(|event| self.is_as_planned(step, event, &early)) {
@@ -191,11 +181,11 @@ impl Trace {
         differences
     }
 
-    /// Compares the pods at the end, and whether the rollout stopped before.
+    /// Compares the pods at the end, and whether the rollout stopped earlier.
     fn differences_at_the_end(&self, object: &Value) -> Vec<String> {
         let Some(left) = &self.left else { return Vec::new() };
         let mut differences = Vec::new();
-        // A node that has a pod of each template counts as one with the new template.
+        // A node with a pod of each template counts as new.
         let mut revisions: BTreeMap<&str, &str> = BTreeMap::new();
         for pod in left {
             let revision = revisions.entry(&pod.pod).or_insert(&pod.revision);
@@ -220,7 +210,7 @@ impl Trace {
         differences
     }
 
-    /// Compares a course that depends on chance: the steps of all waves together.
+    /// Compares a random course: the steps of all waves together.
     fn differences_by_chance(&self, planned: &[Vec<&Value>], seen: &[Vec<Event>]) -> Vec<String> {
         let count = |action: &str| {
             let steps = planned.iter().flatten().filter(|step| step["action"] == action);
@@ -231,9 +221,9 @@ impl Trace {
         ["create", "delete"].into_iter().filter_map(count).collect()
     }
 
-    /// Whether an event is what a step of the plan says. With `whenScaled: Retain` the controller does not wait
-    /// for the end of a claim that goes with a pod: it may find the claim before the garbage collector does.
-    /// `early` are claims that are created before their pods, with which they have been recorded.
+    /// Whether an event matches a step of the plan. With `whenScaled: Retain`, the controller does not wait for the
+    /// end of a claim that a pod takes with it: it may find the claim before the garbage collector does. `early` are
+    /// claims created before their pods but recorded with them.
     fn is_as_planned(&self, step: &Value, event: &Event, early: &BTreeSet<&str>) -> bool {
         let name = step["pod"].as_str().or_else(|| step["node"].as_str());
         let claims = list(&step["claims"]["created"]).filter_map(Value::as_str);
@@ -249,7 +239,6 @@ impl Trace {
             })
     }
 
-    /// The names of the pods that a StatefulSet should have.
     fn ordinals(&self) -> Option<BTreeSet<String>> {
         let spec = &self.new["spec"];
         let start = spec["ordinals"]["start"].as_u64().unwrap_or(0);
@@ -259,13 +248,12 @@ impl Trace {
     }
 }
 
-/// The elements of a list, which may be missing.
 pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns the numbers of pods with old templates and with the new one at the end of a plan. A node that
-/// has a pod of each counts as one with the new template.
+/// Returns the planned final numbers of pods with old templates and with the new template. A node with a pod of each
+/// counts as new.
 fn planned_at_the_end(object: &Value) -> (usize, usize) {
     let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
     let (mut some_old, mut some_new, mut surging) = (0, 0, 0);
@@ -293,7 +281,7 @@ fn planned_at_the_end(object: &Value) -> (usize, usize) {
     [old, new].map(|count| usize::try_from(count).unwrap_or_default()).into()
 }
 
-/// Removes this number of events on the random nodes of a step. Returns how many it did not find.
+/// Removes up to `missing` events on the random nodes of a step. Returns the number of events not found.
 fn take_random(step: &Value, mut missing: u64, left: &mut Vec<Event>) -> u64 {
     let candidates = step["candidates"].as_array().unwrap();
     let fits = |event: &Event| {
@@ -310,7 +298,7 @@ fn take_random(step: &Value, mut missing: u64, left: &mut Vec<Event>) -> u64 {
     missing
 }
 
-/// The claims that the controller creates for pods that wait for them.
+/// The claims that the controller creates for waiting pods.
 fn claims_for_pods_that_wait(object: &Value) -> BTreeSet<&str> {
     let notes = list(&object["notes"]).filter_map(Value::as_str);
     let lists = notes.filter_map(|note| note.strip_prefix("created for pods that wait for it: "));

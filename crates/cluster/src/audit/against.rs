@@ -1,4 +1,4 @@
-//! `--against`: an earlier audit, compared with this one.
+//! `--against`: compares this audit with an earlier one.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -13,25 +13,20 @@ pub(super) use setguard_files::{
     },
 };
 
-/// The report of an earlier audit.
 #[derive(Debug, Deserialize)]
 pub(super) struct EarlierReport {
     kind: String,
     #[serde(default)]
     findings: Vec<Earlier>,
-    /// The kinds that could not be read.
+    /// The kinds that the earlier audit could not read.
     #[serde(default)]
     notes: Vec<String>,
 }
 
-/// The rule, the object (kind, namespace, name) and the field of a finding: its words may change.
+/// The rule, the kind, namespace and name of the object, and the field. The message may change between audits.
 type Key = [String; 5];
 
 impl EarlierReport {
-    /// Reads a report.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, or is not the JSON of an audit.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
         let source = Source::File(path.to_owned()).read();
@@ -45,9 +40,8 @@ impl EarlierReport {
         Ok(report)
     }
 
-    /// Compares the findings of this audit with those of the earlier one about objects in scope. Whether a
-    /// finding is gone is known only if this audit `is_complete` and could read everything that the earlier
-    /// one could; `notes` list what it could not read.
+    /// Compares the findings with the earlier ones that are in scope. Findings count as gone only if this audit
+    /// `is_complete` and read everything that the earlier one read; `notes` list what this audit could not read.
     pub(super) fn compare(
         self,
         reports: &mut [ObjectReport],

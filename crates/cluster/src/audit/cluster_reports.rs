@@ -1,8 +1,8 @@
 //! Reports in the cluster: an OpenReports Report or a PolicyReport for each object with findings.
 //!
-//! Each report is applied in each run, also over one that somebody else has changed; the API server stores nothing if it
-//! is the same. Its object owns it, so that the garbage collector deletes both
-//! together. It is removed once nothing is found in the object.
+//! Each run applies every report again, even if somebody else changed it; the API server stores nothing if nothing
+//! differs. The reported object owns its report, so the garbage collector deletes both. A report without findings is
+//! removed.
 //!
 //! Upstream: openreports.io/v1alpha1 (github.com/openreports/reports-api) and
 //! wgpolicyk8s.io/v1alpha2 (github.com/kubernetes-sigs/wg-policy-prototypes).
@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 
 use clap::ValueEnum;
 use futures::{StreamExt as _, stream};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use serde::Deserialize;
 
 use self::{
     api::{Api, Key, OPEN_REPORTS, POLICY_REPORTS},
@@ -28,10 +28,8 @@ use crate::live::{
     reader::{AT_ONCE, List, Reader},
 };
 
-/// The field manager of the reports.
 const FIELD_MANAGER: &str = "setguard-audit";
 
-/// Which reports are written to the cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ClusterReports {
     /// OpenReports if the cluster has them, else PolicyReports if it has those
@@ -45,28 +43,15 @@ pub(super) enum ClusterReports {
     None,
 }
 
-/// The resources of a group and version.
-#[derive(Deserialize)]
-struct Resources {
-    resources: Vec<Resource>,
-}
-
-#[derive(Deserialize)]
-struct Resource {
-    name: String,
-}
-
-/// The reason why no reports were written.
 #[derive(Debug)]
 pub(super) enum Unwritten {
-    /// The cluster has no API for reports, and `auto` does not require one.
+    /// The cluster serves no API for reports, and `auto` does not require one.
     NotServed(String),
-    /// The error.
     Failed(String),
 }
 
-/// Brings the reports of these namespaces (of all, if none is named) up to date with the findings. Reports are
-/// removed only if the findings are complete.
+/// Updates the reports in these namespaces, or in all if the list is empty. Removes reports only if the findings are
+/// complete.
 pub(super) async fn write(
     wanted: ClusterReports,
     reader: &Reader,
@@ -110,7 +95,7 @@ pub(super) async fn write(
     let sent = stream::iter(requests).map(|request| reader.send(request));
     let sent: Vec<_> = sent.buffer_unordered(AT_ONCE).collect().await;
     let problems = sent.into_iter().filter_map(Result::err);
-    // The object, its report or its namespace may have been deleted meanwhile.
+    // Somebody may have deleted the object, its report or its namespace in the meantime.
     let problems: Vec<_> = problems.filter(|it| !matches!(it, Problem::Absent(_))).collect();
     let more = problems.len().saturating_sub(1);
     match problems.into_iter().next() {
@@ -123,14 +108,12 @@ pub(super) async fn write(
     }
 }
 
-/// Returns the first of these APIs that the cluster serves.
 async fn served(reader: &Reader, apis: &[&'static Api]) -> Result<Option<&'static Api>, Problem> {
     for api in apis {
         match reader.get(&format!("/apis/{}", api.group_version)).await {
             Ok(text) => {
-                let Resources { resources } =
-                    serde_json::from_str(&text).map_err(Problem::failed)?;
-                if resources.iter().any(|resource| resource.name == api.plural) {
+                let list: APIResourceList = serde_json::from_str(&text).map_err(Problem::failed)?;
+                if list.resources.iter().any(|resource| resource.name == api.plural) {
                     return Ok(Some(api));
                 }
             }
@@ -141,7 +124,7 @@ async fn served(reader: &Reader, apis: &[&'static Api]) -> Result<Option<&'stati
     Ok(None)
 }
 
-/// Returns the existing reports of setguard.
+/// Returns the reports that setguard wrote earlier.
 async fn existing(
     api: &Api,
     reader: &Reader,

@@ -1,5 +1,3 @@
-//! The evaluation of sets as the API server has stored them.
-
 use jiff::Timestamp;
 use serde::{Deserialize, de::IgnoredAny};
 use setguard_core::{
@@ -12,29 +10,26 @@ use setguard_core::{
 };
 use setguard_files::report::diagnostic::Strictness;
 
-use super::collections::Collection;
+use crate::live::collections::Collection;
 
-/// The policy and the time on which each verdict depends.
 #[derive(Debug)]
 pub(super) struct Evaluator<'a> {
     policy: &'a Policy,
     pub(super) strictness: Strictness,
-    /// The time at which the audit began.
     pub(super) now: Timestamp,
 }
 
-/// The verdict on a set without its surroundings.
 #[derive(Debug)]
 pub(super) struct Alone {
     pub(super) name: ObjectName,
     pub(super) verdict: Verdict,
-    /// The summary for the inventory, if the set could be read.
+    /// `None` if the set is too large to read.
     pub(super) item: Option<ObjectSummary>,
-    /// Whether the verdict is incomplete without the claims and volumes of the set.
+    /// Whether the verdict is incomplete without the set's claims and volumes.
     pub(super) lacks_storage: bool,
 }
 
-/// The beginning of an object. Objects in lists have no type, except custom resources.
+/// The start of an object. Objects in lists have no type, except for custom resources.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {
@@ -60,10 +55,6 @@ impl<'a> Evaluator<'a> {
         Context::of_command(self.policy, Origin::Cluster, self.now)
     }
 
-    /// Evaluates a set without its surroundings.
-    ///
-    /// # Errors
-    /// Returns an error if the set cannot be read.
     pub(super) fn alone(
         &self,
         of: &Collection,

@@ -1,4 +1,4 @@
-//! Findings with one cause in many objects, which the text format prints once.
+//! Folds findings that have one cause but affect many objects, so that the text format prints them once.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -7,13 +7,12 @@ use setguard_files::report::{
     diagnostic::{Diagnostic, Folded, ObjectReport, Severity},
 };
 
-/// The number of findings from which they are printed once: those of cluster-scoped objects such as nodes, those with
-/// one cause, and others.
+/// The smallest group that is folded: for cluster-scoped objects such as nodes, for findings with a cause, and for all
+/// others.
 const MANY: [usize; 3] = [2, 3, 5];
-/// The number of objects that are named.
 const NAMED: usize = 5;
 
-/// The parts of a finding that must be equal.
+/// Findings are folded if these parts are equal.
 type Key<'a> =
     (Reverse<Severity>, &'static str, [Option<&'a str>; 3], Option<Change>, Option<&'a str>);
 
@@ -25,7 +24,7 @@ fn key(it: &Diagnostic) -> Key<'_> {
     (Reverse(it.severity), it.rule.id, texts, it.change, it.downgrade.as_deref())
 }
 
-/// Marks the findings that many objects have, and returns one for each group, the worst first.
+/// Marks the findings that belong to a group, and returns one finding for each group, the worst first.
 pub(super) fn fold(reports: &mut [ObjectReport]) -> Vec<Folded> {
     let mut equal: BTreeMap<Key<'_>, Vec<(usize, usize)>> = BTreeMap::new();
     for (at, report) in reports.iter().enumerate() {
@@ -37,7 +36,6 @@ pub(super) fn fold(reports: &mut [ObjectReport]) -> Vec<Folded> {
     groups.into_iter().filter_map(|places| group(reports, &places)).collect()
 }
 
-/// Makes one finding of several, unless they are few.
 fn group(reports: &mut [ObjectReport], places: &[(usize, usize)]) -> Option<Folded> {
     let all = places.iter().filter_map(|(at, nth)| {
         let report = reports.get(*at)?;

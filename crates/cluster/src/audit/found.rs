@@ -1,5 +1,3 @@
-//! The findings by object.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube_yaml::Mark;
@@ -18,7 +16,6 @@ pub(super) use setguard_files::{
     report::diagnostic::{Diagnostic, Healthy, ObjectReport, Severity, Strictness},
 };
 
-/// The findings by object, and the inventory of all objects.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     entries: BTreeMap<ObjectName, Entry>,
@@ -26,36 +23,31 @@ pub(super) struct Found {
     strictness: Strictness,
 }
 
-/// The findings in one object.
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) remarks: Vec<String>,
-    /// The index of the object in the inventory.
     item: Option<usize>,
-    /// Whether the verdict is incomplete without the claims and volumes of the set.
+    /// Whether the verdict is incomplete without the set's claims and volumes.
     lacks_storage: bool,
-    /// The number of ready pods and of desired pods, if the status is up to date.
+    /// `None` if the status is out of date.
     ready: Option<Ready>,
-    /// Whether the status shows that the set is not as it should be, or does not describe it yet.
+    /// Whether the status is out of date, or shows an unhealthy set.
     is_unsettled: bool,
 }
 
 impl Found {
-    /// Creates an empty collection. `strictness` determines how severe findings are.
     pub(super) fn new(strictness: Strictness) -> Self {
         Found { strictness, ..Found::default() }
     }
 
-    /// Replaces the findings in a set that was evaluated before. A set that is new is ignored, because its
-    /// surroundings were read before it existed.
+    /// Replaces the findings for a set. Ignores a new set: the audit read the other objects before the set existed.
     pub(super) fn alone_again(&mut self, alone: Alone) {
         if self.entries.contains_key(&alone.name) {
             self.alone(alone);
         }
     }
 
-    /// Adds the verdict on a set, in place of an earlier one.
     pub(super) fn alone(&mut self, alone: Alone) {
         let Alone { name, verdict, item, lacks_storage } = alone;
         let mut entry = Entry { lacks_storage, ..Entry::default() };
@@ -68,7 +60,6 @@ impl Found {
         self.entries.insert(name, entry);
     }
 
-    /// Returns the namespaces of sets whose claims and volumes must be read.
     pub(super) fn namespaces_without_storage(&self) -> Vec<String> {
         let lacking = self.entries.iter().filter(|(_, entry)| entry.lacks_storage);
         let mut namespaces: Vec<_> = lacking.map(|(name, _)| name.namespace.to_string()).collect();
@@ -76,7 +67,6 @@ impl Found {
         namespaces
     }
 
-    /// Evaluates all sets together.
     pub(super) fn together(&mut self, evaluator: &Evaluator<'_>) {
         let cx = evaluator.context();
         for entry in self.entries.values_mut() {
@@ -87,7 +77,6 @@ impl Found {
         }
     }
 
-    /// Evaluates the status of all sets.
     pub(super) fn status(&mut self, audit: &Audit<'_>, evaluator: &Evaluator<'_>) {
         for (name, of_status) in engine::status::evaluate_status(audit, &evaluator.context()) {
             let StatusVerdict { verdict, instead_of } = of_status;
@@ -105,8 +94,8 @@ impl Found {
         }
     }
 
-    /// Keeps only the findings in these sets of a namespace, and in the nodes of their pods. Returns a message
-    /// for each set that does not exist.
+    /// Keeps only the findings about these sets and the nodes of their pods. Returns a message for each set that does
+    /// not exist.
     pub(super) fn keep(
         &mut self,
         sets: &[Named],
@@ -132,7 +121,7 @@ impl Found {
         absent.map(|it| format!("there is no {} {namespace}/{}", it.kind, it.name)).collect()
     }
 
-    /// Returns the number of sets with neither an error nor a warning.
+    /// Counts the sets that have neither an error nor a warning.
     pub(super) fn healthy(&self) -> Healthy {
         let is_fine = |entry: &Entry| entry.worst().is_none_or(|worst| worst == Severity::Note);
         let mut healthy = Healthy::default();
@@ -147,17 +136,16 @@ impl Found {
         healthy
     }
 
-    /// Returns the findings by object, in alphabetical order.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&ObjectName, &Entry)> {
         self.entries.iter()
     }
 
-    /// Returns a report on each object: first the cluster-scoped objects, then the namespaces with the worst
-    /// findings. In each namespace, the objects and their findings are in the same order.
+    /// Returns a report for each object: cluster-scoped objects first, then the namespaces with the worst findings. The
+    /// same order applies within a namespace.
     pub(super) fn worst_first(self) -> Vec<ObjectReport> {
         let mut namespaces: BTreeMap<Box<str>, Vec<ObjectReport>> = BTreeMap::new();
         for (name, mut entry) in self.entries {
-            // What has happened comes before what may.
+            // Problems that have happened come before problems that may happen.
             entry
                 .diagnostics
                 .sort_by_key(|it| std::cmp::Reverse((it.severity, it.facts.is_some())));
@@ -187,13 +175,13 @@ impl Found {
         for reports in &mut namespaces {
             reports.sort_by_key(|report| std::cmp::Reverse(badness(report)));
         }
-        // Both sorts keep the alphabetical order of equals.
+        // Both sorts are stable, so equal entries stay in alphabetical order.
         namespaces.sort_by_key(|reports| {
             let sum = reports
                 .iter()
                 .map(badness)
                 .fold([0; 5], |sum: [usize; 5], it| std::array::from_fn(|i| sum[i] + it[i]));
-            // A node that is down, or a webhook, explains findings in the sets.
+            // A node that is down, or a webhook, can explain findings in sets.
             let is_of_cluster = reports.first().is_some_and(|it| it.id.namespace.is_empty());
             std::cmp::Reverse((is_of_cluster, sum))
         });

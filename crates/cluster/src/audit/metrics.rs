@@ -1,4 +1,4 @@
-//! The metrics of an audit, as a file for the textfile collector of node_exporter.
+//! Writes the metrics of an audit to a file for node_exporter's textfile collector.
 
 use std::{io::Write as _, path::Path, sync::atomic::AtomicU64};
 
@@ -15,7 +15,6 @@ use setguard_files::report::{
     file::ReportFile,
 };
 
-/// The metrics of an audit, and the file for them.
 #[derive(Debug)]
 pub(super) struct Metrics {
     file: ReportFile,
@@ -24,11 +23,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// Prepares the file. Each rule that is not off begins with zero findings, so that no series is ever
-    /// absent.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
+    /// Prepares the file. Every enabled rule starts with zero findings, so that no series is ever absent.
     pub(super) fn create(path: &Path, policy: &Policy) -> anyhow::Result<Self> {
         let file = ReportFile::create(path);
         let file = file.with_context(|| format!("--metrics-file: {}", path.display()))?;
@@ -44,7 +39,6 @@ impl Metrics {
         self.findings.get_or_create_owned(&[("rule", rule), ("severity", severity.as_str())])
     }
 
-    /// Counts the findings in an object.
     pub(super) fn count(&self, object: &ObjectReport) {
         self.objects.inc();
         for diagnostic in &object.diagnostics {
@@ -52,11 +46,7 @@ impl Metrics {
         }
     }
 
-    /// Writes the file. Must not be called after an audit that failed, so that the file keeps the time of the
-    /// last success.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
+    /// Writes the file. Don't call it after a failed audit: the file must keep the time of the last success.
     pub(super) fn write(self, took: SignedDuration, ended: Timestamp) -> anyhow::Result<()> {
         let Metrics { file, findings, objects } = self;
         let duration = Gauge::<f64, AtomicU64>::default();

@@ -1,5 +1,3 @@
-//! The output of an audit: the report, the metrics and the exit code.
-
 use jiff::Timestamp;
 use setguard_files::{
     exit::Exit,
@@ -20,15 +18,13 @@ use super::{
 };
 use crate::live::named::Named;
 
-/// The destinations of an audit's output, and the choices of the user.
 pub(super) struct Output<'a> {
     pub(super) strict: bool,
     pub(super) exit_zero: bool,
-    /// The sets that were audited; none for all.
+    /// Empty for all.
     pub(super) sets: &'a [Named],
-    /// The namespaces that were audited; none for all.
+    /// Empty for all.
     pub(super) namespaces: &'a [String],
-    /// The time at which the audit began.
     pub(super) begun: Timestamp,
     pub(super) reports: Reports,
     pub(super) metrics: Option<Metrics>,
@@ -36,10 +32,6 @@ pub(super) struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Reports what was found.
-    ///
-    /// # Errors
-    /// Returns an error if a report cannot be written.
     pub(super) fn write(mut self, seen: Seen, guard: WebhookHealth) -> anyhow::Result<Exit> {
         let Seen { found, missing, .. } = seen;
         let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
@@ -82,7 +74,6 @@ impl Output<'_> {
         Ok(if self.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
     }
 
-    /// Reports what could not be read. Returns the exit code for that.
     fn unread(&mut self, missing: &Missing, guard: &WebhookHealth) -> Exit {
         let mut exit = Exit::Clean;
         missing.noted().for_each(|note| self.reports.note(&note));
@@ -101,7 +92,6 @@ impl Output<'_> {
         exit
     }
 
-    /// Returns whether the object of an earlier finding is audited now too.
     fn is_audited(&self, earlier: &Earlier) -> bool {
         let (object, sets) = (&earlier.object, self.sets);
         let is_here = self.namespaces.is_empty() || self.namespaces.contains(&object.namespace);

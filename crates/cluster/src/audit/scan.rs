@@ -1,5 +1,4 @@
-//! The reading of a cluster. Each object is reduced as soon as it arrives, and each set is evaluated without
-//! its surroundings.
+//! Reads a cluster. Reduces each object as soon as it arrives, and first evaluates each set without other objects.
 
 use std::{
     cell::RefCell,
@@ -16,37 +15,29 @@ use setguard_core::{
 };
 use setguard_files::report::progress::Progress;
 
-use super::{
+use super::{evaluator::Evaluator, found::Found, webhook_health};
+use crate::live::{
+    call::Problem,
     collections::{
         AROUND, CLAIMS, Collection, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, SETS,
         UNHEALTHY, VOLUMES, WEBHOOKS,
     },
-    evaluator::Evaluator,
-    found::Found,
-    webhook_health,
-};
-use crate::live::{
-    call::Problem,
     reader::{AT_ONCE, Reader},
 };
 
-/// The reading of a cluster.
 pub(super) struct Scan<'a> {
     reader: &'a Reader,
     evaluator: &'a Evaluator<'a>,
-    /// The namespaces to audit; none for all.
+    /// Empty for all.
     namespaces: &'a [String],
-    /// The collections of sets.
     sets: Vec<&'static Collection>,
     seen: RefCell<Seen>,
 }
 
-/// The part of the cluster that has been read so far.
 pub(super) struct Seen {
     pub(super) found: Found,
     pub(super) observed: Observed,
     pub(super) missing: Missing,
-    /// Whether DaemonSets or StatefulSets could be read anywhere.
     pub(super) has_read_sets: bool,
     progress: Arc<Mutex<Progress>>,
 }
@@ -57,23 +48,18 @@ impl Seen {
     }
 }
 
-/// The parts that could not be read.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
-    /// By kind: in which namespaces, and what the API server said first.
+    /// For each kind: the namespaces, and the first answer of the API server.
     forbidden: BTreeMap<String, (Vec<String>, String)>,
-    /// The answers that are not known, by kinds that few rules need and that may not be read.
     pub(super) optional: BTreeMap<Kind, String>,
-    /// Further notes for the user.
     pub(super) notes: Vec<String>,
-    /// The error messages.
     pub(super) failures: Vec<String>,
     kinds: BTreeSet<Kind>,
-    /// Whether something could not be read for another reason than missing rights.
+    /// Whether a read failed for a reason other than missing rights.
     pub(super) is_incomplete: bool,
 }
 
-/// Reads everything that the rules need, and evaluates each set without its surroundings and among the others.
 pub(super) async fn scan<'a>(
     reader: &'a Reader,
     evaluator: &'a Evaluator<'a>,
@@ -88,7 +74,7 @@ pub(super) async fn scan<'a>(
         progress,
     });
     let mut sets: Vec<_> = SETS.iter().collect();
-    // Every user may ask what is served; a list of a resource that is not served may be forbidden.
+    // Every user may discover APIs. Listing a resource that is not served may be forbidden.
     if reader.get(&format!("/apis/{OPENKRUISE}")).await.is_ok() {
         sets.extend(&OPENKRUISE_SETS);
     }
@@ -108,15 +94,13 @@ pub(super) async fn scan<'a>(
     seen
 }
 
-/// A collection, in one namespace or in all.
 type Job = (&'static Collection, Option<String>);
 
 impl Scan<'_> {
-    /// Returns these collections, in each namespace to audit.
     fn jobs(&self, collections: impl IntoIterator<Item = &'static Collection>) -> Vec<Job> {
         let jobs = collections.into_iter().flat_map(|collection| {
             let places = match self.namespaces {
-                some if collection.is_namespaced && !some.is_empty() => {
+                some if collection.kind.is_namespaced() && !some.is_empty() => {
                     some.iter().cloned().map(Some).collect()
                 }
                 _ => vec![None],
@@ -126,7 +110,6 @@ impl Scan<'_> {
         jobs.collect()
     }
 
-    /// Returns the surroundings of the sets that are not healthy.
     fn around_unhealthy_sets(&self) -> Vec<Job> {
         let seen = self.seen.borrow();
         let namespaces = seen.observed.namespaces_with_unhealthy_sets().into_iter();
@@ -165,7 +148,6 @@ impl Scan<'_> {
         stream::iter(jobs).for_each_concurrent(AT_ONCE, read).await;
     }
 
-    /// Reads a list, and passes each object to `add`.
     async fn read(
         &self,
         collection: &'static Collection,
@@ -195,7 +177,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads all namespaces, or the named ones, each of which must exist.
+    /// Reads all namespaces, or the ones from the command line. Those must exist.
     async fn read_namespaces(&self) {
         if self.namespaces.is_empty() {
             return self.read_all(vec![(&NAMESPACES, None)]).await;
@@ -218,7 +200,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads claims and volumes where they matter, and evaluates the sets again that depend on them.
+    /// Reads claims and volumes where they matter, and evaluates the sets that depend on them again.
     async fn read_storage(&self) {
         let (again, namespaces) = {
             let seen = self.seen.borrow();
@@ -275,7 +257,6 @@ impl Seen {
         Ok(())
     }
 
-    /// Records that a list could not be read, or not to its end.
     fn problem(&mut self, of: &Collection, namespace: Option<&str>, problem: &Problem) {
         let name = of.name();
         if !of.is_openkruise() {
@@ -294,7 +275,7 @@ impl Seen {
                 let (namespaces, _) = forbidden.or_insert_with(|| (vec![], why.clone()));
                 namespaces.extend(namespace.map(str::to_owned));
             }
-            // Each list that follows fails for the same reason.
+            // All later lists fail for the same reason.
             (Problem::Unreachable(why), _) => {
                 if !self.missing.failures.contains(why) {
                     self.missing.failures.push(why.clone());
@@ -307,7 +288,7 @@ impl Seen {
         }
     }
 
-    /// Records that everything has been read that can be.
+    /// Records which kinds are completely known.
     fn finish(&mut self, namespaces: &[String]) {
         self.missing.is_incomplete = !self.missing.failures.is_empty();
         let read = SETS.iter().chain(&AROUND).chain([&NAMESPACES]);
@@ -321,12 +302,10 @@ impl Seen {
 }
 
 impl Missing {
-    /// The notes for the user about what is not known.
     pub(super) fn noted(&self) -> impl Iterator<Item = String> {
         self.notes.iter().chain(self.optional.values()).cloned()
     }
 
-    /// Returns a note for each kind that may not be read.
     pub(super) fn forbidden(&self) -> impl Iterator<Item = String> {
         self.forbidden.iter().map(|(name, (namespaces, why))| {
             let place = match &**namespaces {
@@ -338,12 +317,10 @@ impl Missing {
         })
     }
 
-    /// Returns whether some kind may not be read.
     pub(super) fn is_forbidden(&self) -> bool {
         !self.forbidden.is_empty()
     }
 
-    /// Returns whether all sets were read.
     pub(super) fn has_all_sets(&self) -> bool {
         self.failures.is_empty() && !SETS.iter().any(|set| self.kinds.contains(&set.kind))
     }

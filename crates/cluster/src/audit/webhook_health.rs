@@ -1,12 +1,11 @@
-//! setguard's own webhook configurations, and whether the API server calls setguard by them.
+//! Checks whether the API server calls setguard through its webhook configurations.
 //!
-//! A configuration of setguard is one with a webhook whose name ends in `.setguard.io`, regardless of its author.
+//! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::{
-    ByteString,
     api::{
         admissionregistration::v1::{ServiceReference, WebhookClientConfig},
         apps::v1::Deployment,
@@ -17,30 +16,24 @@ use k8s_openapi::{
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
-use setguard_core::object::annotations::SIBLING_ANNOTATION;
+use setguard_core::{
+    kubernetes::kind::Kind, object::annotations::SIBLING_ANNOTATION, observed::Endpoints,
+};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use crate::live::{
     call::Problem,
+    collections::{Collection, ENDPOINTS, WEBHOOKS},
     reader::{List, Reader},
     registered::{as_written, compare},
 };
 
-const KINDS: [(&str, &str); 2] = [
-    ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
-    ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
-];
-
-/// The state of these configurations.
 #[derive(Debug, Default)]
 pub(super) struct WebhookHealth {
-    /// The reasons why the API server does not call setguard, or its calls fail.
     pub(super) problems: Vec<String>,
-    /// The objects that could not be read.
     pub(super) notes: Vec<String>,
 }
 
-/// A configuration of either kind.
 #[derive(Debug, Deserialize)]
 struct Configuration {
     metadata: ObjectMeta,
@@ -62,7 +55,7 @@ impl Configuration {
         self.webhooks.iter().any(|webhook| webhook.name.ends_with(".setguard.io"))
     }
 
-    /// Returns the kind, and the kind with the name, of the configuration that was installed together with this one.
+    /// Returns the kind of the configuration that was installed with this one, and that kind with the name.
     fn sibling(&self) -> Option<(String, String)> {
         let kind = self.metadata.annotations.as_ref()?.get(SIBLING_ANNOTATION)?;
         let name = self.metadata.name.as_deref()?;
@@ -70,21 +63,20 @@ impl Configuration {
     }
 }
 
-/// Examines the configurations of setguard, if there are any.
 pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
     let mut guard = WebhookHealth::default();
     let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
     let (mut installed, mut existing, mut hidden) = (Vec::new(), BTreeSet::new(), Vec::new());
-    for (kind, plural) in KINDS {
-        let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
-        let list = List { path, ..List::default() };
-        let read: Vec<Value> = match reader.objects(&list).await {
+    for collection in &WEBHOOKS {
+        let kind = collection.kind.as_str();
+        let read: Vec<Value> = match reader.objects(&collection.list(None)).await {
             Ok(read) => read,
-            // The API server has no webhooks, or is known to be gone.
+            // The API server has no webhooks, or has already failed to answer.
             Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
             Err(why) => {
                 let note = format!(
-                    "{plural} cannot be read, so whether setguard's webhooks apply is not known, nor whether others can be called: {why}"
+                    "{} cannot be read, so whether setguard's webhooks apply is not known, nor whether others can be called: {why}",
+                    collection.name()
                 );
                 guard.notes.push(note);
                 hidden.push(kind);
@@ -116,10 +108,11 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
     }
     for ((namespace, name), of) in services {
         let of = of.into_iter().collect::<Vec<_>>().join(" and ");
-        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
-        let list = List { path, ..List::default() };
-        match reader.objects::<EndpointSlice>(&list).await {
-            Ok(slices) if !slices.iter().any(|slice| is_ready(slice, &name)) => {
+        let is_ready = |slice: &EndpointSlice| {
+            Endpoints::of(slice).is_some_and(|((_, of), it)| *of == *name && it.is_ready)
+        };
+        match reader.objects::<EndpointSlice>(&ENDPOINTS.list(Some(&namespace))).await {
+            Ok(slices) if !slices.iter().any(is_ready) => {
                 guard.problems.push(format!(
                     "Service {namespace}/{name} has no ready endpoint, so each call of the API server \
                      by {of} fails: is a pod of setguard ready, and does the Service exist?"
@@ -142,7 +135,7 @@ fn absent(of: &str) -> String {
     )
 }
 
-/// Says in what a configuration differs from what the chart wrote.
+/// Describes how a configuration differs from the one that the chart wrote.
 fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
     as_written(read)?;
     let compared = match compare(read) {
@@ -161,14 +154,14 @@ fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
     })
 }
 
-/// The labels by which the chart marks the Deployment of the server, which has the name of its configurations.
+/// The labels that the chart sets on the server's Deployment. Its name is also the name of the configurations.
 const SERVER: &str = "app.kubernetes.io/component=webhook,app.kubernetes.io/part-of=setguard";
 
-/// Returns the servers without any webhook configuration. Whether there are any is not known if Deployments cannot be
-/// read, which the audit reports anyway.
+/// Reports servers that have no webhook configuration. Returns nothing if Deployments cannot be read; the audit reports
+/// that anyway.
 async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
-    let path = "/apis/apps/v1/deployments".to_owned();
-    let list = List { path, labels: Some(SERVER.into()), ..List::default() };
+    let list = Collection::of(Kind::Deployment).list(None);
+    let list = List { labels: Some(SERVER.into()), ..list };
     let servers: Vec<Deployment> = reader.objects(&list).await.unwrap_or_default();
     let is_server = |metadata: &ObjectMeta| {
         SERVER.split(',').filter_map(|it| it.split_once('=')).all(|(key, value)| {
@@ -178,19 +171,18 @@ async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
     let servers = servers.into_iter().map(|it| it.metadata).filter(is_server);
     let uncalled = servers.filter_map(|metadata| {
         let (namespace, name) = (metadata.namespace?, metadata.name?);
-        let is_called = KINDS.iter().any(|(kind, _)| existing.contains(&format!("{kind} {name}")));
+        let is_called = WEBHOOKS.iter().any(|it| existing.contains(&format!("{} {name}", it.kind)));
         (!is_called).then(|| {
             format!(
                 "Deployment {namespace}/{name} serves setguard, and neither {} nor {} {name} exists: it is not \
                  called; helm upgrade creates them again",
-                KINDS[0].0, KINDS[1].0
+                WEBHOOKS[0].kind, WEBHOOKS[1].kind
             )
         })
     });
     uncalled.collect()
 }
 
-/// Returns the reasons why the API server does not call setguard by these webhooks, or its calls fail.
 fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {
     let mut faults = Vec::new();
     let names = |is_faulty: &dyn Fn(&Webhook) -> bool| {
@@ -204,9 +196,11 @@ fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {
              nothing that it is for is checked. The log of setguard says why"
         ));
     }
-    let expired = names(&|webhook| {
-        webhook.client_config.ca_bundle.as_ref().is_some_and(|it| has_expired(it, now))
-    });
+    let has_expired = |webhook: &Webhook| {
+        let bundle = webhook.client_config.ca_bundle.as_ref();
+        bundle.and_then(|it| expired(&it.0)).is_some_and(|at| at < now.as_second())
+    };
+    let expired = names(&has_expired);
     if !expired.is_empty() {
         faults.push(format!(
             "the CA in {of} has expired, so each call of the API server fails: {expired}"
@@ -229,13 +223,8 @@ fn service(webhook: &Webhook) -> Option<&ServiceReference> {
     webhook.client_config.service.as_ref()
 }
 
-/// Returns whether all certificates of a bundle have expired.
-fn has_expired(bundle: &ByteString, now: Timestamp) -> bool {
-    expired(&bundle.0).is_some_and(|at| at < now.as_second())
-}
-
-/// Returns the time at which the last certificate of a bundle expires, in seconds since 1970. Returns `None`
-/// if there is none, or one cannot be read.
+/// Returns when the last certificate of a bundle expires, in seconds since 1970. Returns `None` if the bundle is empty
+/// or has an invalid certificate.
 pub(super) fn expired(bundle: &[u8]) -> Option<i64> {
     let certificates = CertificateDer::pem_slice_iter(bundle).map_while(Result::ok);
     let ends = certificates.map(|der| {
@@ -243,16 +232,4 @@ pub(super) fn expired(bundle: &[u8]) -> Option<i64> {
         Some(certificate.validity().not_after.timestamp())
     });
     ends.collect::<Option<Vec<_>>>()?.into_iter().max()
-}
-
-/// Returns whether a slice belongs to this Service and has an endpoint that gets requests.
-fn is_ready(slice: &EndpointSlice, service: &str) -> bool {
-    let labels = slice.metadata.labels.as_ref();
-    let of = labels.and_then(|labels| labels.get("kubernetes.io/service-name"));
-    of.is_some_and(|it| it == service)
-        && slice
-            .endpoints
-            .iter()
-            .flatten()
-            .any(|endpoint| endpoint.conditions.as_ref().and_then(|it| it.ready).unwrap_or(true))
 }

@@ -1,8 +1,8 @@
-//! The flags of the live view.
+use setguard_core::kubernetes::names;
 
 use super::times::Times;
 
-/// Which kinds the view contains.
+/// The kinds that the view contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Mode {
     /// None.
@@ -16,7 +16,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns the value on the command line.
+    /// Returns the value for the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Mode::Off => "off",
@@ -67,13 +67,12 @@ impl InventoryArgs {
     }
 }
 
-/// Parses the name of a namespace, which becomes part of a path.
+/// Parses the name of a namespace. It becomes part of a path.
 ///
 /// # Errors
-/// Returns an error if the text is not a valid name.
+/// Fails if the name is invalid.
 pub fn namespace(text: &str) -> Result<String, String> {
-    let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    if text.is_empty() || text.len() > 63 || !text.bytes().all(is_name) {
+    if !names::dns1123_label(text).is_empty() {
         return Err(format!("{text:?} is not the name of a namespace"));
     }
     Ok(text.to_owned())

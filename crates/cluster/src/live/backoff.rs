@@ -1,12 +1,9 @@
-//! Pauses between attempts, with a random part.
-
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
     time::Duration,
 };
 
-/// Pauses that double with each failure.
 #[derive(Clone, Debug)]
 pub(super) struct Backoff {
     shortest: Duration,
@@ -19,26 +16,23 @@ impl Backoff {
         Backoff { shortest, longest, next: shortest }
     }
 
-    /// Returns the next pause. A quarter of the pause is random, so that replicas do not come back
-    /// all at once.
+    /// Returns the next pause. A quarter of it is random, so that replicas do not retry all at once.
     pub(super) fn pause(&mut self) -> Duration {
         let pause = self.next;
         self.next = (self.next * 2).min(self.longest);
         pause * 3 / 4 + chance(pause / 4)
     }
 
-    /// Resets the pause after a success.
     pub(super) fn reset(&mut self) {
         self.next = self.shortest;
     }
 
-    /// Returns the pause after a first failure.
     pub(super) const fn shortest(&self) -> Duration {
         self.shortest
     }
 }
 
-/// Returns a random time up to this one. The keys of the standard library's hash maps are random.
+/// Returns a random duration up to `longest`. The standard library seeds its hash maps randomly.
 pub(super) fn chance(longest: Duration) -> Duration {
     let millis = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
     let random = RandomState::new().build_hasher().finish();

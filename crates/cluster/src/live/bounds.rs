@@ -1,4 +1,4 @@
-//! The limits for lists. An API server, or a proxy in front of it, may continue a list for ever.
+//! Limits for lists: an API server, or a proxy in front of it, could continue a list forever.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use tokio::time::Instant;
 
 use super::call::Problem;
 
-/// The limits of one list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) objects: usize,
@@ -16,13 +15,11 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Starts counting.
     pub(super) fn begin(self) -> Count {
         Count { bounds: self, objects: 0, bytes: 0, pages: 0, begun: Instant::now() }
     }
 }
 
-/// The part of a list that was read.
 #[derive(Debug)]
 pub(super) struct Count {
     bounds: Bounds,
@@ -33,14 +30,13 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// Counts a page, or an event, with this number of objects and bytes.
     pub(super) fn add(&mut self, objects: usize, bytes: usize) -> Result<(), Problem> {
         self.objects += objects;
         self.bytes += bytes;
         self.check()
     }
 
-    /// Counts a page and checks that another one can follow.
+    /// Counts a page, and checks that the list may continue.
     pub(super) fn next_page(&mut self, before: Option<&str>, next: &str) -> Result<(), Problem> {
         self.pages += 1;
         if before == Some(next) {

@@ -15,46 +15,44 @@ use tokio_util::{
 
 use super::message::Status;
 
-/// The longest line of a watch, which is one object. etcd takes at most 1.5 MiB.
+/// The longest line of a watch. A line contains one object, and etcd accepts at most 1.5 MiB.
 const LONGEST_LINE: usize = 16 << 20;
-/// The maximum number of bytes that are read of an error.
 const LONGEST_ERROR: usize = 64 << 10;
 
-/// The maximum number of bytes that are shown of a message.
 const LONGEST_MESSAGE: usize = 1_000;
 
-/// The reason why a call failed.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The API server denies access.
     #[error("{0}")]
     Forbidden(String),
-    /// The API server does not have the kind, or the object.
+    /// The API server does not have the kind or the object.
     #[error("{0}")]
     Absent(String),
-    /// The requested version is too old, or too new: list again.
+    /// The requested version is too old or too new: list again.
     #[error("{why}")]
     Gone {
-        /// The words of the API server.
+        /// The API server's message.
         why: String,
-        /// A token that continues the list, although the rest of it is newer.
+        /// A token that continues the list with newer data.
         next: Option<String>,
     },
-    /// The API server has too much to do.
+    /// The API server throttles the client.
     #[error("{why}")]
     Busy {
-        /// The words of the API server.
+        /// The API server's message.
         why: String,
-        /// The time that the API server asks clients to wait.
+        /// How long the API server asks to wait.
         pause: Option<Duration>,
     },
     /// The API server rejects the request as invalid.
     #[error("{0}")]
     Refused(String),
-    /// A list has no end, or exceeds the limits.
+    /// A list does not end or exceeds the limits.
     #[error("{0}")]
     TooLong(String),
-    /// The answer is larger than the limit.
+    /// The answer exceeds the limit.
     #[error("the answer is too large")]
     TooLarge,
     /// The API server cannot be reached, or does not answer in time.
@@ -67,12 +65,12 @@ pub enum Problem {
 
 impl Problem {
     pub(super) fn of_status(code: u16, message: &str) -> Problem {
-        // Whoever has the API server's answer written, such as a webhook, chooses its words.
+        // A webhook, for example, chooses the words of the API server's answer.
         let text = format!("{code}: {}", one_line(&shorten(message, LONGEST_MESSAGE)));
         match code {
             403 => Problem::Forbidden(text),
             404 => Problem::Absent(text),
-            // 504: etcd was restored from a backup, and does not have the version yet.
+            // 504: etcd was restored from a backup and does not have the version yet.
             410 | 504 => Problem::Gone { why: text, next: None },
             429 => Problem::Busy { why: text, pause: None },
             400 | 422 => Problem::Refused(text),
@@ -85,7 +83,7 @@ impl Problem {
     }
 }
 
-/// Creates a client that gives up connecting after this time, and never repeats a call. It has no connection yet.
+/// Creates a client that never retries. It does not connect yet; `limit` applies to connecting and writing.
 pub(super) async fn client(limit: Duration) -> anyhow::Result<Client> {
     let mut config = Config::infer().await?;
     config.default_retry = false;
@@ -96,7 +94,6 @@ pub(super) async fn client(limit: Duration) -> anyhow::Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// Sends a request, and waits for the head of the answer.
 async fn send<E: Into<anyhow::Error>>(
     client: &Client,
     request: Result<axum::http::Request<Vec<u8>>, E>,
@@ -112,7 +109,6 @@ async fn send<E: Into<anyhow::Error>>(
     if response.status().is_success() {
         return Ok(response.into_body());
     }
-    // The API server sets Retry-After in seconds.
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     let retry_after = retry_after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let body = timeout(limit, Limited::new(response.into_body(), LONGEST_ERROR).collect()).await;
@@ -125,7 +121,6 @@ async fn send<E: Into<anyhow::Error>>(
     })
 }
 
-/// Reads an answer of at most this many bytes.
 pub(super) async fn text<E: Into<anyhow::Error>>(
     client: &Client,
     request: Result<axum::http::Request<Vec<u8>>, E>,
@@ -144,7 +139,6 @@ pub(super) async fn text<E: Into<anyhow::Error>>(
     String::from_utf8(body.to_bytes().into()).map_err(Problem::failed)
 }
 
-/// Returns the lines of an answer as they arrive.
 pub(super) async fn lines<E: Into<anyhow::Error>>(
     client: &Client,
     request: Result<axum::http::Request<Vec<u8>>, E>,
@@ -159,8 +153,7 @@ fn slow(limit: Duration) -> Problem {
     Problem::Unreachable(format!("no answer within {limit:?}"))
 }
 
-/// Returns the innermost cause of an error. Only that one is informative: the outer errors say that
-/// a request failed.
+/// Returns the innermost cause of an error. The outer errors only say that a request failed.
 fn cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {

@@ -1,4 +1,4 @@
-//! Follows a collection: lists it, then watches it, and resumes after each break.
+//! Follows a collection: lists it, watches it, and resumes after each interruption.
 
 use std::{
     convert::Infallible,
@@ -21,51 +21,39 @@ use super::{
     times::Times,
 };
 
-/// Takes in a collection as it is followed.
 pub(crate) trait Listener {
-    /// The part of a list that was read.
     type Listed;
 
-    /// Begins a list. Until it is complete, the known state remains.
     fn begin(&mut self) -> Self::Listed;
 
-    /// Takes in an object of a list.
     fn listed(&mut self, listed: &mut Self::Listed, object: &str);
 
-    /// Completes a list of this version: objects that were not in it are gone. After a watch that failed, the API
-    /// server may answer lists and no watch, so the state `is_certain` only if the watch before did not fail.
+    /// Completes a list of this version: objects that it does not contain are deleted. `is_certain` is false after a
+    /// failed watch, because an API server may answer lists but not watches.
     fn complete(&mut self, listed: Self::Listed, version: &str, is_certain: bool);
 
-    /// Gives up a list.
     fn give_up(&mut self, _: Self::Listed) {}
 
-    /// Takes in an object that was created or has changed.
     fn applied(&mut self, object: &str);
 
-    /// Removes a deleted object.
     fn deleted(&mut self, meta: &Meta<'_>);
 
-    /// Records that the known state is the current one, up to this version; empty if it is not known.
+    /// Records that the known state is current, up to this version. The version is empty if unknown.
     fn current(&mut self, version: &str);
 
-    /// Records that the known state may be out of date.
     fn broken(&mut self);
 
-    /// Records that the collection cannot be followed, and that another attempt follows. The first failure of a watch
-    /// may be a break somewhere on the way.
+    /// Records a failure; the follower tries again. The first failure of a watch may only be a broken connection.
     fn failed(&mut self, problem: &Problem, is_first: bool);
 
-    /// Records that the API server denies access, or does not have the collection.
     fn forbidden(&mut self, why: &str);
 }
 
-/// The state that the followers of a process share.
 #[derive(Debug)]
 pub(super) struct ListGate {
-    /// A permit is held while listing, so that no two kinds are listed at one time.
+    /// A follower holds the permit while it lists, so that only one kind is listed at a time.
     turn: Semaphore,
-    /// The time from which lists are requested as streams. `None` if the API server has no such
-    /// lists.
+    /// When to start requesting streaming lists. `None` if the API server does not support them.
     streaming: Mutex<Option<Instant>>,
 }
 
@@ -75,34 +63,28 @@ impl ListGate {
         ListGate { turn: Semaphore::new(1), streaming }
     }
 
-    /// Returns whether the API server is asked to stream a list now.
     fn is_streaming(&self) -> bool {
         let from = *self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
         from.is_some_and(|from| from <= Instant::now())
     }
 
-    /// Requests pages for this long.
     fn pause_streaming(&self, pause: Duration) {
         let mut streaming = self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
         *streaming = Some(Instant::now() + pause);
     }
 }
 
-/// A collection that is followed, and the version up to which it was followed.
 pub(crate) struct Follower<L> {
     reader: Arc<Reader>,
     list: List,
     times: Times,
-    /// Lists are requested in pages, and at any time, without it.
+    /// Without a gate, the follower lists at any time, in pages.
     gate: Option<Arc<ListGate>>,
     listener: L,
-    /// The version up to which all changes are known.
     version: Option<String>,
-    /// The time until which lists of this collection are requested in pages.
+    /// Until when this collection is listed in pages.
     pages_until: Option<Instant>,
-    /// Whether what is known may be out of date.
     is_broken: bool,
-    /// Whether the last watch failed.
     has_failed: bool,
 }
 
@@ -123,12 +105,10 @@ impl<L: Listener> Follower<L> {
         }
     }
 
-    /// Makes the follower wait for its turn to list.
     pub(super) fn behind(self, gate: Arc<ListGate>) -> Self {
         Follower { gate: Some(gate), ..self }
     }
 
-    /// Follows the collection for ever.
     pub(crate) async fn run(mut self) -> Infallible {
         sleep(chance(self.times.jitter)).await;
         let mut backoff = self.times.backoff();
@@ -141,7 +121,7 @@ impl<L: Listener> Follower<L> {
             }
             match outcome {
                 Ok(()) if has_lasted || !is_watch => continue,
-                // A server that ends each watch immediately is not called in a tight loop.
+                // Avoids a tight loop if a server ends each watch immediately.
                 Ok(()) => {}
                 Err(Problem::Gone { why, .. }) if is_watch => {
                     tracing::debug!(path = self.list.path, why, "listing again");
@@ -158,8 +138,8 @@ impl<L: Listener> Follower<L> {
                     let is_first = is_watch && !self.has_failed;
                     self.break_off();
                     self.listener.failed(&problem, is_first);
-                    // An API server that comes back may have an older state, because its etcd was restored. Its
-                    // version may exceed the known one soon, and events would then seem to confirm it.
+                    // The API server may have an older state when it comes back, because its etcd was restored. Its
+                    // version may soon exceed the known one, and events would then seem to confirm a wrong state.
                     if !is_first {
                         self.version = None;
                     }
@@ -179,7 +159,6 @@ impl<L: Listener> Follower<L> {
         self.listener.broken();
     }
 
-    /// Lists the collection.
     async fn list(&mut self) -> Result<(), Problem> {
         let gate = self.gate.clone();
         let _turn = match &gate {
@@ -217,8 +196,8 @@ impl<L: Listener> Follower<L> {
         }
     }
 
-    /// Requests pages from now on, because a streaming list failed, as the reflector of client-go
-    /// does. Without an error the list starts immediately.
+    /// Switches to pages after a streaming list failed, as client-go's reflector does. Without an error, the list
+    /// starts immediately.
     fn ask_for_pages(&mut self, gate: &ListGate, problem: Problem) -> Result<(), Problem> {
         let pause = self.times.pages;
         let (all_kinds, why) = match problem {
@@ -247,8 +226,7 @@ impl<L: Listener> Follower<L> {
         Ok(())
     }
 
-    /// Lists with a watch that first sends the existing objects, and returns the version of the
-    /// list.
+    /// Lists with a watch that first sends the existing objects. Returns the version of the list.
     async fn stream(&mut self, listed: &mut L::Listed) -> Result<String, Problem> {
         let mut count = self.reader.count();
         let lines = self.reader.stream(&self.list, whole_seconds(self.times.list)).await?;
@@ -263,7 +241,7 @@ impl<L: Listener> Follower<L> {
             };
             count.add(1, line.len())?;
             match message::event(&line).map_err(Problem::failed)? {
-                // With an etcd before 3.5.13 the API server cannot tell when the list is complete.
+                // With an etcd before 3.5.13, the API server cannot detect when the list is complete.
                 Some(Event::Failed(status)) if status.code >= 500 => {
                     let why = format!("{}: {}", status.code, status.message);
                     return Err(Problem::Refused(why));
@@ -275,15 +253,15 @@ impl<L: Listener> Follower<L> {
                 Some(Event::Bookmark { version, complete: true }) => {
                     return Ok(version.into_owned());
                 }
-                // The list may not have contained the object yet.
+                // The list may not have contained the object.
                 Some(Event::Deleted(meta)) => self.listener.deleted(&meta),
                 Some(Event::Bookmark { complete: false, .. }) | None => {}
             }
         }
     }
 
-    /// Watches from the known version. If no event confirms the known state, the collection is listed
-    /// next: the response alone does not prove that the watch works.
+    /// Watches from the known version. If no event confirms the known state, lists next: the response alone does not
+    /// prove that the watch works.
     async fn watch(&mut self) -> Result<(), Problem> {
         let Times { watch, dead, probe, probe_dead, .. } = self.times;
         let (lasts, dead) = if self.is_broken { (probe, probe_dead) } else { (watch, dead) };
@@ -308,7 +286,7 @@ impl<L: Listener> Follower<L> {
         if begun.elapsed() < Duration::from_secs(seconds.into()) * 3 / 4 {
             self.break_off();
         }
-        // An API server that has just started sends no bookmark before the first event, so a watch that it ends works
+        // An API server that has just started sends no bookmark before the first event, so a watch that it ends is fine
         // too.
         if outcome.is_ok() {
             self.has_failed = false;
@@ -319,7 +297,7 @@ impl<L: Listener> Follower<L> {
         outcome
     }
 
-    /// Applies an event of a watch. Returns whether the event confirms the known state.
+    /// Returns whether the event confirms the known state.
     fn take(&mut self, line: &str) -> Result<bool, Problem> {
         let version = match message::event(line).map_err(Problem::failed)? {
             None => return Ok(false),
@@ -345,7 +323,6 @@ impl<L: Listener> Follower<L> {
     }
 }
 
-/// Returns a duration in the unit of the API server.
 fn whole_seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_secs()).unwrap_or(u32::MAX).max(1)
 }
@@ -371,20 +348,14 @@ mod tests {
 
     use super::{super::reader::OF_COMMANDS, *};
 
-    /// An answer to a request.
     #[derive(Clone, Copy)]
     enum Answer {
-        /// An empty list.
         Empty,
-        /// A watch that says this, and then nothing more and has no end.
         Stall(&'static str),
-        /// A watch that says a bookmark and is ended by the API server.
         End,
-        /// A watch that says nothing and is ended by the API server.
         Silence,
-        /// The version is not known, or no API server is behind a load balancer.
+        /// The version is unknown, or a load balancer has no API server behind it.
         Unknown,
-        /// An error of the API server.
         Failure,
     }
 
@@ -409,8 +380,8 @@ mod tests {
         Response::builder().status(code).body(body).unwrap()
     }
 
-    /// Returns what is heard within this time of an API server that gives these answers, the last of them again
-    /// and again.
+    /// Returns what the listener hears from an API server that gives these answers in turn and then repeats the last
+    /// one.
     async fn heard(answers: &'static [Answer], within: Duration) -> Vec<String> {
         let count = Arc::new(AtomicUsize::new(0));
         let service = tower::service_fn(move |_: Request<Body>| {
@@ -427,7 +398,7 @@ mod tests {
         std::mem::take(&mut *said.lock().unwrap())
     }
 
-    /// Writes down what it hears, and each state once.
+    /// Records what it hears, and each state only when it changes.
     struct Heard {
         said: Arc<Mutex<Vec<String>>>,
         state: &'static str,
@@ -524,7 +495,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_fails_for_long_is_lost_and_comes_back() {
-        // The reader repeats a list that fails otherwise, and waits in real time.
+        // The reader retries other failures of a list, and waits in real time.
         const FAIL: Answer = Answer::Unknown;
         let [list, end] = [Answer::Empty, Answer::End];
         for first in [Answer::Failure, FAIL] {
@@ -541,11 +512,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_says_nothing_may_have_an_older_state_and_is_listed_again() {
-        // Its etcd was restored from a snapshot, so it has no event and no bookmark after version 7.
+        // Its etcd was restored from a snapshot and has no event or bookmark after version 7.
         let answers = &[Answer::Empty, Answer::Silence, Answer::Empty, Answer::Stall("")];
         let said = heard(answers, Duration::from_secs(20)).await;
         assert_eq!(said, ["0 at 7", "current", "broken", "0 at 7", "current"]);
-        // After a break too.
         let answers =
             &[Answer::Empty, Answer::Stall(""), Answer::Silence, Answer::Empty, Answer::End];
         let said = heard(answers, Duration::from_secs(600)).await;

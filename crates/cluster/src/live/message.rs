@@ -1,5 +1,3 @@
-//! The messages of the API server: pages of a list, and the events of a watch.
-
 use std::borrow::Cow;
 
 use serde::Deserialize;
@@ -8,11 +6,10 @@ use serde_json::value::RawValue;
 /// The annotation of the bookmark that ends the initial events of a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// A page of a list. Its objects are not parsed yet.
 #[derive(Debug, Deserialize)]
 pub(super) struct Page<'a> {
     pub(super) metadata: PageMeta,
-    /// The objects; Go writes an empty list as null.
+    /// Go writes an empty list as null.
     #[serde(borrow)]
     pub(super) items: Option<Vec<&'a RawValue>>,
 }
@@ -25,28 +22,23 @@ pub(super) struct PageMeta {
     pub(super) next: Option<String>,
 }
 
-/// An event of a watch.
 #[derive(Debug)]
 pub(super) enum Event<'a> {
-    /// An object that existed before, was created or has changed.
     Applied {
-        /// The JSON of the object.
+        /// As JSON.
         object: &'a str,
         meta: Meta<'a>,
     },
-    /// An object that is gone.
     Deleted(Meta<'a>),
-    /// Nothing has happened up to this version.
+    /// Nothing has changed up to this version.
     Bookmark {
         version: Cow<'a, str>,
         /// Whether all initial events were sent.
         complete: bool,
     },
-    /// The watch failed.
     Failed(Status<'a>),
 }
 
-/// The metadata that every object needs.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Meta<'a> {
@@ -58,7 +50,6 @@ pub(crate) struct Meta<'a> {
     pub(crate) resource_version: Cow<'a, str>,
 }
 
-/// An error of the API server.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Status<'a> {
     #[serde(default)]
@@ -94,12 +85,11 @@ struct Marks {
     annotations: std::collections::BTreeMap<String, String>,
 }
 
-/// Returns the name and version of an object.
 pub(super) fn meta(object: &str) -> serde_json::Result<Meta<'_>> {
     serde_json::from_str::<WithMeta<'_>>(object).map(|it| it.metadata)
 }
 
-/// Reads a line of a watch. `None` for an event of an unknown type.
+/// Parses a line of a watch. Returns `None` for an unknown type of event.
 pub(super) fn event(line: &str) -> serde_json::Result<Option<Event<'_>>> {
     let Line { kind, object } = serde_json::from_str(line)?;
     let object = object.get();

@@ -1,18 +1,11 @@
-//! Sets as users name them.
+use setguard_core::kubernetes::{names, resource::WorkloadKind};
 
-use setguard_core::kubernetes::resource::WorkloadKind;
-
-/// A set as the user names it: `statefulset/db`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) kind: WorkloadKind,
     pub(crate) name: String,
 }
 
-/// Reads `KIND/NAME`, with the short names of kubectl.
-///
-/// # Errors
-/// Returns an error if the text has another form.
 pub(crate) fn named(text: &str) -> Result<Named, String> {
     let (kind, name) = text.split_once('/').ok_or("not KIND/NAME, such as statefulset/db")?;
     let kind = match kind.to_ascii_lowercase().trim_end_matches(".apps") {
@@ -20,8 +13,7 @@ pub(crate) fn named(text: &str) -> Result<Named, String> {
         "daemonset" | "daemonsets" | "ds" => WorkloadKind::DaemonSet,
         _ => return Err("the kind must be statefulset or daemonset".to_owned()),
     };
-    let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c);
-    if name.is_empty() || name.len() > 253 || !name.bytes().all(is_name) {
+    if !names::dns1123_subdomain(name).is_empty() {
         return Err(format!("{name:?} is not the name of a set"));
     }
     Ok(Named { kind, name: name.to_owned() })
@@ -38,7 +30,7 @@ mod tests {
             assert_eq!(named(text), Ok(wanted), "{text}");
         }
         assert_eq!(named("ds/a.b").map(|it| it.kind), Ok(WorkloadKind::DaemonSet));
-        for text in ["db", "deployment/db", "sts/", "sts/a/b", "sts/../x", "sts/A"] {
+        for text in ["db", "deployment/db", "sts/", "sts/a/b", "sts/../x", "sts/..", "sts/A"] {
             assert!(named(text).is_err(), "{text}");
         }
     }

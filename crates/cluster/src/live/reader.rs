@@ -1,5 +1,5 @@
-//! Reads the API server without overloading it: lists in pages, few requests at a time, and no
-//! requests while the API server asks to wait.
+//! Reads from the API server without overloading it: lists in pages, few concurrent requests, and none while the API
+//! server asks to wait.
 
 use std::{
     borrow::Cow,
@@ -38,43 +38,37 @@ use super::{
     release::{self, Release},
 };
 
-/// The largest answer, also for one object.
+/// The largest answer, also for a single object.
 const LARGEST: usize = 16 << 20;
-/// The maximum number of concurrent requests: more would only wait.
+/// The most concurrent requests; more would only wait.
 pub(crate) const AT_ONCE: usize = 2;
-/// The time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The maximum number of times that a list starts again because the API server no longer has the
-/// rest.
+/// How often a list may start because the API server no longer has the rest of it.
 const BEGINNINGS: u32 = 3;
 /// The pause if the API server specifies none, and the longest pause.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The message for the user while the API server asks to wait.
+/// The message to the user when the API server throttles requests.
 pub const THROTTLED: &str = "throttled: the API server asks to wait";
 
-/// A request, or the reason why it cannot be built.
 pub(crate) type Call = Result<Request<Vec<u8>>, core::request::Error>;
 
-/// The limits for requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// The number of objects in a page. A list has no resourceVersion parameter: with `0`, API servers
-    /// before 1.34 ignore the limit.
+    /// The number of objects in a page. Lists set no resourceVersion: with `0`, API servers before 1.34 ignore the
+    /// limit.
     pub(super) page: u32,
-    /// A larger page is requested again, with a fifth of the objects.
+    /// If a page is larger, it is requested again with a fifth of the objects.
     pub(super) largest_page: usize,
-    /// The limits of one list.
     pub(super) list: Bounds,
-    /// The time limit for an answer.
     pub(super) call: Duration,
-    /// The maximum number of attempts while the API server is busy, and while requests fail.
+    /// The most attempts while the API server is busy, and while requests fail.
     pub(super) tries_while_busy: u32,
     pub(super) tries: u32,
 }
 
-/// The limits of a command. Kubernetes supports 150,000 Pods, each of which may have 10 KiB.
+/// The limits of a command. Kubernetes supports 150,000 Pods, and each may have 10 KiB.
 pub(super) const OF_COMMANDS: Limits = Limits {
     page: 500,
     largest_page: LARGEST,
@@ -89,13 +83,12 @@ pub(super) const OF_COMMANDS: Limits = Limits {
     tries: 3,
 };
 
-/// A client that reads the API server.
+/// A client that reads from the API server.
 pub struct Reader {
     client: Client,
-    /// The URL of the API server.
     url: String,
     limits: Limits,
-    /// Whether requests are sent although the API server could not be reached.
+    /// Whether to keep sending requests after the API server could not be reached.
     is_patient: AtomicBool,
     turns: Semaphore,
     state: Mutex<State>,
@@ -103,16 +96,14 @@ pub struct Reader {
 
 #[derive(Default)]
 struct State {
-    /// The reason why the API server can no longer be reached. No further requests are sent then,
-    /// unless the reader is patient.
+    /// Why the API server cannot be reached. The reader then sends no more requests, unless it is patient.
     lost: Option<String>,
-    /// The time before which no request is sent.
     not_before: Option<Instant>,
     /// Called when the API server first asks to wait.
     on_busy: Option<Box<dyn FnOnce() + Send>>,
 }
 
-/// A list, and the requested part of it.
+/// A list, and the part of it to request.
 #[derive(Clone, Debug, Default)]
 pub struct List {
     /// The path of the collection.
@@ -126,11 +117,11 @@ pub struct List {
 }
 
 impl Reader {
-    /// Connects with the kubeconfig, or as a pod of the cluster. `command` is for the log of the
-    /// API server. `on_busy` is called once, if the API server asks to wait.
+    /// Connects with the kubeconfig, or as a pod of the cluster. `command` becomes part of the user agent. Calls
+    /// `on_busy` once, when the API server first asks to wait.
     ///
     /// # Errors
-    /// Returns an error if there is neither a usable kubeconfig nor a service account.
+    /// Fails if there is neither a usable kubeconfig nor a service account.
     pub async fn connect(
         context: Option<&str>,
         command: &str,
@@ -139,7 +130,7 @@ impl Reader {
         let mut config = configuration(context).await?;
         let agent = format!("setguard-{command}/{}", env!("CARGO_PKG_VERSION"));
         config.headers.push((USER_AGENT, HeaderValue::try_from(agent)?));
-        // By default the client would repeat a request fifteen times.
+        // By default, the client repeats a request fifteen times.
         config.default_retry = false;
         config.connect_timeout = Some(CONNECT);
         let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
@@ -148,7 +139,6 @@ impl Reader {
         Ok(Reader { url, ..reader })
     }
 
-    /// Reads by this client.
     pub(super) fn of(client: Client, limits: Limits) -> Self {
         Reader {
             client,
@@ -174,32 +164,31 @@ impl Reader {
         self.client.default_namespace()
     }
 
-    /// Returns the release of the API server, and its feature gates if they may be read.
+    /// Returns the release of the API server, with its feature gates if the user may read them.
     pub(crate) async fn release(&self) -> Result<Release, Problem> {
         let mut release = release::parse(&self.get("/version").await?)?;
         release.gates = release::gates(&self.client, self.limits.call).await.unwrap_or_default();
         Ok(release)
     }
 
-    /// Returns the answer to a GET of this path.
+    /// Gets a path.
     ///
     /// # Errors
-    /// Returns an error if the API server does not answer, or refuses.
+    /// Fails if the API server does not answer or refuses the request.
     pub async fn get(&self, path: &str) -> Result<String, Problem> {
         let request = Request::get(path).body(Vec::new());
         self.call(request.map_err(core::request::Error::BuildRequest), LARGEST).await
     }
 
-    /// Returns the answer to a request.
     pub(crate) async fn send(&self, request: Call) -> Result<String, Problem> {
         self.call(request, LARGEST).await
     }
 
-    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`.
-    /// A page may repeat an object in a newer version.
+    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`. A later page may
+    /// repeat an object in a newer version.
     ///
     /// # Errors
-    /// Returns an error if the API server does not answer, or refuses.
+    /// Fails if the API server does not answer or refuses the request.
     pub async fn list(
         &self,
         list: &List,
@@ -208,10 +197,6 @@ impl Reader {
         self.list_from(list, on_page).await.map(drop)
     }
 
-    /// Returns all objects of a list, each read as a `T`.
-    ///
-    /// # Errors
-    /// Returns an error if the list or one of its objects cannot be read.
     pub(crate) async fn objects<T: DeserializeOwned>(
         &self,
         list: &List,
@@ -229,7 +214,6 @@ impl Reader {
         wrong.map_or(Ok(objects), |error| Err(Problem::failed(error)))
     }
 
-    /// Lists, and returns the version for the next watch.
     pub(super) async fn list_from(
         &self,
         list: &List,
@@ -276,12 +260,11 @@ impl Reader {
         }
     }
 
-    /// Starts counting the objects of a list.
     pub(super) fn count(&self) -> Count {
         self.limits.list.begin()
     }
 
-    /// Returns the lines of a watch that the API server ends after this time.
+    /// Returns the lines of a watch. The API server ends it after `seconds`.
     pub(super) async fn watch(
         &self,
         list: &List,
@@ -292,7 +275,6 @@ impl Reader {
         self.lines(list, params, version).await
     }
 
-    /// Returns the lines of a watch that begins with the existing objects.
     pub(super) async fn stream(
         &self,
         list: &List,
@@ -322,7 +304,6 @@ impl Reader {
         call::lines(&self.client, request, self.limits.call).await
     }
 
-    /// Sends a request when the limits allow it, and repeats it while a retry can help.
     async fn call(&self, request: Call, most: usize) -> Result<String, Problem> {
         let request = request.map_err(Problem::failed)?;
         let _turn = self.turns.acquire().await.map_err(Problem::failed)?;
@@ -356,7 +337,7 @@ impl Reader {
                 outcome => return outcome,
             };
             tries += 1;
-            // The pause applies to all requests: the cause of one delay also delays the others.
+            // The pause applies to all requests: what delays one of them also delays the others.
             self.state().not_before = Some(Instant::now() + pause.min(LONGEST_PAUSE));
         }
     }
@@ -375,8 +356,6 @@ impl Reader {
     }
 }
 
-/// Returns the configuration of the client: with this context of the kubeconfig, with its current
-/// context, or as a pod.
 async fn configuration(context: Option<&str>) -> anyhow::Result<Config> {
     const UNUSABLE: &str = "no usable kubeconfig";
     let Some(name) = context else {

@@ -1,36 +1,37 @@
-//! Compares a webhook configuration with its annotation, in which the chart has written each webhook as it should
-//! be. Does no I/O.
+//! Compares a webhook configuration with its annotation, in which the chart records each webhook as it should be. Does
+//! no I/O.
 //!
-//! Whoever may write the configuration can change what is sent to setguard: a selector that selects nothing, a match
-//! condition that is never true, another address. The configuration still has its rules then, and nothing is checked.
+//! Anybody who may write the configuration can change what setguard receives: a selector that selects nothing, a match
+//! condition that is never true, a different address. The configuration still has its rules then, but nothing is
+//! checked.
 
 use std::{collections::BTreeSet, fmt};
 
 use serde_json::{Map, Value, json};
 use setguard_core::object::annotations::{SIBLING_ANNOTATION, WEBHOOKS_ANNOTATION};
 
-/// The field that setguard itself writes back. All others belong to the chart and to administrators.
+/// The field that setguard restores. All others belong to the chart and to administrators.
 const RULES: &str = "rules";
 
 /// A webhook configuration, compared with its annotation.
 #[derive(Debug, PartialEq)]
 pub struct Compared {
-    /// The webhooks that have other rules than they should have, by index, with the right ones.
+    /// The webhooks whose rules differ, by index, with the right rules.
     pub rules: Vec<(usize, Value)>,
-    /// What else differs.
+    /// All other differences.
     pub foreign: Vec<Foreign>,
-    /// A JSON patch that restores the fields of the webhooks that are there.
+    /// A JSON patch that restores the fields of the existing webhooks.
     remedy: Vec<Value>,
 }
 
-/// A webhook that is not as it should be.
+/// A webhook that differs from the annotation.
 #[derive(Debug, PartialEq)]
 pub enum Foreign {
-    /// It is not there.
+    /// The configuration lacks the webhook.
     Missing(String),
-    /// The annotation does not name it.
+    /// The annotation does not contain the webhook.
     Added(String),
-    /// These fields differ.
+    /// These fields of the webhook differ.
     Changed(String, BTreeSet<String>),
 }
 
@@ -47,10 +48,10 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Compares a configuration as the API server has it with its annotation.
+/// Compares a configuration from the API server with its annotation.
 ///
 /// # Errors
-/// Returns an error if the annotation does not exist or cannot be read.
+/// Fails if the annotation does not exist or cannot be parsed.
 pub fn compare(configuration: &Value) -> Result<Compared, String> {
     let wanted = wanted(configuration)?;
     let webhooks: Vec<_> = configuration["webhooks"].as_array().into_iter().flatten().collect();
@@ -66,7 +67,7 @@ pub fn compare(configuration: &Value) -> Result<Compared, String> {
         let mut changed = BTreeSet::new();
         for field in keys.into_iter().filter(|it| wants.get(*it) != has.get(*it)) {
             let Some(value) = wants.get(field) else {
-                // What the chart leaves to others, such as the caBundle that setguard writes.
+                // The chart leaves the caBundle to setguard.
                 if field == BUNDLE {
                     continue;
                 }
@@ -93,18 +94,18 @@ pub fn compare(configuration: &Value) -> Result<Compared, String> {
 }
 
 impl Compared {
-    /// Returns whether all webhooks are there, with their rules.
+    /// Returns whether all webhooks exist and have their rules.
     pub fn has_rules(&self) -> bool {
         let is_missing = |it: &Foreign| matches!(it, Foreign::Missing(_));
         self.rules.is_empty() && !self.foreign.iter().any(is_missing)
     }
 
-    /// Returns whether the configuration is as it was written, with all rules.
+    /// Returns whether the configuration equals its annotation.
     pub fn is_as_written(&self) -> bool {
         self.rules.is_empty() && self.foreign.is_empty()
     }
 
-    /// Says what differs in this configuration apart from the rules, and how to restore it.
+    /// Describes the differences other than the rules, and how to restore the configuration.
     pub fn say(&self, kind: &str, name: &str) -> Option<String> {
         if self.foreign.is_empty() {
             return None;
@@ -132,12 +133,12 @@ impl Compared {
     }
 }
 
-/// Returns whether a configuration of this kind was installed together with this one.
+/// Returns whether a configuration of this kind was installed with this one.
 pub fn has_sibling(configuration: &Value, kind: &str) -> bool {
     annotation(configuration, SIBLING_ANNOTATION) == Some(kind)
 }
 
-/// Returns the annotation that says how the webhooks should be.
+/// Returns the annotation that records the webhooks as they should be.
 pub fn as_written(configuration: &Value) -> Option<&str> {
     annotation(configuration, WEBHOOKS_ANNOTATION)
 }
@@ -160,10 +161,10 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The field that setguard or cert-manager writes, unless the chart does.
+/// setguard or cert-manager writes this field, unless the chart does.
 const BUNDLE: &str = "clientConfig.caBundle";
 
-/// Returns the fields of a webhook as the API server stores them, those of the address one by one.
+/// Returns the fields of a webhook with the API server's defaults. The fields of `clientConfig` are flattened.
 ///
 /// Kubernetes: `SetDefaults_ValidatingWebhook` and its neighbors, `pkg/apis/admissionregistration/v1/defaults.go`.
 fn fields(webhook: &Value) -> Map<String, Value> {
@@ -194,7 +195,7 @@ fn fields(webhook: &Value) -> Map<String, Value> {
     fields
 }
 
-/// Returns a value without nulls and empty parts, which the API server does not store.
+/// Removes nulls and empty parts: the API server does not store them.
 fn pruned(value: &Value) -> Option<Value> {
     match value {
         Value::Null => None,
@@ -204,7 +205,7 @@ fn pruned(value: &Value) -> Option<Value> {
             (!members.is_empty()).then_some(Value::Object(members))
         }
         Value::Array(items) => {
-            // An empty text is the core group in `apiGroups`.
+            // In `apiGroups`, an empty string means the core group.
             let items: Vec<_> = items.iter().filter_map(pruned).collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
@@ -231,7 +232,6 @@ mod tests {
         })
     }
 
-    /// The entry as the API server stores it, in a configuration with this annotation.
     fn configuration(annotation: Option<&Value>) -> Value {
         let mut stored = entry();
         stored["namespaceSelector"].as_object_mut().unwrap().remove("matchLabels");

@@ -1,5 +1,3 @@
-//! The release of Kubernetes that the API server has, and its feature gates.
-
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
@@ -16,49 +14,45 @@ use super::{
     times::Times,
 };
 
-/// The largest answer to `/version` that is read.
 const LARGEST_VERSION: usize = 64 << 10;
-/// The number of answers that count: those of about five minutes.
+/// How many answers count: about five minutes.
 const ANSWERS: usize = 10;
-/// The number of answers after which the gates are read again: after ten minutes.
+/// After how many answers the gates are read again: ten minutes.
 const ANSWERS_OF_GATES: usize = 20;
-/// The metric of the API server that has a line for each feature gate.
 const GATE_METRIC: &str = "kubernetes_feature_enabled{";
 
-/// The information to request from the API server.
+/// What to request from the API server.
 #[derive(Clone, Copy, Debug)]
 pub struct Discover {
     /// Whether to request the feature gates too.
     pub gates: bool,
 }
 
-/// The answer of the API server.
+/// The release of the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// The release, or the nearest release that setguard knows.
+    /// The release, or the nearest one that setguard supports.
     pub version: Version,
     /// The API server's own name for the release, such as `v1.36.2`.
     pub reported: String,
-    /// The minor version.
     minor: u32,
     /// The feature gates; empty if they were not requested or cannot be read.
     pub gates: BTreeMap<String, bool>,
 }
 
 impl Release {
-    /// Returns whether the release is newer than the newest that setguard knows.
+    /// Returns whether the release is newer than the newest that setguard supports.
     pub const fn is_newer(&self) -> bool {
         self.minor > Version::NEWEST.minor()
     }
 
-    /// Returns whether the API server streams lists. Kubernetes: the feature gate `WatchList`,
-    /// which is on by default in 1.32 and from 1.34 on.
+    /// Returns whether the API server streams lists. Kubernetes: the feature gate `WatchList`, which is on by default
+    /// in 1.32 and since 1.34.
     pub(super) fn streams_lists(&self) -> bool {
         self.gates.get("WatchList").copied().unwrap_or(self.minor == 32 || self.minor >= 34)
     }
 }
 
-/// The answer to `/version`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {
@@ -67,19 +61,17 @@ struct Answer {
     git_version: String,
 }
 
-/// Repeats the request for the release. While a control plane is upgraded or rolled back, API servers of two
-/// releases may answer, and the older one drops the fields that only the newer one knows.
+/// Requests the release regularly. During an upgrade or rollback of a control plane, API servers of two releases may
+/// answer, and the older one drops fields that only the newer one knows.
 pub(super) struct Discovery {
     times: Times,
     discover: Discover,
-    /// The last answers, the newest first.
     answers: VecDeque<Release>,
     last: Option<Release>,
-    /// The number of answers since the gates were read.
     since_gates: usize,
-    /// The last failures in the log, so that each is logged once.
+    /// The last logged failures, so that each is logged once.
     logged: [Option<String>; 2],
-    /// The releases that were logged because they differ.
+    /// The releases in the last warning about different releases.
     mixed: BTreeSet<String>,
 }
 
@@ -96,13 +88,12 @@ impl Discovery {
         }
     }
 
-    /// Waits until it is time to ask again.
     pub(super) async fn wait(&self) {
         sleep(self.times.release).await;
     }
 
-    /// Asks for the release, over a new connection, so that several API servers behind one address take turns. Returns
-    /// the oldest of the last answers, if that has changed.
+    /// Requests the release over a new connection, so that several API servers behind one address take turns. Returns
+    /// the oldest release among the last answers, if it changed.
     pub(super) async fn ask(&mut self) -> Option<Release> {
         let answer = match self.answer().await {
             Ok(answer) => answer,
@@ -115,7 +106,7 @@ impl Discovery {
         self.answers.push_front(answer);
         self.answers.truncate(ANSWERS);
         self.log_mixed();
-        // Of equal releases, the newest answer.
+        // `min_by_key` returns the first minimum, so the newest answer of equal releases.
         let oldest = self.answers.iter().min_by_key(|it| it.version)?;
         if self.last.as_ref() == Some(oldest) {
             return None;
@@ -135,7 +126,7 @@ impl Discovery {
         Ok(release)
     }
 
-    /// Returns the gates of an API server. They are read once in a while, since the answer is large.
+    /// Returns the gates of an API server. Reads them rarely, because the answer is large.
     async fn gates_of(&mut self, release: &Release, client: &Client) -> BTreeMap<String, bool> {
         let known = self.answers.iter().find(|it| it.reported == release.reported);
         self.since_gates += 1;
@@ -149,7 +140,7 @@ impl Discovery {
                 gates
             }
             Err(problem) => {
-                // The gates of the last successful read are still the best known.
+                // The gates from the last successful read are the best guess.
                 let gates = known.map(|it| it.gates.clone()).unwrap_or_default();
                 self.log(1, &problem, "cannot read the feature gates of the API server");
                 gates
@@ -165,7 +156,6 @@ impl Discovery {
         }
     }
 
-    /// Logs that the last answers differ, once.
     fn log_mixed(&mut self) {
         let versions: BTreeSet<_> = self.answers.iter().map(|it| it.version).collect();
         let mut mixed = BTreeSet::new();
@@ -184,7 +174,7 @@ impl Discovery {
     }
 }
 
-/// Reads the feature gates, each answer within this time.
+/// Reads the feature gates. `limit` applies to the head of the answer and to its body.
 pub(super) async fn gates(
     client: &Client,
     limit: Duration,
@@ -208,11 +198,10 @@ pub(super) async fn gates(
     Ok(gates)
 }
 
-/// Reads the answer to `/version`.
 pub(super) fn parse(text: &str) -> Result<Release, Problem> {
     let Answer { major, minor, git_version } =
         serde_json::from_str(text).map_err(Problem::failed)?;
-    // Some clusters have a minor version such as `36+`.
+    // Some clusters report a minor version such as `36+`.
     let number = minor.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>();
     let (true, Ok(minor)) = (major == "1", number) else {
         return Err(Problem::Failed(format!("{major}.{minor} is not a release of Kubernetes")));
@@ -222,7 +211,7 @@ pub(super) fn parse(text: &str) -> Result<Release, Problem> {
     Ok(Release { version, reported: git_version, minor, gates: BTreeMap::new() })
 }
 
-/// A feature gate of a line such as `kubernetes_feature_enabled{name="A",stage="BETA"} 1`.
+/// Parses a line such as `kubernetes_feature_enabled{name="A",stage="BETA"} 1`.
 fn gate(line: &str) -> Option<(String, bool)> {
     let (labels, value) = line.strip_prefix(GATE_METRIC)?.rsplit_once('}')?;
     let name = labels.split(',').find_map(|label| label.strip_prefix("name=\"")?.strip_suffix('"'));

@@ -1,17 +1,14 @@
-//! A kind of the view, in one namespace or in all, as it is followed.
-
 use std::sync::Arc;
 
 use setguard_core::inventory::relist::Relist;
 
 use super::{call::Problem, follower::Listener, message::Meta, state::Live};
 
-/// Takes a source of the view in.
+/// Applies one source to the view: a kind, in one namespace or in all.
 pub(super) struct Source {
     live: Arc<Live>,
     index: usize,
     name: String,
-    /// Whether a problem was logged.
     has_logged: bool,
 }
 
@@ -41,7 +38,7 @@ impl Listener for Source {
 
     fn complete(&mut self, relist: Relist, version: &str, is_certain: bool) {
         self.live.complete(self.index, relist, version);
-        // A list alone does not show that the watch works.
+        // A list alone does not prove that the watch works.
         if is_certain {
             self.recovered();
         }

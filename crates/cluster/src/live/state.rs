@@ -1,5 +1,3 @@
-//! The known state of the cluster, and its age.
-
 use std::{
     fmt,
     sync::{
@@ -22,44 +20,40 @@ use tokio::{sync::watch, time::timeout_at};
 
 use super::{
     args::{InventoryArgs, Mode},
-    kinds::{self, Watched},
+    collections::Collection,
+    kinds,
     message::{self, Meta},
     reader::List,
     times::Times,
 };
 
-/// The current state of the cluster.
+/// The current state of the cluster, and its age.
 #[derive(Debug)]
 pub struct Live {
     times: Times,
-    kinds: Vec<&'static Watched>,
+    kinds: Vec<Kind>,
     sources: Vec<SourceState>,
-    /// The inventory that is being changed. Only the tasks that watch take this lock.
+    /// Only the watching tasks take this lock.
     working: Mutex<Inventory>,
-    /// The snapshot that requests see.
     published: ArcSwap<View>,
     started: Instant,
     started_at: Timestamp,
-    /// The watched namespaces, unless all are watched.
+    /// `None` if all are watched.
     namespaces: Option<Arc<[String]>>,
 }
 
-/// The state of one source: of a kind, in one namespace or in all.
 #[derive(Debug)]
 struct SourceState {
-    watched: &'static Watched,
+    kind: Kind,
     namespace: Option<String>,
-    /// The time of the last sign of life, in milliseconds since the start. [`NEVER`] until the
-    /// source was listed.
+    /// The time of the last sign of life, in milliseconds since the start. [`NEVER`] until the source was listed.
     seen: AtomicU64,
-    /// Whether the watch broke after the last sign of life, so that the known state does not count
-    /// as current.
+    /// Whether the watch broke after the last sign of life. The known state is then not current.
     is_broken: AtomicBool,
     /// The version up to which the view has all changes.
     version: watch::Sender<u64>,
 }
 
-/// The time of a source that was not listed.
 const NEVER: u64 = u64::MAX;
 
 /// The state of the view for a kind.
@@ -67,16 +61,16 @@ const NEVER: u64 = u64::MAX;
 pub struct KindState {
     /// The kind.
     pub kind: Kind,
-    /// The time since the last sign of life. `None` if the kind was not listed.
+    /// The time since the last sign of life. `None` if the kind was never listed.
     pub silent: Option<Duration>,
-    /// The degree to which rules rely on the kind.
+    /// How far rules rely on the kind.
     pub freshness: Freshness,
     /// The number of objects of the kind.
     pub objects: usize,
 }
 
 impl Live {
-    /// Creates an empty view, which stays empty until it is started.
+    /// Creates an empty view.
     pub fn new(args: &InventoryArgs) -> Arc<Self> {
         let mut namespaces = args.inventory_namespaces.clone();
         namespaces.sort();
@@ -86,9 +80,9 @@ impl Live {
             [] => vec![None],
             some => some.iter().cloned().map(Some).collect(),
         };
-        let sources = kinds.iter().flat_map(|watched| {
-            places.iter().cloned().map(|namespace| SourceState {
-                watched,
+        let sources = kinds.iter().flat_map(|&kind| {
+            places.iter().cloned().map(move |namespace| SourceState {
+                kind,
                 namespace,
                 seen: AtomicU64::new(NEVER),
                 is_broken: AtomicBool::new(false),
@@ -112,7 +106,7 @@ impl Live {
         Live::new(&InventoryArgs { inventory: Mode::Off, ..InventoryArgs::default() })
     }
 
-    /// Returns whether anything is watched.
+    /// Returns whether the view watches anything.
     pub fn is_on(&self) -> bool {
         !self.sources.is_empty()
     }
@@ -123,7 +117,7 @@ impl Live {
     }
 
     /// Waits until the view has all changes of a kind in a namespace up to a version. Returns the version that it
-    /// has; `None` if the kind isn't watched there. A view that is taken afterwards has at least this version.
+    /// reached, or `None` if it does not watch the kind there. A view taken afterwards has at least this version.
     pub async fn wait_for(
         &self,
         kind: Kind,
@@ -132,7 +126,7 @@ impl Live {
         until: tokio::time::Instant,
     ) -> Option<u64> {
         let is_it = |it: &&SourceState| {
-            it.watched.kind == kind && it.namespace.as_deref().is_none_or(|it| it == namespace)
+            it.kind == kind && it.namespace.as_deref().is_none_or(|it| it == namespace)
         };
         let mut reached = self.sources.iter().find(is_it)?.version.subscribe();
         let _ = timeout_at(until, reached.wait_for(|reached| *reached >= version)).await;
@@ -142,12 +136,11 @@ impl Live {
 
     fn current(&self) -> Arc<View> {
         let (view, now) = (self.published.load_full(), self.now());
-        if self.kinds.iter().all(|it| view.freshness(it.kind) == self.freshness(it.kind, now)) {
+        if self.kinds.iter().all(|it| view.freshness(*it) == self.freshness(*it, now)) {
             return view;
         }
-        // The freshness of a kind has changed.
         let current = Arc::new(self.with_freshness(view.inventory.clone()));
-        // A newer view that was published in the meantime stays.
+        // Keep a newer view that was published in the meantime.
         self.published.compare_and_swap(&view, current.clone());
         current
     }
@@ -155,24 +148,24 @@ impl Live {
     /// Returns the state of each kind.
     pub fn kinds(&self) -> Vec<KindState> {
         let view = self.current();
-        let state = |watched: &&'static Watched| KindState {
-            kind: watched.kind,
-            silent: self.silent(watched.kind),
-            freshness: view.freshness(watched.kind),
-            objects: view.inventory.count(watched.kind),
+        let state = |kind: &Kind| KindState {
+            kind: *kind,
+            silent: self.silent(*kind),
+            freshness: view.freshness(*kind),
+            objects: view.inventory.count(*kind),
         };
         self.kinds.iter().map(state).collect()
     }
 
-    /// Returns the approximate number of bytes that the objects take.
+    /// Returns the approximate memory of the objects, in bytes.
     pub fn bytes(&self) -> usize {
         self.published.load().inventory.bytes()
     }
 
-    /// Returns the oldest sign of life among the sources of a kind, in milliseconds since the
-    /// start. `None` if one of the sources was not listed.
+    /// Returns the oldest sign of life among the sources of a kind, in milliseconds since the start. `None` if a source
+    /// was not listed.
     fn seen_at(&self, kind: Kind) -> Option<u64> {
-        let sources = self.sources.iter().filter(|it| it.watched.kind == kind);
+        let sources = self.sources.iter().filter(|it| it.kind == kind);
         let seen = sources.map(|it| it.seen.load(SeqCst)).map(|it| (it != NEVER).then_some(it));
         // `None` sorts first.
         seen.min()?
@@ -185,7 +178,7 @@ impl Live {
     fn freshness(&self, kind: Kind, now: u64) -> Freshness {
         let Some(seen) = self.seen_at(kind) else { return Freshness::Unknown };
         let silent = Duration::from_millis(now.saturating_sub(seen));
-        let mut sources = self.sources.iter().filter(|it| it.watched.kind == kind);
+        let mut sources = self.sources.iter().filter(|it| it.kind == kind);
         let is_broken = sources.any(|it| it.is_broken.load(SeqCst));
         if silent <= self.times.stale && !is_broken {
             Freshness::Fresh
@@ -204,8 +197,8 @@ impl Live {
         view.inventory = inventory;
         view.namespaces.clone_from(&self.namespaces);
         let now = self.now();
-        for watched in &self.kinds {
-            view.set_freshness(watched.kind, self.freshness(watched.kind, now));
+        for kind in &self.kinds {
+            view.set_freshness(*kind, self.freshness(*kind, now));
         }
         view
     }
@@ -214,32 +207,28 @@ impl Live {
         &self.times
     }
 
-    /// Returns the number of sources. Their indexes are the numbers below it.
     pub(super) fn sources(&self) -> usize {
         self.sources.len()
     }
 
-    /// Returns the name of a source for the log.
     pub(super) fn name(&self, index: usize) -> String {
-        let SourceState { watched, namespace, .. } = &self.sources[index];
+        let SourceState { kind, namespace, .. } = &self.sources[index];
         match namespace {
-            Some(namespace) => format!("{} in {namespace}", watched.kind),
-            None => watched.kind.to_string(),
+            Some(namespace) => format!("{kind} in {namespace}"),
+            None => kind.to_string(),
         }
     }
 
-    /// Returns the list of a source.
     pub(super) fn list(&self, index: usize) -> List {
-        let SourceState { watched, namespace, .. } = &self.sources[index];
-        List { path: watched.path(namespace.as_deref()), ..List::default() }
+        let SourceState { kind, namespace, .. } = &self.sources[index];
+        Collection::of(*kind).list(namespace.as_deref())
     }
 
     fn kind(&self, index: usize) -> Kind {
-        self.sources[index].watched.kind
+        self.sources[index].kind
     }
 
-    /// Records a sign of life: the known state of this source is current. It counts once the source
-    /// was listed.
+    /// Records a sign of life: the known state of this source is current. Has no effect before the source was listed.
     pub(super) fn seen(&self, index: usize) {
         let SourceState { seen, is_broken, .. } = &self.sources[index];
         if seen.load(SeqCst) != NEVER {
@@ -248,34 +237,30 @@ impl Live {
         }
     }
 
-    /// Records that the watch broke. Until the next sign of life, the known state of this source is
-    /// not current.
+    /// Records that the watch broke. The state of this source is not current until the next sign of life.
     pub(super) fn broken(&self, index: usize) {
         self.sources[index].is_broken.store(true, SeqCst);
     }
 
-    /// Returns whether the objects of at least one kind are known.
     pub(super) fn knows_any(&self) -> bool {
         let now = self.now();
-        self.kinds.iter().any(|it| self.freshness(it.kind, now) != Freshness::Unknown)
+        self.kinds.iter().any(|it| self.freshness(*it, now) != Freshness::Unknown)
     }
 
-    /// Returns the time in milliseconds since the start.
+    /// In milliseconds since the start.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(NEVER - 1)
     }
 
-    /// Starts a list. Until the list is complete, the previous state remains.
     pub(super) fn begin(&self, index: usize) -> Relist {
-        let SourceState { watched, namespace, .. } = &self.sources[index];
+        let SourceState { kind, namespace, .. } = &self.sources[index];
         let working = self.lock();
         match namespace {
-            Some(namespace) => Relist::begin_in(&working, watched.kind, namespace),
-            None => Relist::begin(&working, watched.kind),
+            Some(namespace) => Relist::begin_in(&working, *kind, namespace),
+            None => Relist::begin(&working, *kind),
         }
     }
 
-    /// Completes a list of this version: objects that were not in it are gone.
     pub(super) fn complete(&self, index: usize, relist: Relist, version: &str) {
         let mut working = self.lock();
         relist.finish(&mut working);
@@ -285,14 +270,12 @@ impl Live {
         self.reached(index, version);
     }
 
-    /// Records the version up to which all changes of this source are published.
     pub(super) fn reached(&self, index: usize, version: &str) {
         if let Ok(version) = version.parse() {
             self.sources[index].version.send_replace(version);
         }
     }
 
-    /// Gives up a list: objects that came only with it are forgotten.
     pub(super) fn give_up(&self, relist: Relist) {
         let mut working = self.lock();
         if relist.undo(&mut working) {
@@ -300,7 +283,6 @@ impl Live {
         }
     }
 
-    /// Forgets all objects of this source.
     pub(super) fn forget(&self, index: usize) {
         let relist = self.begin(index);
         let mut working = self.lock();
@@ -309,31 +291,28 @@ impl Live {
         self.publish(&working);
     }
 
-    /// Takes in an object of a list. Requests see it when the list is complete.
+    /// Adds an object of a list. Requests see it when the list is complete.
     pub(super) fn listed(&self, index: usize, relist: &mut Relist, object: &str) {
         let kind = self.kind(index);
         let mut working = self.lock();
         if let Some(item) = ObjectSummary::read(kind, object) {
             relist.put(&mut working, item);
         } else if let Ok(meta) = message::meta(object) {
-            // The previous state of the object is better than reporting it as missing.
+            // Better to keep the previous state of the object than to report it as missing.
             relist.keep(&working, kind, &meta.namespace, &meta.name);
         }
     }
 
-    /// Takes in an object that was created or has changed.
     pub(super) fn applied(&self, index: usize, object: &str) {
         if let Some(item) = ObjectSummary::read(self.kind(index), object) {
             self.change(|inventory| inventory.put(item));
         }
     }
 
-    /// Removes a deleted object.
     pub(super) fn deleted(&self, index: usize, meta: &Meta<'_>) {
         self.change(|inventory| inventory.remove(self.kind(index), &meta.namespace, &meta.name));
     }
 
-    /// Changes the inventory, and publishes it if it did change.
     fn change(&self, change: impl FnOnce(&mut Inventory) -> bool) {
         let mut working = self.lock();
         if change(&mut working) {
@@ -345,7 +324,7 @@ impl Live {
         self.published.store(Arc::new(self.with_freshness(working.clone())));
     }
 
-    /// A task that panicked may have left a change undone; the list that follows repairs it.
+    /// A task that panicked may have left a change incomplete; the next list repairs it.
     fn lock(&self) -> MutexGuard<'_, Inventory> {
         self.working.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,3 @@
-//! Starts a task again when it ends.
-
 use std::future::Future;
 
 use tokio::time::sleep;

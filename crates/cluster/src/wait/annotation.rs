@@ -1,5 +1,3 @@
-//! The two annotations of sets that this command writes.
-
 use kube::{
     api::{Patch, PatchParams},
     core,
@@ -7,27 +5,20 @@ use kube::{
 use serde_json::json;
 
 use super::target::Target;
-use crate::{
-    audit::collections::SETS,
-    live::{call::Problem, reader::Reader},
-};
+use crate::live::{call::Problem, collections::Collection, reader::Reader};
 
-/// The annotation that makes the controller of a set try again.
+/// This annotation makes the controller of a set try again.
 pub(crate) const TRY_AGAIN: &str = "setguard.io/try-again";
-/// The annotation with the generation that is stuck, and the reason.
+/// The stuck generation, and the reason.
 pub(crate) const STUCK: &str = "setguard.io/stuck";
 
-/// Sets an annotation of a set, or removes it.
 pub(crate) async fn annotate(
     reader: &Reader,
     target: &Target,
     key: &str,
     value: Option<&str>,
 ) -> Result<(), Problem> {
-    let Some(collection) = SETS.iter().find(|it| it.kind == target.kind.into()) else {
-        return Err(Problem::Failed(format!("{} is not a kind of set", target.kind)));
-    };
-    let path = collection.list(Some(&target.namespace)).path;
+    let path = Collection::of(target.kind.into()).list(Some(&target.namespace)).path;
     let patch = json!({"metadata": {"annotations": {key: value}}});
     let params =
         PatchParams { field_manager: Some("setguard-wait".to_owned()), ..PatchParams::default() };

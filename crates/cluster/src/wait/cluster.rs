@@ -1,5 +1,4 @@
-//! The known part of the cluster: the objects as the API server sent them, kept as JSON. The rules
-//! see the same parts of them as in an audit.
+//! The known part of the cluster, as JSON from the API server. The rules see the same fields as in an audit.
 
 use std::{
     cell::RefCell,
@@ -15,31 +14,32 @@ use setguard_core::{
 use tokio::sync::Notify;
 
 use super::target::Target;
-use crate::{
-    audit::collections::{AROUND, CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
-    live::{call::Problem, follower::Listener, message::Meta, reader::List},
+use crate::live::{
+    call::Problem,
+    collections::{CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
+    follower::Listener,
+    message::Meta,
+    reader::List,
 };
 
-/// The followed collections.
 #[derive(Debug)]
 pub(crate) struct WatchedCluster {
     targets: Vec<Target>,
     sources: Vec<Source>,
-    /// Whether something has changed since this was last cleared.
+    /// Whether anything changed since this was last cleared.
     pub(crate) has_changed: bool,
 }
 
-/// A collection that is followed, in one namespace or in all.
 #[derive(Debug)]
 pub(crate) struct Source {
-    pub(crate) collection: &'static Collection,
+    pub(crate) collection: Collection,
     pub(crate) namespace: Option<String>,
-    /// The objects by namespace and name.
+    /// By namespace and name.
     objects: BTreeMap<(String, String), String>,
     state: State,
-    /// The reason why the API server cannot be followed at present.
+    /// Why the API server cannot be followed at present.
     lost: Option<String>,
-    /// Whether a watch has broken off and is about to be resumed.
+    /// Whether a watch was interrupted and has not resumed.
     is_broken: bool,
 }
 
@@ -50,16 +50,14 @@ enum State {
     Forbidden(String),
 }
 
-/// Takes in a followed collection of the cluster.
 pub(crate) struct WatchedSource<'a> {
     pub(crate) cluster: &'a RefCell<WatchedCluster>,
     pub(crate) index: usize,
-    /// Notified of each change.
     pub(crate) news: &'a Notify,
 }
 
 impl WatchedSource<'_> {
-    /// Changes the source. `change` returns whether the rules may see a difference.
+    /// `change` returns whether the rules may see a difference.
     fn change(&self, change: impl FnOnce(&mut Source, &[Target]) -> bool) {
         let WatchedCluster { targets, sources, has_changed } = &mut *self.cluster.borrow_mut();
         if let Some(source) = sources.get_mut(self.index) {
@@ -74,12 +72,12 @@ impl WatchedSource<'_> {
     }
 }
 
-/// What is kept of an object is decided page by page, so that no more than a page is in memory.
+/// `keep` decides page by page what to store, so that at most one page is in memory.
 impl Listener for WatchedSource<'_> {
     type Listed = Vec<String>;
 
     fn begin(&mut self) -> Vec<String> {
-        // The list says when the known state is out of date.
+        // The list determines when the known state is current again.
         self.change(|source, _| {
             source.is_broken = true;
             false
@@ -136,7 +134,6 @@ impl Listener for WatchedSource<'_> {
     fn forbidden(&mut self, why: &str) {
         self.change(|source, _| {
             Self::resume(source);
-            // The known objects are out of date.
             source.objects.clear();
             source.state = State::Forbidden(why.to_owned());
             true
@@ -144,7 +141,6 @@ impl Listener for WatchedSource<'_> {
     }
 }
 
-/// The fields that determine whether an object is kept.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {
@@ -161,9 +157,8 @@ struct Names {
     annotations: BTreeMap<String, IgnoredAny>,
 }
 
-/// The most events that are kept of a namespace.
 const MOST_EVENTS: usize = 5_000;
-/// Kinds that the rules know from an audit, and that are not followed.
+/// The rules read these kinds in an audit, but a wait does not follow them.
 const UNREAD: [Kind; 5] = [
     Kind::EndpointSlice,
     Kind::MutatingWebhookConfiguration,
@@ -173,64 +168,54 @@ const UNREAD: [Kind; 5] = [
 ];
 
 impl WatchedCluster {
-    /// Returns the collections to follow for these sets.
     pub(crate) fn around(targets: Vec<Target>) -> Self {
         let namespaces = |wants: &dyn Fn(&Target) -> bool| -> BTreeSet<String> {
             let targets = targets.iter().filter(|it| wants(it));
             targets.map(|it| it.namespace.clone()).collect()
         };
         let mut sources = Vec::new();
-        let mut follow = |collection: &'static Collection, namespace: Option<&String>| {
+        let mut follow = |collection: Collection, namespace: Option<&String>| {
             sources.push(Source::of(collection, namespace.cloned()));
         };
-        for collection in &SETS {
+        for collection in SETS {
             let is_of_kind = |it: &Target| Kind::from(it.kind) == collection.kind;
             namespaces(&is_of_kind).iter().for_each(|it| follow(collection, Some(it)));
         }
         let with_claims = namespaces(&|it| it.has_claims);
-        let around = |kind: Kind| AROUND.iter().find(|it| it.kind == kind);
-        around(Kind::Node).into_iter().for_each(|it| follow(it, None));
+        follow(Collection::of(Kind::Node), None);
         if !with_claims.is_empty() {
-            around(Kind::StorageClass)
-                .into_iter()
-                .chain([&VOLUMES])
-                .for_each(|it| follow(it, None));
-            with_claims.iter().for_each(|it| follow(&CLAIMS, Some(it)));
+            follow(Collection::of(Kind::StorageClass), None);
+            follow(VOLUMES, None);
+            with_claims.iter().for_each(|it| follow(CLAIMS, Some(it)));
         }
         for namespace in &namespaces(&|_| true) {
-            UNHEALTHY.iter().for_each(|collection| follow(collection, Some(namespace)));
+            UNHEALTHY.iter().for_each(|collection| follow(*collection, Some(namespace)));
         }
         WatchedCluster { targets, sources, has_changed: true }
     }
 
-    /// Returns the sets to wait for.
     pub(crate) fn targets(&self) -> &[Target] {
         &self.targets
     }
 
-    /// Returns the lists of the followed collections, in the order of their indexes.
     pub(crate) fn lists(&self) -> Vec<List> {
         let lists = self.sources.iter();
         lists.map(|it| it.collection.list(it.namespace.as_deref())).collect()
     }
 
-    /// Returns what is kept of an object of a source; `None` if it does not matter.
     pub(crate) fn keep(&self, index: usize, json: &str) -> Option<String> {
         self.sources.get(index)?.keep(&self.targets, json)
     }
 
-    /// Returns whether all collections that may be read have been read, and are followed.
+    /// Returns whether every readable collection has been read and is being followed.
     pub(crate) fn is_complete(&self) -> bool {
         !self.sources.iter().any(|it| it.is_broken || matches!(it.state, State::Unread))
     }
 
-    /// Returns the reason why the API server cannot be followed at present.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.sources.iter().find_map(|it| it.lost.as_deref())
     }
 
-    /// Returns the collections that may not be read: the collection, its namespace, and the answer
-    /// of the API server.
     pub(crate) fn forbidden(&self) -> impl Iterator<Item = (&Source, &str)> {
         self.sources.iter().filter_map(|it| match &it.state {
             State::Forbidden(why) => Some((it, why.as_str())),
@@ -238,10 +223,6 @@ impl WatchedCluster {
         })
     }
 
-    /// Returns the cluster as the rules see it.
-    ///
-    /// # Errors
-    /// Returns an error if an object cannot be read.
     pub(crate) fn observe(&self) -> Result<Observed, String> {
         let mut observed = Observed::keeping_all();
         UNREAD.iter().for_each(|kind| observed.forbid(*kind, None));
@@ -259,7 +240,6 @@ impl WatchedCluster {
         Ok(observed)
     }
 
-    /// Returns whether a set has an annotation.
     pub(crate) fn has_annotation(&self, target: &Target, key: &str) -> bool {
         let key_of_set = (target.namespace.clone(), target.name.clone());
         let mut sets = self.sources.iter().filter(|it| it.collection.kind == target.kind.into());
@@ -268,7 +248,6 @@ impl WatchedCluster {
         head.is_some_and(|head| head.metadata.annotations.contains_key(key))
     }
 
-    /// Returns the uid of a pod.
     pub(crate) fn uid_of_pod(&self, namespace: &str, name: &str) -> Option<String> {
         let key = (namespace.to_owned(), name.to_owned());
         let mut pods = self.sources.iter().filter(|it| it.collection.kind == Kind::Pod);
@@ -278,7 +257,7 @@ impl WatchedCluster {
 }
 
 impl Source {
-    fn of(collection: &'static Collection, namespace: Option<String>) -> Self {
+    fn of(collection: Collection, namespace: Option<String>) -> Self {
         Source {
             collection,
             namespace,
@@ -289,8 +268,7 @@ impl Source {
         }
     }
 
-    /// Returns what is kept of an object; `None` if it does not matter. An invalid object is reported when the rules need
-    /// it.
+    /// Keeps an object that does not parse, so that the error is reported when the rules need the object.
     fn keep(&self, targets: &[Target], json: &str) -> Option<String> {
         match serde_json::from_str::<Head>(json) {
             Ok(head) if !self.matters(targets, &head) => None,
@@ -299,7 +277,6 @@ impl Source {
         }
     }
 
-    /// Keeps an object. Returns whether that changes anything.
     fn put(&mut self, json: String) -> bool {
         let head = serde_json::from_str::<Head>(&json).ok();
         let key = head.map(|it| (it.metadata.namespace, it.metadata.name)).unwrap_or_default();
@@ -311,8 +288,8 @@ impl Source {
         before.as_ref() != self.objects.get(&key)
     }
 
-    /// Returns whether an object is one of the sets, or may belong to one: the names of pods,
-    /// revisions, claims and events begin with or contain the name of their set.
+    /// Returns whether an object is one of the sets, or may belong to one: the names of pods, revisions, claims and
+    /// events contain the name of their set.
     fn matters(&self, targets: &[Target], head: &Head) -> bool {
         if self.namespace.is_none() {
             return true;
@@ -328,8 +305,8 @@ impl Source {
         }
     }
 
-    /// Returns an object without large parts that aren't needed; `None` if nothing of it is. The controller's mark in a
-    /// set is needed.
+    /// Drops large parts that the rules don't need, but keeps a set's `managedFields`. Returns `None` if nothing
+    /// remains.
     fn slim(&self, json: &str) -> Option<String> {
         match self.collection.kind {
             Kind::Event => Event::reduced(json).unwrap_or_else(|_| Some(json.to_owned())),
@@ -339,7 +316,7 @@ impl Source {
     }
 }
 
-/// Returns a node with its conditions; `None` if it isn't JSON.
+/// Of the status, keeps only the conditions.
 fn slim_node(json: &str) -> Option<String> {
     let mut node = serde_json::from_str::<serde_json::Value>(json).ok()?;
     if let Some(metadata) = node["metadata"].as_object_mut() {
@@ -352,7 +329,7 @@ fn slim_node(json: &str) -> Option<String> {
     }
     let conditions = node["status"]["conditions"].as_array_mut();
     for condition in conditions.into_iter().flatten().filter_map(|it| it.as_object_mut()) {
-        // The heartbeat changes every few minutes without any meaning for the rules.
+        // The heartbeat changes every few minutes and means nothing to the rules.
         condition.shift_remove("lastHeartbeatTime");
     }
     Some(node.to_string())
@@ -365,7 +342,7 @@ mod tests {
     use super::*;
     use setguard_core::kubernetes::resource::WorkloadKind;
 
-    /// Whoever may create events chooses how many there are, and how long they are.
+    /// Anybody who may create events controls their number and size.
     #[test]
     fn events_take_little_memory() {
         let kind = WorkloadKind::StatefulSet;

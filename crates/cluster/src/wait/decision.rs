@@ -1,5 +1,5 @@
-//! The decision whether a rollout has ended, goes on, or cannot succeed: the findings of the audit, and the patience with
-//! each. It is pure: earlier observations are an input.
+//! Decides whether a rollout has ended, continues, or cannot succeed, from the audit's findings and the patience with
+//! each of them. The decision is pure: earlier observations are an input.
 
 use std::collections::BTreeMap;
 
@@ -19,52 +19,45 @@ use super::{
     target::Target,
 };
 
-/// The longest interruption of an obstacle. If an obstacle is not seen for longer, it counts as a
-/// new one when it comes back.
+/// How long an obstacle may be absent. If it stays away longer, it counts as new when it comes back.
 const GAP: SignedDuration = SignedDuration::from_secs(5);
-/// The longest interruption of a crash: a container that crashes is ready, or just started, in
-/// between.
+/// The same for a crash: between crashes, the container starts and may even be ready.
 const GAP_OF_CRASH: SignedDuration = SignedDuration::from_secs(60);
-/// How much longer than other passing obstacles a crash may last. With the usual patience of five minutes, five
-/// restarts take longer: the kubelet waits for 10, 20, 40, 80 and 160 seconds before them.
+/// How much longer a crash may last than other passing obstacles. Five restarts take longer than the default patience
+/// of five minutes: the kubelet waits 10, 20, 40, 80 and 160 seconds before them.
 const CRASHES: i32 = 2;
-/// The time by which an attempt of a controller may precede the wait, in seconds.
+/// How long before the wait a controller's attempt still counts, in seconds.
 const BEFORE: i64 = 15;
 
-/// A condition that keeps a rollout from its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
-    /// The key by which the obstacle is recognized the next time.
+    /// Identifies the obstacle across observations.
     pub(crate) key: String,
     pub(crate) facts: Facts,
-    /// The repair that `--repair` may make.
     pub(crate) repair: Option<Repair>,
 }
 
-/// A repair that `--repair` may make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Repair {
-    /// Delete this pod, which is created again with the new revision.
+    /// Deletes this pod; the controller creates it again with the new revision.
     DeletePod(String),
-    /// Make the controller try again now.
+    /// Makes the controller try again now.
     Poke,
 }
 
-/// The limits for obstacles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The time for what does not go away by itself: only long enough to see that it stays.
+    /// For permanent problems: just long enough to confirm them.
     pub(crate) lasting: SignedDuration,
-    /// The time for obstacles that seldom go away.
+    /// For obstacles that seldom go away by themselves.
     pub(crate) seldom: SignedDuration,
-    /// The time for obstacles that often go away.
+    /// For obstacles that often go away by themselves.
     pub(crate) passing: SignedDuration,
-    /// The number of restarts after which a container that goes on ending is given up.
+    /// After how many restarts a crashing container is given up.
     pub(crate) restarts: i32,
 }
 
 impl Limits {
-    /// Returns the limits that follow from the patience of the user.
     pub(crate) fn of(patience: SignedDuration, restarts: i32) -> Self {
         Limits {
             lasting: SignedDuration::from_secs(10).min(patience),
@@ -75,61 +68,52 @@ impl Limits {
     }
 }
 
-/// The cluster, and the time at which it was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) cluster: &'a Cluster,
     pub(crate) now: Timestamp,
-    /// The time at which the wait began.
     pub(crate) begun: Timestamp,
     pub(crate) limits: Limits,
-    /// Whether a set of which nothing is rolled out is done; see `RolloutStatus::of`.
+    /// Whether a set without any rollout counts as done; see `RolloutStatus::of`.
     pub(crate) allow_none: bool,
 }
 
-/// The obstacles seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     seen: BTreeMap<(Target, String), Seen>,
-    /// The time of the first refusal that was seen, in seconds since 1970.
+    /// The time of the first refusal seen, in seconds since 1970.
     refusals: BTreeMap<Target, i64>,
     flaps: Flaps,
 }
 
-/// The times at which an obstacle was first and last seen.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     first: Timestamp,
     last: Timestamp,
 }
 
-/// The current decision about a set.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
-    /// The standing; `None` if the set does not exist.
+    /// `None` if the set does not exist.
     pub(crate) standing: Option<RolloutStatus>,
-    /// The obstacles that keep the set from its end, the worst first.
+    /// The worst first.
     pub(crate) obstacles: Vec<Obstacle>,
-    /// The obstacles that have lasted too long: the rollout cannot succeed.
     pub(crate) stuck: Vec<Obstacle>,
 }
 
 impl Decision {
-    /// Returns whether the rollout has succeeded.
     pub(crate) fn is_done(&self) -> bool {
         self.standing.as_ref().is_some_and(|it| it.outcome().is_some())
     }
 }
 
 impl Obstacle {
-    /// Creates an obstacle that no rule reports.
     pub(super) fn of(facts: Facts) -> Self {
         let pod = facts.pods.first().map(String::as_str).unwrap_or_default();
         Obstacle { key: format!("{} {pod}", facts.outlook.state), facts, repair: None }
     }
 
-    /// Returns whether the obstacle has lasted too long.
     fn has_lasted(&self, first: Timestamp, view: &View<'_>) -> bool {
         let for_long = |limit: SignedDuration| view.now.duration_since(first) >= limit;
         let limits = &view.limits;
@@ -150,17 +134,17 @@ impl Obstacle {
 }
 
 impl Memory {
-    /// Forgets the times at which obstacles were first seen, because nothing was seen for a while.
+    /// Forgets when obstacles were first seen, because the cluster was not observed for a while.
     pub(crate) fn begin_again(&mut self) {
         self.seen.clear();
         self.flaps.clear();
     }
 
-    /// Records an obstacle, and returns the time at which it was first seen of all of its pods.
+    /// Records an obstacle. Returns since when it affects all of its pods.
     fn note(&mut self, target: &Target, obstacle: &Obstacle, now: Timestamp) -> Timestamp {
         let Outlook { state, .. } = obstacle.facts.outlook;
         let gap = if state == CRASH { GAP_OF_CRASH } else { GAP };
-        // The pods on a node that is down come and go without its doing.
+        // While a set is idle, its pods on a node that is down may come and go.
         let pods = obstacle.facts.pods.iter().filter(|_| state != IDLE);
         let mut keys: Vec<_> = pods.map(|pod| format!("{} {pod}", obstacle.key)).collect();
         if keys.is_empty() {
@@ -179,7 +163,7 @@ impl Memory {
     }
 }
 
-/// Decides about a set. `set` is `None` if it does not exist.
+/// `set` is `None` if the set does not exist.
 pub(crate) fn decide(
     view: &View<'_>,
     target: &Target,
@@ -213,8 +197,7 @@ pub(crate) fn decide(
     Decision { standing, obstacles, stuck }
 }
 
-/// Returns whether a pod is in the way as long as it is not available: the rollout does not replace it, or waits
-/// for it before it does.
+/// Returns whether an unavailable pod blocks the rollout: the rollout does not replace it, or first waits for it.
 fn stays(view: &View<'_>, set: &WorkloadStatus, pod: &Pod) -> bool {
     let is_ordered = match &set.state {
         WorkloadState::DaemonSet(_) => false,
@@ -229,7 +212,6 @@ fn plain(text: impl Into<String>, hold: Hold) -> Obstacle {
     Obstacle::of(Facts::title(text).outlook(Outlook::new("", hold)))
 }
 
-/// Returns all obstacles that keep a set from its end.
 fn obstacles(
     view: &View<'_>,
     target: &Target,
@@ -272,7 +254,6 @@ fn obstacles(
     }
 }
 
-/// Returns the obstacle that a rule has found.
 fn of_finding(
     view: &View<'_>,
     target: &Target,
@@ -289,7 +270,7 @@ fn of_finding(
     if is_tried || state == IDLE {
         let RolloutStatus { updated, ready, exist, .. } = standing;
         key = format!("{key} {updated} {ready} {exist} {}", view.observed.pods(set).len());
-        // Without the pods, it is not known whether one of them is about to be ready.
+        // Without the pods, the rule cannot see whether one of them is about to be ready.
         if !view.observed.knows(Kind::Pod, set.namespace()) {
             return None;
         }
@@ -298,7 +279,7 @@ fn of_finding(
         }
     }
     if let Hold::Tried(last) = facts.outlook.hold {
-        // A refusal that is younger than the first one seen is current, whatever the local clock says.
+        // A refusal later than the first one seen is current, whatever the local clock shows.
         let known = *memory.refusals.entry(target.clone()).or_insert(last);
         let is_current = last > known || last >= view.begun.as_second() - BEFORE;
         facts.outlook.hold = Hold::Passing;

@@ -1,4 +1,4 @@
-//! The findings of the rules about status, on which a wait builds: why a rollout does not go on, in the words of the audit.
+//! The findings of the status rules explain why a rollout does not continue, with the audit's messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +21,15 @@ use setguard_core::{
 use super::decision::View;
 pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity, Strictness};
 
-/// The findings of the audit by object.
 #[derive(Debug)]
 pub(crate) struct Diagnosis {
     found: BTreeMap<ObjectName, Vec<Diagnostic>>,
-    /// The rules about what keeps no rollout from its end.
+    /// The rules about problems that block no rollout.
     asides: BTreeSet<&'static str>,
 }
 
 impl Diagnosis {
-    /// Evaluates the cluster. The patience of the audit does not matter to a wait, which has its own.
+    /// Evaluates the cluster without the audit's patience: a wait has its own.
     pub(crate) fn of(view: &View<'_>, policy: &Policy, context: Option<&str>) -> Self {
         let audit = Audit {
             observed: view.observed,
@@ -53,7 +52,7 @@ impl Diagnosis {
         Diagnosis { found: found.collect(), asides: asides.map(|rule| rule.meta.id).collect() }
     }
 
-    /// Returns the findings about the rollout of a set; `in_all` adds the others.
+    /// Returns the findings about the rollout of a set; `in_all` includes the findings that do not block it.
     pub(crate) fn about<'a>(
         &'a self,
         view: &'a View<'_>,
@@ -62,7 +61,7 @@ impl Diagnosis {
     ) -> impl Iterator<Item = &'a Diagnostic> {
         let own = self.found.get(&ObjectName::from(set)).into_iter().flatten();
         let own = own.filter(move |it| in_all || !self.asides.contains(it.rule.id));
-        // A pod of a DaemonSet stays on a node that is down.
+        // A DaemonSet's pod stays on a node that is down.
         let pods = view.observed.pods(set);
         let has_pod = move |it: &&Diagnostic| {
             let names = it.facts.iter().flat_map(|facts| &facts.pods);

@@ -1,5 +1,3 @@
-//! The messages during a rollout: one event for each change of a set.
-
 use jiff::Timestamp;
 use serde::Serialize;
 use setguard_core::observed::RolloutStatus;
@@ -13,27 +11,19 @@ use super::{
     target::Target,
 };
 
-/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum EventType {
-    /// A set is on its way.
     Progress,
-    /// The rollout of a set has ended well.
     Done,
-    /// The rollout of a set cannot succeed.
     Stuck,
-    /// The wait has ended before the rollout of a set.
     Unfinished,
-    /// `--repair` has made a repair, or failed to.
     Repair,
-    /// A fact that the user should know, such as that the API server does not answer.
     Note,
-    /// The last event: the result of the wait.
     End,
 }
 
-/// An event. As JSON, each event is one line.
+/// As JSON, each event is one line.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event<'a> {
@@ -48,14 +38,14 @@ pub(crate) struct Event<'a> {
     /// The message without the text of the findings.
     #[serde(skip)]
     pub(crate) headline: String,
-    /// What a person would act on. While it stays, a log gets no further line.
+    /// Identifies what a person would act on. The log gets no further line while the key stays the same.
     #[serde(skip)]
     pub(crate) key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
     #[serde(flatten)]
     counts: Option<CountsV1>,
-    /// The pod that the rollout waits for, and the time since which it waits.
+    /// The pod that the rollout waits for, and since when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pod: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +72,6 @@ struct CountsV1 {
     wanted: i32,
 }
 
-/// A finding of the audit.
 #[derive(Debug, Serialize)]
 struct FindingV1<'a> {
     rule: &'static str,
@@ -92,13 +81,11 @@ struct FindingV1<'a> {
     help: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     commands: Vec<CommandV1<'a>>,
-    /// What the template that is not rolled out changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changes: Vec<DifferenceV1<'a>>,
 }
 
 impl<'a> Event<'a> {
-    /// Creates an event that is not about a set.
     pub(crate) fn new(type_: EventType, message: impl Into<String>, now: Timestamp) -> Self {
         Event {
             api_version: "setguard.io/v1",
@@ -117,7 +104,6 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Sets the set that the event is about.
     pub(crate) fn about(mut self, target: &Target) -> Self {
         self.object = Some(ObjectV1 {
             api_version: "apps/v1",
@@ -128,7 +114,6 @@ impl<'a> Event<'a> {
         self
     }
 
-    /// Creates an event with the progress of a set and the obstacle that it waits for.
     pub(crate) fn of(
         type_: EventType,
         target: &Target,
@@ -171,7 +156,6 @@ impl<'a> Event<'a> {
         event
     }
 
-    /// Adds the findings of the audit.
     pub(crate) fn with(mut self, found: &[&'a Diagnostic]) -> Self {
         self.findings = found.iter().map(|it| FindingV1::of(it)).collect();
         self
@@ -192,7 +176,7 @@ impl<'a> FindingV1<'a> {
     }
 }
 
-/// Returns what a person would act on: the obstacle, and each tenth of the way.
+/// Returns what a person would act on: the obstacle, and each tenth of the progress.
 fn key(standing: Option<&RolloutStatus>, obstacle: Option<&Obstacle>) -> String {
     let obstacle = obstacle.map(|it| (&it.key, it.facts.pods.first()));
     let way = standing.map(|it| {
@@ -202,7 +186,7 @@ fn key(standing: Option<&RolloutStatus>, obstacle: Option<&Obstacle>) -> String 
     format!("{way:?} {obstacle:?}")
 }
 
-/// Returns the time of day as `12:03:41Z`.
+/// Formats the time of day as `12:03:41Z`.
 fn clock(seconds: i64) -> String {
     match Timestamp::from_second(seconds) {
         Ok(time) => time.strftime("%H:%M:%SZ").to_string(),

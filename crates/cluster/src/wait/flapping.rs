@@ -1,4 +1,4 @@
-//! Pods that become ready and unready again, and so never available.
+//! Detects pods that alternate between ready and unready, and so never become available.
 
 use std::collections::BTreeMap;
 
@@ -14,32 +14,29 @@ use super::{
     target::Target,
 };
 
-/// The fewest losses of readiness that count: the first may belong to the start.
+/// The fewest losses of readiness that count; the first may be part of the start.
 const FEWEST: u32 = 3;
-/// The longest time after the first loss in which the second may come, and the shortest after a later one.
+/// How long to wait for the second loss, and the shortest wait for a later one.
 const LONGEST: SignedDuration = SignedDuration::from_mins(5);
 const SHORTEST: SignedDuration = SignedDuration::from_mins(1);
 
-/// The readiness of pods as it was seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Flaps(BTreeMap<(Target, Box<str>), Seen>);
 
-/// The readiness of a pod.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// The time of creation and the restarts: with others, it counts as another pod.
+    /// The time of creation and the restarts. If either changes, counting starts over.
     life: (i64, i32),
     ready: (bool, i64),
-    /// How often the pod has become unready without having been available, and when first and last.
+    /// How often the pod became unready before it was available, and when first and last.
     losses: u32,
     first: Timestamp,
     last: Timestamp,
-    /// The longest time between two losses.
     gap: SignedDuration,
 }
 
 impl Seen {
-    /// Returns whether the pod has stayed ready or unready for so long that it is stable, or only slow.
+    /// Returns whether the pod has kept its state long enough to count as stable or slow.
     fn is_quiet(&self, now: Timestamp) -> bool {
         let most = if self.losses < 2 { LONGEST } else { SHORTEST.max(self.gap * 2) };
         now.duration_since(self.last) > most
@@ -57,13 +54,12 @@ impl Seen {
 }
 
 impl Flaps {
-    /// Forgets what was seen.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Records how ready a pod is. Returns the obstacle of a pod that becomes ready and unready again within
-    /// `minReadySeconds`: it never becomes available.
+    /// Records a pod's readiness. Returns an obstacle if the pod repeatedly loses readiness within `minReadySeconds`,
+    /// so that it never becomes available.
     pub(crate) fn note(
         &mut self,
         view: &View<'_>,
@@ -85,7 +81,7 @@ impl Flaps {
             return None;
         }
         let (was_ready, is_ready) = (seen.ready.0, pod.ready.0);
-        // If the time is new and the state is not, the other state was between two looks.
+        // If only the time changed, the pod was in the other state between two observations.
         let is_lost =
             was_ready && !is_ready || was_ready == is_ready && seen.ready.1 != pod.ready.1;
         seen.ready = pod.ready;

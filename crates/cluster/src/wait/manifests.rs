@@ -1,5 +1,3 @@
-//! The sets of manifests.
-
 use std::{cell::LazyCell, path::PathBuf};
 
 use kube_yaml::Node;
@@ -17,17 +15,12 @@ pub(super) use setguard_files::{
     report,
 };
 
-/// A set of a manifest, with the namespace that it names.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     pub(crate) named: Named,
     pub(crate) namespace: Option<String>,
 }
 
-/// Returns the DaemonSets and StatefulSets of files and folders. Other objects are ignored.
-///
-/// # Errors
-/// Returns an error if a file or document cannot be read.
 pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
     let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
     listing.all_notes().for_each(|note| report::note(&note));
@@ -47,7 +40,7 @@ pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
             if let Some(stray) = objects.strays.first() {
                 return Err(place(stray));
             }
-            // A patch of a kustomization is no set.
+            // A patch in a kustomization is not a set.
             let context = listing.contexts.get(source.name());
             let may_be_part = context.is_some_and(|it| it.partial.is_some());
             let is_set = |it: &&Manifest<'_>| !(may_be_part && it.is_partial());

@@ -1,4 +1,4 @@
-//! The output of events: lines of text or JSON, or a screen that is redrawn in place.
+//! Writes events: as lines of text or JSON, or on a screen that is redrawn in place.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,6 @@ use super::{
     target::Target,
 };
 
-/// The formats of the command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     /// For people: a line for each change; on a terminal a line for each set, drawn again in place
@@ -33,21 +32,17 @@ pub(crate) enum Format {
     Json,
 }
 
-/// The interval at which the screen moves while nothing changes.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A writer of events.
 #[derive(Debug)]
 pub(crate) struct Output {
     format: Format,
     screen: Option<Screen>,
-    /// Whether there was a screen that has been removed.
     had_screen: bool,
-    /// The last line about each set, and what it is about: a line about the same is not written again.
+    /// The last key and message for each set; a line with the same key is not repeated.
     last: BTreeMap<Target, (String, String)>,
 }
 
-/// A line for each set.
 #[derive(Debug)]
 struct Screen {
     all: MultiProgress,
@@ -63,7 +58,7 @@ impl Output {
         Output { format, had_screen: screen.is_some(), screen, last: BTreeMap::new() }
     }
 
-    /// Writes the progress of a set, if it is new. Programs get each change, people only what they would act on.
+    /// Writes the progress of a set if it is new: for programs each change, for people only what they would act on.
     pub(crate) fn set(&mut self, target: &Target, event: &Event<'_>) -> io::Result<()> {
         if let Some(line) = self.screen.as_ref().and_then(|it| it.lines.get(target)) {
             line.set_message(one_line(&format!("{target}: {}", event.message)).into_owned());
@@ -80,20 +75,18 @@ impl Output {
         self.write(Some(target), event, &event.message)
     }
 
-    /// Writes any other event at once.
     pub(crate) fn say(&self, target: Option<&Target>, event: &Event<'_>) -> io::Result<()> {
         let write = || self.write(target, event, &event.message);
         self.screen.as_ref().map_or_else(write, |screen| screen.all.suspend(write))
     }
 
-    /// Writes that a set is done. A log that already has this line does not get it again.
+    /// Writes that a set is done, unless the log already has this line.
     pub(crate) fn done(&self, target: &Target, event: &Event<'_>) -> io::Result<()> {
         let is_known = self.last.get(target).is_some_and(|(_, it)| *it == event.message);
         let is_shown = is_known && self.format == Format::Text && !self.had_screen;
         if is_shown { Ok(()) } else { self.write(Some(target), event, &event.message) }
     }
 
-    /// Writes the verdict on a set, with the findings of the audit.
     pub(crate) fn verdict(
         &self,
         target: &Target,
@@ -103,7 +96,6 @@ impl Output {
         if self.format == Format::Json || found.is_empty() {
             return self.write(Some(target), event, &event.message);
         }
-        // The findings contain the rest.
         self.write(Some(target), event, &event.headline)?;
         let mut report = ObjectReport::of(ObjectId {
             api_version: "apps/v1".to_owned(),

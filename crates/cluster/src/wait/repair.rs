@@ -1,5 +1,4 @@
-//! The repairs of `--repair`: only commands that would also be printed, and none that can lose
-//! data.
+//! The repairs of `--repair`: only commands that setguard would also print, and none that can lose data.
 
 use jiff::Timestamp;
 use kube::{
@@ -14,7 +13,7 @@ use super::{
 };
 use crate::live::{call::Problem, reader::Reader};
 
-/// Makes a repair of a set, and reports it. A pod is deleted only if it still has this uid.
+/// Makes a repair, and returns a message about it. Deletes a pod only if it still has this uid.
 pub(crate) async fn repair(
     reader: &Reader,
     target: &Target,

@@ -1,11 +1,11 @@
-//! The wait itself, which examines the sets whenever something has changed, and once a second.
+//! Examines the sets whenever something changes, and once a second.
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use anyhow::bail;
 use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
-    finding::shorten,
+    finding::{count, shorten},
     kubernetes::kind::Kind,
     observed::{Observed, Phase, WorkloadStatus},
     policy::Policy,
@@ -28,16 +28,15 @@ use super::{
 };
 use crate::live::reader::Reader;
 
-/// The interval at which the sets are examined although nothing has changed, because time passes.
+/// How often the sets are examined without a change, because time passes.
 const TICK: Duration = Duration::from_secs(1);
-/// The time within which successive changes are examined together.
+/// How long to collect successive changes before examining the sets.
 const TOGETHER: Duration = Duration::from_millis(300);
-/// The time that a repair has to take effect. It is made once.
+/// How long a repair has to take effect. It is made only once.
 const EFFECT: SignedDuration = SignedDuration::from_mins(5);
 /// The longest reason in an annotation, in bytes.
 const LONGEST_REASON: usize = 500;
 
-/// The choices of the user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options<'a> {
     pub(crate) context: Option<&'a str>,
@@ -46,11 +45,9 @@ pub(crate) struct Options<'a> {
     pub(crate) repairs: bool,
     pub(crate) annotates: bool,
     pub(crate) begun: Timestamp,
-    /// The time at which the wait ends, and its length.
     pub(crate) deadline: Option<(Timestamp, SignedDuration)>,
 }
 
-/// A wait.
 pub(crate) struct RolloutWait<'a> {
     reader: &'a Reader,
     world: &'a RefCell<WatchedCluster>,
@@ -58,16 +55,12 @@ pub(crate) struct RolloutWait<'a> {
     options: Options<'a>,
     output: Output,
     memory: Memory,
-    /// The repairs that were made, with their times.
     repaired: Vec<(Target, Repair, Timestamp)>,
-    /// The cluster when it was last read.
     observed: Option<Rc<Observed>>,
     was_lost: bool,
-    /// The collections of which was said that they cannot be read.
     hidden: Vec<String>,
 }
 
-/// The state of all sets at one time.
 struct Look {
     observed: Rc<Observed>,
     diagnosis: Diagnosis,
@@ -75,11 +68,9 @@ struct Look {
     now: Timestamp,
 }
 
-/// The most findings about a set that are shown.
 const MOST_FINDINGS: usize = 3;
 
 impl<'a> RolloutWait<'a> {
-    /// Creates a wait for the sets of this world.
     pub(crate) fn new(
         reader: &'a Reader,
         world: &'a RefCell<WatchedCluster>,
@@ -101,10 +92,6 @@ impl<'a> RolloutWait<'a> {
         }
     }
 
-    /// Waits to the end.
-    ///
-    /// # Errors
-    /// Returns an error if an object cannot be read, or the output cannot be written.
     pub(crate) async fn keep(&mut self, news: &Notify) -> anyhow::Result<Exit> {
         loop {
             if timeout(TICK, news.notified()).await.is_ok() {
@@ -138,7 +125,6 @@ impl<'a> RolloutWait<'a> {
         }
     }
 
-    /// Returns whether the cluster cannot be read at present.
     fn is_blind(&mut self, now: Timestamp) -> anyhow::Result<bool> {
         let world = self.world.borrow();
         if let Some(why) = world.lost() {
@@ -164,7 +150,7 @@ impl<'a> RolloutWait<'a> {
             hidden.push(source.collection.name());
         }
         hidden.dedup();
-        // A right can be taken away during the wait.
+        // Rights can be revoked during the wait.
         if hidden.iter().any(|it| !self.hidden.contains(it)) {
             let text = format!(
                 "these cannot be read, so why a rollout waits may stay unknown: {}",
@@ -225,7 +211,7 @@ impl<'a> RolloutWait<'a> {
         Ok(is_stuck)
     }
 
-    /// Returns whether an obstacle was repaired, now or a moment ago.
+    /// Returns whether an obstacle is being repaired: now, or since a moment ago.
     async fn repair_one(
         &mut self,
         target: &Target,
@@ -251,8 +237,7 @@ impl<'a> RolloutWait<'a> {
         Ok(is_done)
     }
 
-    /// Writes the reason into an annotation of each set that is stuck, and removes the annotation
-    /// from each set that is done.
+    /// Annotates each stuck set with the reason, and removes the annotation from each set that is done.
     async fn annotate(&mut self, look: &Look) -> anyhow::Result<()> {
         for (target, decision) in look.decisions.iter().filter(|_| self.options.annotates) {
             let set = find(&look.observed, target);
@@ -273,7 +258,6 @@ impl<'a> RolloutWait<'a> {
         Ok(())
     }
 
-    /// Shows the progress of all sets.
     fn show(&mut self, look: &Look) -> anyhow::Result<()> {
         for (target, decision) in &look.decisions {
             let event = Event::of(EventType::Progress, target, decision, look.now);
@@ -282,7 +266,6 @@ impl<'a> RolloutWait<'a> {
         Ok(())
     }
 
-    /// Ends the wait because all sets are done.
     fn succeed(&mut self, look: &Look) -> anyhow::Result<Exit> {
         self.output.leave_screen()?;
         for (target, decision) in &look.decisions {
@@ -298,15 +281,13 @@ impl<'a> RolloutWait<'a> {
         Ok(Exit::Clean)
     }
 
-    /// Ends the wait because a set cannot succeed.
     fn fail(&mut self, look: &Look) -> anyhow::Result<Exit> {
-        let count = self.last_words(look)?;
-        let text = format!("{count} of {} cannot succeed", sets(look.decisions.len()));
+        let stuck = self.last_words(look)?;
+        let text = format!("{stuck} of {} cannot succeed", count(look.decisions.len(), "set"));
         self.output.say(None, &Event::new(EventType::End, text, look.now))?;
         Ok(Exit::Denied)
     }
 
-    /// Ends the wait because the time is up.
     fn give_up(
         &mut self,
         look: Option<&Look>,
@@ -317,7 +298,7 @@ impl<'a> RolloutWait<'a> {
             Some(look) => {
                 self.last_words(look)?;
                 let open = look.decisions.iter().filter(|(_, it)| !it.is_done()).count();
-                let all = sets(look.decisions.len());
+                let all = count(look.decisions.len(), "set");
                 format!("timed out after {lasts:#}: {open} of {all} not rolled out")
             }
             None => {
@@ -329,8 +310,7 @@ impl<'a> RolloutWait<'a> {
         Ok(Exit::TimedOut)
     }
 
-    /// Writes the standing of each set, and the reasons of those that do not go on. Returns the
-    /// number of sets that cannot succeed.
+    /// Writes the state of each set, and why it does not continue. Returns how many sets cannot succeed.
     fn last_words(&mut self, look: &Look) -> anyhow::Result<usize> {
         self.output.leave_screen()?;
         let mut count = 0;
@@ -362,8 +342,4 @@ fn find<'o>(observed: &'o Observed, target: &Target) -> Option<&'o WorkloadStatu
             && set.name() == target.name
             && set.namespace() == target.namespace
     })
-}
-
-fn sets(count: usize) -> String {
-    if count == 1 { "1 set".to_owned() } else { format!("{count} sets") }
 }

@@ -1,5 +1,3 @@
-//! The choice of the sets to wait for, out of the sets in the cluster.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
@@ -8,35 +6,27 @@ use setguard_core::kubernetes::resource::WorkloadKind;
 use setguard_files::report;
 
 use super::{manifests::Given, target::Target};
-use crate::{
-    audit::collections::{Collection, SETS},
-    live::{
-        call::Problem,
-        named::Named,
-        object_metadata::Metadata,
-        reader::{List, Reader},
-    },
+use crate::live::{
+    call::Problem,
+    collections::Collection,
+    named::Named,
+    object_metadata::Metadata,
+    reader::{List, Reader},
 };
 
-/// The annotations of Helm.
 const RELEASE: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
 
-/// The choice of the user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) named: &'a [Named],
-    /// The sets of manifests, if there are manifests.
+    /// `None` without manifests.
     pub(crate) given: Option<&'a [Given]>,
-    /// A selector of labels.
     pub(crate) selector: Option<&'a str>,
-    /// The name of a Helm release.
     pub(crate) release: Option<&'a str>,
-    /// The namespace of objects that set none.
     pub(crate) namespace: &'a str,
 }
 
-/// The fields that are read of a set.
 #[derive(Deserialize)]
 struct Read {
     metadata: Metadata,
@@ -62,10 +52,6 @@ impl Read {
     }
 }
 
-/// Returns the sets to wait for, each once, in alphabetical order.
-///
-/// # Errors
-/// Returns an error if a set that is named does not exist, or the API server does not answer.
 pub(crate) async fn choose(reader: &Reader, wanted: Wanted<'_>) -> anyhow::Result<Vec<Target>> {
     let mut targets = BTreeSet::new();
     let given = wanted.given.unwrap_or_default().iter();
@@ -100,10 +86,9 @@ pub(crate) async fn choose(reader: &Reader, wanted: Wanted<'_>) -> anyhow::Resul
     Ok(targets.into_iter().collect())
 }
 
-/// The annotations of a set.
 type Annotations = BTreeMap<String, String>;
 
-/// Returns the sets of a Helm release, in all namespaces if these may be read.
+/// Returns the sets of a Helm release, in all namespaces if the user may read them.
 async fn of_release(
     reader: &Reader,
     release: &str,
@@ -128,13 +113,10 @@ async fn of_release(
     Ok(sets.map(|(target, _)| target).collect())
 }
 
-/// Returns the set with this name.
 async fn one(reader: &Reader, named: &Named, namespace: &str) -> anyhow::Result<Target> {
     let Named { kind, name } = named;
-    let Some(collection) = SETS.iter().find(|it| it.kind == (*kind).into()) else {
-        bail!("{kind} is not a kind of set");
-    };
-    let path = format!("{}/{name}", collection.list(Some(namespace)).path);
+    let path = Collection::of((*kind).into()).list(Some(namespace)).path;
+    let path = format!("{path}/{name}");
     match reader.get(&path).await {
         Ok(json) => {
             let read: Read = serde_json::from_str(&json).with_context(|| path)?;
@@ -151,19 +133,16 @@ async fn one(reader: &Reader, named: &Named, namespace: &str) -> anyhow::Result<
     }
 }
 
-/// Returns the sets with these labels, in one namespace or in all, with their annotations.
 async fn select(
     reader: &Reader,
     namespace: Option<&str>,
     selector: Option<&str>,
 ) -> Result<Vec<(Target, Annotations)>, Problem> {
     let mut sets = Vec::new();
-    for (kind, collection) in
-        [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].into_iter().zip(&SETS)
-    {
+    for kind in [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet] {
         let list = List {
             labels: selector.map(|it| it.to_owned().into()),
-            ..Collection::list(collection, namespace)
+            ..Collection::of(kind.into()).list(namespace)
         };
         for mut read in reader.objects::<Read>(&list).await? {
             let annotations = std::mem::take(&mut read.metadata.annotations);

@@ -1,5 +1,3 @@
-//! An answer, with data about it for metrics and logs.
-
 use super::review::Operation;
 use crate::finding::Mode;
 
@@ -50,8 +48,7 @@ impl Decision {
 /// The data about an answer for metrics and logs. It never contains an object.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// `DaemonSet`, `StatefulSet`, `Pod` or `other`. The set is closed, because this is a metric
-    /// label.
+    /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set, because this is a metric label.
     pub kind: &'static str,
     /// The requested operation.
     pub operation: Operation,
@@ -69,10 +66,9 @@ pub struct Record {
     pub name: String,
     /// Whether the request is a dry run, so that nothing is stored.
     pub dry_run: bool,
-    /// If the answer is only a precaution, the resource version that the view must reach for a
-    /// certain one.
+    /// If the answer is only a precaution, the resource version that the view must reach for a certain one.
     pub awaits: Option<u64>,
-    /// Whether setguard itself caused the call, to check that the API server calls it.
+    /// Whether setguard itself sent the request, to check that the API server calls it.
     pub is_rehearsal: bool,
 }
 

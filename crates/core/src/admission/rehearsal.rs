@@ -1,9 +1,8 @@
 //! The review that proves that the API server can call setguard.
 //!
-//! A replica sends a dry-run patch of setguard's own ConfigMap, and the chart registers a webhook
-//! for this purpose alone. All releases of Kubernetes send such a request to webhooks. For virtual
-//! resources, such as a SelfSubjectReview, that depends on a feature gate
-//! (`ExcludeAdmissionWebhookVirtualResources`).
+//! A replica sends a dry-run patch of setguard's own ConfigMap; the chart registers a webhook for it. All releases of
+//! Kubernetes send such a request to webhooks. For virtual resources, such as a SelfSubjectReview, that depends on a
+//! feature gate (`ExcludeAdmissionWebhookVirtualResources`).
 
 use std::collections::BTreeMap;
 
@@ -25,9 +24,8 @@ struct Labels<'a> {
     labels: BTreeMap<Str<'a>, Str<'a>>,
 }
 
-/// Returns whether this is a rehearsal: a dry-run update of a ConfigMap with setguard's label, sent
-/// by a service account of the ConfigMap's namespace. No other request gets this answer, whatever
-/// rules are registered.
+/// Only a dry-run update of a ConfigMap with setguard's label, sent by a service account of the ConfigMap's namespace,
+/// gets this answer, whatever rules are registered.
 pub(super) fn is_rehearsal(request: &Request<'_>) -> bool {
     let kind = &request.kind;
     let account = request.user_info.username.strip_prefix("system:serviceaccount:");

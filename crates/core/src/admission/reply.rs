@@ -13,7 +13,6 @@ use crate::{
     object::size::ObjectSize,
 };
 
-/// An answer under construction, with its record for metrics and logs.
 pub(super) struct Reply<'a> {
     pub(super) response: Response<'a>,
     request: &'a Request<'a>,
@@ -49,7 +48,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Records the object's own name if the request has none.
+    /// The request has no name if the API server has yet to generate it.
     pub(super) fn name(&mut self, name: &str) {
         if self.record.name.is_empty() {
             name.clone_into(&mut self.record.name);
@@ -65,7 +64,7 @@ impl<'a> Reply<'a> {
         self.record.awaits = self.record.awaits.max(verdict.awaits);
     }
 
-    /// Reports an object that is too large to read. It is neither evaluated nor changed.
+    /// An object that is too large to read is neither evaluated nor changed.
     pub(super) fn too_large(&mut self, size: &ObjectSize, endpoint: Endpoint, cx: &Context<'_>) {
         let request = self.request;
         let old = request.old_object.map(RawValue::get);
@@ -73,7 +72,7 @@ impl<'a> Reply<'a> {
         let mut verdict = engine::evaluate_too_large(size, namespace, name, old, cx);
         if endpoint != Endpoint::Validate {
             self.response.audit("not-injected", "the object is too large to evaluate");
-            // The validating webhook evaluates sets, and denies them. Pods are evaluated only here.
+            // The validating webhook evaluates and denies sets. Only this one evaluates pods.
             if !request.is_pod() {
                 verdict.at_most(Mode::Warn);
             }

@@ -18,11 +18,10 @@ use crate::{
     rules::api_validation::METAS,
 };
 
-/// How many causes a denial has at most, and how many bytes they take as JSON. The message of the
-/// denial repeats them, and the warnings come on top; the whole answer stays below 64 KiB.
+/// The message of the denial repeats the causes, and the warnings come on top; the whole answer stays below 64 KiB.
 const MAX_CAUSES: usize = 100;
 const CAUSES_BYTES: usize = 20 << 10;
-/// The longest field and text of one cause, in bytes. A longer one loses its middle.
+/// In bytes, for the field and the text of one cause. A longer one loses its middle.
 const FIELD_BYTES: usize = 512;
 const CAUSE_BYTES: usize = 4 << 10;
 
@@ -168,10 +167,8 @@ impl<'a> Response<'a> {
     }
 }
 
-/// Returns a finding as the text of a cause.
-///
-/// kubectl prints only the causes of a denial, so the cause of a trap must name setguard and the
-/// rule. An error of API validation keeps the API server's own text.
+/// Returns a finding as the text of a cause. kubectl prints only the causes of a denial, so the cause of a trap must
+/// name setguard and the rule. An error of API validation keeps the API server's own text.
 pub fn cause_text(finding: &Finding) -> String {
     if METAS.contains(&finding.rule) {
         finding.message.clone()
@@ -180,7 +177,6 @@ pub fn cause_text(finding: &Finding) -> String {
     }
 }
 
-/// Returns the first causes of a denial, and how many others there are.
 fn causes(verdict: &Verdict) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut bytes = 0;

@@ -1,7 +1,7 @@
 //! An incoming AdmissionReview.
 //!
-//! The envelope is read first and borrows from the body; objects stay raw JSON until they are
-//! needed. A problem with the *request* is a [`Rejection`] (HTTP 4xx), never a denial.
+//! The envelope borrows from the body; objects stay raw JSON until they are needed. A problem with the *request* is a
+//! [`Rejection`] (HTTP 4xx), never a denial.
 
 use std::cell::OnceCell;
 
@@ -162,8 +162,7 @@ impl<'a> Request<'a> {
     /// Reads the request of an AdmissionReview. The objects stay raw.
     ///
     /// # Errors
-    /// Returns an error if the body is not an `admission.k8s.io/v1` AdmissionReview with a request
-    /// and a uid.
+    /// Returns an error if the body is not an `admission.k8s.io/v1` AdmissionReview with a request and a uid.
     pub fn parse(body: &'a [u8]) -> Result<Self, Rejection> {
         if body.is_empty() {
             return Err(Rejection::Empty);

@@ -1,4 +1,4 @@
-//! Reads a write to the scale subresource of a StatefulSet.
+//! Writes to the scale subresource of a StatefulSet.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,7 +18,6 @@ struct Scale {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
-    /// The StatefulSet's resource version.
     #[serde(default)]
     resource_version: String,
 }
@@ -29,7 +28,7 @@ struct Spec {
     replicas: i32,
 }
 
-/// Returns how the number of pods changes. `None` if the request is not such a write.
+/// `None` if the request is not such a write.
 pub(super) fn read<'a>(request: &'a Request<'a>) -> Option<Result<Scaling<'a>, Rejection>> {
     // The Scale of a Deployment has the same kind.
     let (kind, resource) = (&request.kind, request.resource.as_ref()?);

@@ -11,8 +11,6 @@ use crate::{
     object::{DecodeError, Object, Subject, schema},
 };
 
-/// Returns the subject of the rules: the new state of an object of a supported kind, if there is
-/// one.
 pub(super) fn subject<'a>(
     request: &'a Request<'a>,
     reply: &mut Reply<'a>,
@@ -28,7 +26,7 @@ pub(super) fn subject<'a>(
     let (object, old) = match Object::parse(resource, json) {
         Ok(object) => (object, old),
         Err(error @ DecodeError::TooLarge(_)) => return Err(error.into()),
-        // The cause may be no more than a null. The API server accepts null in many more places.
+        // The cause may be a null. The API server accepts null in many more places.
         Err(error) => {
             let [new, former] = &request.normalized;
             let Some(json) = normalized(json, resource, new) else { return Err(error.into()) };
@@ -43,8 +41,7 @@ pub(super) fn subject<'a>(
     }))
 }
 
-/// The longest object that is read a second time, in bytes. Normalizing takes far more memory and
-/// time.
+/// In bytes. Normalizing a larger object would take far more memory and time.
 const MAX_NORMALIZED: usize = 256 << 10;
 
 fn normalized<'a>(
@@ -59,8 +56,7 @@ fn normalized<'a>(
     Some(keep.get_or_init(|| normalized))
 }
 
-/// Returns the resource to evaluate. An object of an unknown kind is allowed with a warning; a
-/// subresource has no spec to evaluate.
+/// An object of an unknown kind is allowed with a warning; a subresource has no spec to evaluate.
 fn resource<'a>(request: &Request<'a>, reply: &mut Reply<'a>) -> Option<&'static Resource> {
     let kind = &request.kind;
     let resource = Resource::of_gvk(&kind.group, &kind.version, &kind.kind);

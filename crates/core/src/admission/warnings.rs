@@ -1,23 +1,22 @@
 //! The warnings of an answer. They share the room that the API server allows.
 //!
-//! Kubernetes: `AddWarning`, `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`: once
-//! the warnings of a request exceed 4,096 characters together, each of them is cut to 256.
+//! Kubernetes: `AddWarning`, `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`: once the warnings of a
+//! request exceed 4,096 characters together, each is cut to 256.
 
 use serde::{Serialize, Serializer};
 
 use crate::finding::Finding;
 
-/// How many characters all warnings may have together.
+/// In characters, for all warnings together.
 const TOTAL: usize = 4096;
-/// The longest warning while there is room.
+/// In characters, while there is room.
 const LONGEST: usize = 600;
-/// The length of a warning that must make room for others.
+/// In characters, once the room is scarce.
 const SHORT: usize = 256;
 /// The room for the number of omitted warnings.
 const REST: usize = 64;
-/// How many other fields a warning lists.
 const FIELDS: usize = 4;
-/// How much of a message is kept when the remedy needs the rest of the room.
+/// The part of a message that stays when the remedy needs the rest of the room.
 const CAUSE: usize = 80;
 
 #[derive(Debug, Default)]
@@ -27,11 +26,9 @@ pub(super) struct Warnings(Vec<Warning>);
 struct Warning {
     long: String,
     short: String,
-    /// The text that warnings share if they differ only in names and numbers; empty for a plain
-    /// text.
+    /// Warnings that differ only in names and numbers share this text; empty for a plain text.
     kind: String,
     field: String,
-    /// Other fields with the same fault.
     more: Vec<String>,
 }
 
@@ -40,7 +37,6 @@ impl Warnings {
         self.0.is_empty()
     }
 
-    /// Adds a plain text.
     pub(super) fn text(&mut self, text: &str) {
         let (long, short) = (cut(text, LONGEST), cut(text, SHORT));
         if !self.0.iter().any(|it| it.long == long) {
@@ -54,8 +50,7 @@ impl Warnings {
         }
     }
 
-    /// Adds a finding, or counts it with an earlier one that differs only in its field, names or
-    /// numbers.
+    /// Counts the finding with an earlier one that differs only in its field, names or numbers.
     pub(super) fn finding(&mut self, finding: &Finding) {
         let kind = format!("{}: {}", finding.rule.id, pattern(&finding.text()));
         let field = finding.field.to_string();
@@ -69,8 +64,7 @@ impl Warnings {
         self.0.push(Warning { long, short, kind, field, more: Vec::new() });
     }
 
-    /// Returns the warnings as they are sent. If the long forms do not fit, all are short, and as
-    /// many as possible are long again.
+    /// If the long forms do not fit, all warnings are short, and as many as possible are long again.
     fn fitted(&self) -> Vec<String> {
         let length = |text: &str| text.chars().count();
         let room = |it: &Warning| length(&it.more());
@@ -123,7 +117,6 @@ impl Warning {
         }
     }
 
-    /// Inserts the other fields after the first one.
     fn with_more(&self, text: &str) -> String {
         let field = format!(": {}", self.field);
         let at = text.find(&field).map(|start| start + field.len());
@@ -139,8 +132,7 @@ pub fn warning(finding: &Finding) -> String {
     format!("{}: {}: {}", finding.rule.id, finding.field, finding.text())
 }
 
-/// Formats a finding in `limit` characters. If they are too few, the end of the message makes room
-/// for the help, or only for its first command.
+/// If `limit` characters are too few, the end of the message makes room for the help, or only for its first command.
 fn shortened(finding: &Finding, limit: usize) -> String {
     let whole = warning(finding);
     let excess = whole.chars().count().saturating_sub(limit);
@@ -160,8 +152,8 @@ fn shortened(finding: &Finding, limit: usize) -> String {
     cut(&whole, limit)
 }
 
-/// Cuts a text to one line of `limit` characters, ending with `…`. The API server drops a warning
-/// that contains a control character.
+/// Cuts a text to one line of `limit` characters, ending with `…`. The API server drops a warning that contains a
+/// control character.
 fn cut(text: &str, limit: usize) -> String {
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     if text.chars().count() <= limit {
@@ -171,7 +163,7 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Returns the text without numbers and quoted names.
+/// Without numbers and quoted names.
 fn pattern(text: &str) -> String {
     let outside = text.split('"').step_by(2).collect::<Vec<_>>().join("\"");
     outside.chars().filter(|c| !c.is_ascii_digit()).collect()

@@ -1,8 +1,8 @@
 //! API validation errors in a review that the API server has accepted.
 //!
-//! The API server validates an object before it sends it to a validating webhook. So an error that
-//! depends on the release or on feature gates shows that the API server's differ from the ones that
-//! setguard assumes. Then it would be wrong to deny the object in the API server's own words.
+//! The API server validates an object before it calls a validating webhook. So an error that depends on the release or
+//! on feature gates shows that setguard assumes the wrong ones. Then it would be wrong to deny the object in the API
+//! server's own words.
 
 use super::{
     context::{Context, Origin},
@@ -18,9 +18,8 @@ use crate::{
 const HELP: &str = "the API server accepts it: it has another release or other feature gates than setguard knows; \
                     name them under kubernetes in the policy, or use a newer setguard";
 
-/// Turns denials that depend on the release or on feature gates into warnings, unless the API
-/// server never reported its release: such a review may come from elsewhere, with an object that no
-/// API server has validated.
+/// Turns denials that depend on the release or on feature gates into warnings. If the API server never reported its
+/// release, they stay: such a review may contain an object that no API server has validated.
 pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     // A CustomResourceDefinition validates less than setguard.
     let is_seen = cx.policy.cluster.api_server != ApiServer::Unseen;
@@ -48,7 +47,6 @@ pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verd
     }
 }
 
-/// Returns whether two findings concern the same field, or one a field inside the other's.
 fn is_about(finding: &Finding, other: &Finding) -> bool {
     let [one, other] = [finding, other].map(|it| it.field.to_string());
     finding.rule == API_VALIDATION && (one.starts_with(&other) || other.starts_with(&one))

@@ -1,11 +1,10 @@
 //! The ladder of adjustments: every reason outside of a rule that makes its finding less severe.
 //!
-//! `Violation::lower` applies them in the order of the variants of [`Why`] and keeps the reasons,
-//! so each output format can show them. A policy, an annotation or a comment never lowers
-//! `api-validation` or `schema`. A denial is lowered only by an exception in the policy, the old
-//! object, a permit or a placeholder.
+//! `Violation::lower` applies them in the order of the variants of [`Why`] and keeps the reasons for the output. A
+//! policy, an annotation or a comment never lowers `api-validation` or `schema`. Only an exception in the policy, the
+//! old object, a permit or a placeholder lowers a denial.
 //!
-//! A finding that its own rule makes a note is a note from the start and has no reason here.
+//! A finding that its own rule makes a note has no reason here.
 
 use std::fmt;
 
@@ -20,11 +19,9 @@ pub enum Why {
     Annotation,
     /// The old object already had this fault: existing objects stay editable.
     Ratchet,
-    /// An annotation permits the change to exceed a limit. Contains the limit, the last day, and
-    /// the user if known.
+    /// An annotation permits the change to exceed a limit. Contains the limit, the last day, and the user if known.
     Permit(String),
-    /// The place or content of the file makes a warning useless. Contains a sentence with the
-    /// reason.
+    /// The place or content of the file makes a warning useless, for the reason in this sentence.
     Place(String),
     /// The manifest contains this placeholder, so it is not what will be applied.
     Placeholder(String),

@@ -1,5 +1,4 @@
-//! Everything besides the object that a verdict depends on, and the mode of each finding: the
-//! policy, its exceptions and ratcheting.
+//! The inputs of a verdict besides the object, and the mode of each finding.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
@@ -25,11 +24,9 @@ use crate::{
 pub enum Origin {
     /// A manifest that nothing has validated yet.
     Manifest,
-    /// A review. The API server has validated the object, and may know fields that setguard does
-    /// not know yet.
+    /// A review. The API server has validated the object, and may know fields that setguard does not know.
     Admission,
-    /// A running cluster. The API server has validated the object, perhaps by the rules of an older
-    /// release.
+    /// A running cluster. The API server has validated the object, perhaps by the rules of an older release.
     Cluster,
 }
 
@@ -46,8 +43,7 @@ pub struct Context<'a> {
     pub deadline: Deadline<'a>,
     /// The webhook's view of the cluster that the object is meant for.
     pub view: Option<&'a View>,
-    /// The resource version up to which the view has all changes of the sets in the review's
-    /// namespace. `None` if unknown.
+    /// The resource version up to which the view has all changes of the sets in the review's namespace, if known.
     pub view_version: Option<u64>,
     /// The name of the object's file, for exceptions that name files.
     pub file: Option<&'a str>,
@@ -149,8 +145,7 @@ impl<'a> From<&'a ObjectSummary> for Identity<'a> {
 }
 
 impl Verdict {
-    /// Turns warnings into denials, as for a set without a ready pod, unless the policy sets the
-    /// rule's mode.
+    /// Turns warnings into denials, as for a set without a ready pod, unless the policy sets the rule's mode.
     pub(super) fn deny_by_default(&mut self, cx: &Context<'_>) {
         for violation in &mut self.violations {
             let rule = violation.finding.rule;
@@ -161,8 +156,7 @@ impl Verdict {
         }
     }
 
-    /// Adds a finding about an object. The policy, its exceptions and the old object decide the
-    /// mode.
+    /// The policy, its exceptions and the old object decide the mode.
     pub(super) fn add(
         &mut self,
         finding: Finding,
@@ -192,8 +186,7 @@ impl Verdict {
     }
 }
 
-/// Returns the reason of the exception that covers a finding. An expired exception becomes a
-/// remark.
+/// An expired exception becomes a remark.
 fn exception(
     finding: &Finding,
     object: &Identity<'_>,

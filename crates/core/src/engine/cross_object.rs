@@ -18,8 +18,7 @@ use crate::{
     },
 };
 
-/// Runs the cross-object rules on an object in a cluster. Returns how many rules did not run
-/// because time ran out.
+/// Returns how many rules did not run because time ran out.
 pub(super) fn in_cluster(
     subject: &Subject<'_>,
     view: &View,
@@ -81,7 +80,6 @@ pub(super) fn in_cluster(
     too_late
 }
 
-/// Runs a rule on an object that a cluster is asked to store.
 fn run<'a>(
     rule: &'static Rule,
     view: &'a View,
@@ -93,8 +91,8 @@ fn run<'a>(
     rule.run_among(&query.changed_from(old))
 }
 
-/// Runs the cross-object rules on an object that is stored in a cluster. The view must have been
-/// completed after the object was read, so that objects that are not in the view do not exist.
+/// Runs the cross-object rules on an object that is stored in a cluster. The view must be complete as of a later time
+/// than the object, so that objects that are not in the view do not exist.
 pub fn evaluate_stored(item: &ObjectSummary, view: &View, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let kind = item.kind();
@@ -111,8 +109,8 @@ pub fn evaluate_stored(item: &ObjectSummary, view: &View, cx: &Context<'_>) -> V
     verdict
 }
 
-/// Runs the cross-object rules on the objects of an input. Verdicts are keyed by the object's index
-/// in the inventory. `before` contains the previous objects, for ratcheting.
+/// Runs the cross-object rules on the objects of an input. Verdicts are keyed by the object's index in the inventory.
+/// `before` contains the previous objects, for ratcheting.
 pub fn evaluate_cross_object(
     inventory: &Inventory,
     coverage: &Coverage,
@@ -136,8 +134,8 @@ pub struct Neighbors<'a> {
 }
 
 impl<'a> Neighbors<'a> {
-    /// `coverage` says which objects the input has completely; `before` contains the previous
-    /// objects, for ratcheting.
+    /// `coverage` lists the objects that the input has completely; `before` contains the previous objects, for
+    /// ratcheting.
     pub fn new(
         inventory: &'a Inventory,
         coverage: &'a Coverage,
@@ -184,7 +182,6 @@ impl<'a> Neighbors<'a> {
         Some(verdict)
     }
 
-    /// Evaluates the policy's limits on the nodes that an object leaves.
     fn beyond_limits(&self, item: &ObjectSummary, query: Query<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         if !self.cx.policy.limits.is_empty() {

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// When an evaluation must end for the caller to get an answer in time. The engine itself reads no
-/// clock.
+/// When an evaluation must end for the caller to answer in time. The engine itself reads no clock.
 #[derive(Clone, Copy)]
 pub struct Deadline<'a>(Option<&'a (dyn Fn() -> bool + Sync)>);
 

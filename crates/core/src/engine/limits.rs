@@ -1,5 +1,3 @@
-//! The limits of the policy: what a change must not do.
-
 use std::cell::OnceCell;
 
 use super::{
@@ -24,7 +22,6 @@ use crate::{
     },
 };
 
-/// Adds a finding for each limit that an update exceeds.
 pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     let object = Identity::from(&subject.object);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
@@ -38,8 +35,8 @@ pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict
     }
 }
 
-/// Evaluates the waves of a rollout that was simulated from the existing pods. The verdict contains
-/// only what evaluating the object alone cannot find.
+/// Evaluates the waves of a rollout, simulated from the existing pods. The verdict contains only what evaluating the
+/// object alone cannot find.
 pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) -> Verdict {
     let (object, mut verdict) = (Identity::from(&subject.object), Verdict::default());
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
@@ -52,7 +49,6 @@ pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) ->
     verdict
 }
 
-/// Adds a finding if a DaemonSet of an input leaves more of the input's nodes than a limit allows.
 pub(super) fn add_nodes(
     query: &Query<'_>,
     item: &ObjectSummary,
@@ -81,8 +77,7 @@ pub(super) fn covering<'a>(
     cx.policy.limits.iter().filter(move |limit| limit.covers(namespace, name))
 }
 
-/// Adds the findings beyond a limit. Findings that the object's annotation permits are only
-/// counted, as with an exception.
+/// Findings that the object's annotation permits are only counted, as with an exception.
 pub(super) fn add_beyond(
     limit: &Limit,
     object: &Identity<'_>,
@@ -131,7 +126,7 @@ pub(super) fn add_beyond(
     }
 }
 
-/// Returns how many nodes lose their pod through an update, if the nodes are known for certain.
+/// `None` unless the nodes are known for certain.
 fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
     let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
     let view = cx.view.filter(is_certain)?;

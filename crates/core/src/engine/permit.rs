@@ -10,14 +10,12 @@ use crate::{
     rules::limit_exceeded::{Consequence, LIMIT_EXCEEDED},
 };
 
-/// How many days ahead the last day of an annotation may be, so that no annotation waits unnoticed
-/// for a listed user's change.
+/// The last day must be near, so that no annotation waits unnoticed for a listed user's change.
 const MOST_DAYS: i32 = 31;
 
-/// The longest part of an annotation, and the longest name, that messages repeat.
+/// Messages shorten longer parts of an annotation and longer names.
 const LONGEST: usize = 100;
 
-/// The effect of an annotation on a limit.
 pub(super) enum Permit {
     /// The change may exceed the limit, for this reason.
     Granted(Consequence, String),
@@ -25,7 +23,7 @@ pub(super) enum Permit {
     Refused(Consequence, String),
 }
 
-/// Returns what an annotation permits beyond a limit, and remarks on its mistakes.
+/// Also returns remarks on mistakes in the annotation.
 pub(super) fn read(text: &str, limit: &Limit, cx: &Context<'_>) -> (Vec<Permit>, Vec<String>) {
     let (mut permits, mut remarks) = (Vec::new(), Vec::new());
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -63,7 +61,7 @@ fn parse(part: &str) -> Result<(Consequence, Date), String> {
     Ok((consequence, last))
 }
 
-/// Returns why an annotation has no effect, or `None` if it has.
+/// `None` if the annotation has an effect.
 fn refusal(
     consequence: Consequence,
     last: Date,
@@ -83,7 +81,7 @@ fn refusal(
         return Some(format!("the policy lists no user who may exceed {name} (mayExceed)"));
     };
     match (cx.requester, cx.origin) {
-        (Some(user), _) if listed.lists(user) => None,
+        (Some(user), _) if user.is_among(&listed.users, &listed.groups) => None,
         (Some(user), _) => Some(format!(
             "the policy doesn't list {:?} among those who may exceed {name} (mayExceed)",
             shorten(&user.username, LONGEST)

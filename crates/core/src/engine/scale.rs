@@ -1,6 +1,5 @@
-//! Evaluates a write to the scale subresource, by `kubectl scale` or an autoscaler.
-//!
-//! Such a write contains two numbers and nothing else; everything else comes from the view.
+//! Evaluates a write to the scale subresource, by `kubectl scale` or an autoscaler. The write contains only two
+//! numbers; everything else comes from the view.
 
 use super::{
     context::{Context, Identity},
@@ -29,10 +28,10 @@ pub struct Scaling<'a> {
     pub version: Option<u64>,
 }
 
-/// Evaluates a write to the scale subresource of a StatefulSet against the limits of the policy. A
-/// view that may be out of date denies nothing. If the view follows the cluster but lacks the last
-/// change of this set, the write counts as deleting claims: that change may be the one that makes a
-/// scale-down delete them.
+/// Evaluates a write to the scale subresource of a StatefulSet against the limits of the policy.
+///
+/// A view that may be out of date denies nothing. If the view follows the cluster but lacks the last change of this
+/// set, the write counts as deleting claims, because that change may make scale-downs delete them.
 pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let &Scaling { namespace, name, from, to, version } = scaling;

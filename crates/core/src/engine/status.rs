@@ -22,8 +22,7 @@ use crate::{
 pub struct StatusVerdict {
     /// The findings with their modes.
     pub verdict: Verdict,
-    /// Rules of other families that report the same fault in this object. Their findings need not
-    /// be shown.
+    /// Rules of other families that report the same fault in this object. Their findings need not be shown.
     pub instead_of: Vec<&'static str>,
 }
 
@@ -83,14 +82,14 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
     verdicts
 }
 
-/// Returns whether an object has a finding that is exempted, or more than a note.
+/// `true` if a finding is exempted, or more than a note.
 fn is_explained(name: &ObjectName, verdicts: &BTreeMap<ObjectName, StatusVerdict>) -> bool {
     verdicts.get(name).is_some_and(|own| {
         own.verdict.violations.iter().any(|it| it.mode > Mode::Audit || it.is_lowered())
     })
 }
 
-/// If a tool deploys the set that a command of the help changes, adds what else to do.
+/// If a tool deploys the set, the help must mention it, or the tool undoes the command.
 fn name_deployer(query: &StatusQuery<'_>, finding: &mut Finding) {
     let target = query.target();
     let changes = |it: &&Command| {

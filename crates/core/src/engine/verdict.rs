@@ -47,8 +47,7 @@ pub struct Verdict {
     pub left_out: Vec<(&'static Meta, Mode, usize)>,
     /// Remarks on the policy itself, such as an expired exception.
     pub remarks: Vec<String>,
-    /// If the verdict is only a precaution, the resource version that the view must reach for a
-    /// certain one.
+    /// If the verdict is only a precaution, the resource version that the view must reach for a certain one.
     pub awaits: Option<u64>,
 }
 
@@ -58,7 +57,7 @@ impl Verdict {
         self.denials().next().is_none()
     }
 
-    /// Counts findings of a rule that did not fit. They get the mode of the last finding that did.
+    /// The findings that did not fit get the mode of the last finding that did.
     pub(super) fn leave_out(&mut self, rule: &'static Meta, count: usize) {
         let kept = self.violations.iter().rfind(|it| it.finding.rule == rule);
         if let Some(mode) = kept.map(|it| it.mode).filter(|_| count > 0) {
@@ -67,8 +66,8 @@ impl Verdict {
         }
     }
 
-    /// Adds faults for which the API server refuses a write before it validates the object. They
-    /// replace the warnings about the same faults.
+    /// Adds faults for which the API server refuses a write before it validates the object. They replace the warnings
+    /// about the same faults.
     pub fn refuse(&mut self, refused: &[Finding]) {
         let is_same = |fault: &Finding, other: &Finding| {
             fault.reason == other.reason && other.field.strip_prefix(&fault.field).is_some()
@@ -87,7 +86,6 @@ impl Verdict {
         self.remark(other.remarks);
     }
 
-    /// Adds remarks that are not there yet.
     pub(super) fn remark(&mut self, remarks: impl IntoIterator<Item = String>) {
         for remark in remarks {
             if !self.remarks.contains(&remark) {

@@ -6,17 +6,16 @@ use serde_json::{Map, Value};
 
 use super::shorten;
 
-/// The longest value that is shown whole, in bytes.
+/// In bytes. Longer values are cut.
 const LONG: usize = 80;
 
-/// How many bytes are shown on each side of the part of a long value that differs.
+/// Bytes on each side of the part of a long value that differs.
 const AROUND: usize = 20;
 
-/// The length of the mark where text is cut off.
 const MARK: usize = "… ".len();
 
-/// The fields that can identify the elements of a list in a pod template or a claim template. The
-/// first one that all elements have is used.
+/// The fields that can identify list elements in a pod template or a claim template. The first that all elements have
+/// applies.
 const KEYS: [&str; 5] = ["/mountPath", "/name", "/metadata/name", "/containerPort", "/key"];
 
 /// A changed field.
@@ -67,8 +66,7 @@ pub fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<Differe
     }
 }
 
-/// Returns the field that identifies the elements of two lists, if their elements have different
-/// positions.
+/// `None` if the elements have the same positions.
 fn key_of(old: &[Value], new: &[Value]) -> Option<&'static str> {
     KEYS.into_iter().find(|key| {
         let keys = |list: &[Value]| -> Option<Vec<String>> {
@@ -103,7 +101,6 @@ fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// Returns two values as text. Long values are cut to the part that differs, with a little context.
 fn texts(old: &Value, new: &Value) -> (Option<String>, Option<String>) {
     let (mut old, mut new) = (text(old), text(new));
     if let (Some(old), Some(new)) = (&mut old, &mut new)

@@ -1,13 +1,12 @@
-//! The parts of a message about a running cluster, for programs and for people in a hurry.
+//! The parts of a message about a running cluster.
 
 use jiff::Timestamp;
 
 use super::difference::Difference;
 
-/// The number of pods and of nodes that are named.
 const MOST_NAMES: usize = 100;
 
-/// The parts of the message of a finding. What is absent isn't known.
+/// The parts of the message of a finding. Absent parts are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The fault in one short sentence.
@@ -22,42 +21,42 @@ pub struct Facts {
     pub pods: Vec<String>,
     /// The names of the nodes, at most a hundred.
     pub nodes: Vec<String>,
-    /// The fields in which the new template differs from the one before, if a rollout does not go on.
+    /// The fields that the new template changes, if a rollout does not go on.
     pub changes: Vec<Difference>,
     /// Whether the fault goes away by itself.
     pub outlook: Outlook,
-    /// The pod whose deletion alone lets the rollout go on.
+    /// The pod that holds up the rollout: deleting it is enough.
     pub in_the_way: Option<String>,
 }
 
 /// Whether a fault goes away by itself, for a program that waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outlook {
-    /// The state in one word. While it changes, something goes on.
+    /// The state in one word. As long as it changes, the object makes progress.
     pub state: &'static str,
-    /// The patience with it.
+    /// How long to wait.
     pub hold: Hold,
 }
 
-/// The patience with a fault, the least first.
+/// How long to wait for a fault to go away, the shortest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hold {
     /// The fault does not go away by itself.
     Lasting,
-    /// The fault seldom goes away by itself: another client may be about to create what is missing.
+    /// The fault seldom goes away by itself, for example because a client creates the missing object.
     Seldom,
     /// The fault often goes away by itself.
     #[default]
     Passing,
     /// The fault often goes away by itself, and has existed since this second.
     Since(i64),
-    /// A container has ended again and again, so many times.
+    /// A container has ended this many times.
     Crash(i32),
-    /// The controller has last tried at this second: the cause may be gone, which only the next attempt shows.
+    /// The controller last tried at this second. Only the next attempt shows whether the cause remains.
     Tried(i64),
     /// The fault may last until this second.
     Until(i64),
-    /// What takes time is no fault.
+    /// The object is slow, not faulty.
     Slow,
 }
 
@@ -137,7 +136,7 @@ pub fn count(n: usize, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 
-/// `2026-11-22 06:10 UTC`. Not how long ago: the same finding has the same words each time.
+/// `2026-11-22 06:10 UTC`. A point in time, not an age, so that the same finding has the same words each time.
 pub fn at(seconds: i64) -> String {
     match Timestamp::from_second(seconds) {
         Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),

@@ -1,4 +1,4 @@
-//! A finding, and what is added to it after it was reported.
+//! A finding, and the data that its rule adds.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use kube_yaml::Field;
 
 use super::{facts::Facts, fix::Fix, help::Command, reason::Reason, rule::Meta};
 
-/// A condition on the cluster or the applied object without which a fault does no damage.
+/// A condition on the cluster or the applied object. Without it, a fault does no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterAssumption {
     /// Nodes become full and run pods that need this one.
@@ -33,7 +33,7 @@ pub struct Finding {
     pub rule: &'static Meta,
     /// The field.
     pub field: Field,
-    /// The kind of fault, a word of the API server's vocabulary.
+    /// The kind of fault, in the API server's vocabulary.
     pub reason: Reason,
     /// The description: lower case, no full stop (or the API server's own text).
     pub message: String,
@@ -51,8 +51,7 @@ pub struct Finding {
     pub since: Option<u32>,
     /// Whether the finding is only a note, although its rule warns.
     pub is_note: bool,
-    /// Whether pods behave differently from what the plan of a rollout assumes. The plan then shows
-    /// the finding.
+    /// Whether pods behave differently from the plan of a rollout. The plan then shows the finding.
     pub is_in_plan: bool,
     /// The assumption without which this does no damage.
     pub assumption: Option<ClusterAssumption>,
@@ -78,8 +77,7 @@ impl Finding {
         }
     }
 
-    /// Returns message and help in one line, as causes, warnings and `check --format json` show
-    /// them.
+    /// Returns message and help in one line, for causes, warnings and `check --format json`.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.help {
             Some(help) => format!("{}; {help}", self.message).into(),
@@ -112,8 +110,7 @@ impl Reported<'_> {
         self
     }
 
-    /// Sets whether a plan shows the finding too, because the pods would not run as the plan
-    /// assumes.
+    /// Sets whether a plan shows the finding too, because the pods would not run as the plan assumes.
     pub fn planned_if(mut self, is_in_plan: bool) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.is_in_plan = is_in_plan;
@@ -121,8 +118,7 @@ impl Reported<'_> {
         self
     }
 
-    /// Sets the first minor release in which this is a fault. For an older release the finding is
-    /// only a note.
+    /// Sets the first minor release in which this is a fault. For an older release the finding is only a note.
     pub fn since(mut self, minor: u32) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.since = Some(minor);
@@ -130,8 +126,8 @@ impl Reported<'_> {
         self
     }
 
-    /// Sets the assumption without which this does no damage. In `check` the finding is a note if
-    /// the file is for a cluster that doesn't meet the assumption.
+    /// Sets the assumption without which this does no damage. In `check` the finding is a note if the file is for a
+    /// cluster that doesn't meet it.
     pub fn only_with(mut self, assumption: ClusterAssumption) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.assumption = Some(assumption);

@@ -1,7 +1,6 @@
 //! The findings of rules about an object.
 //!
-//! The wording is the API server's: each [`Reason`] has its constructor on [`Findings`], and the
-//! constructor chooses the words, so a message reads the same everywhere.
+//! The wording is the API server's: each [`Reason`] has its constructor on [`Findings`].
 
 use std::{borrow::Cow, fmt};
 
@@ -16,15 +15,13 @@ use super::{
     value::Value,
 };
 
-/// How many findings of one rule are kept, so that an object with thousands of faults does not
-/// cause an answer of megabytes.
+/// Limits one rule, so that an object with thousands of faults does not cause an answer of megabytes.
 const MAX_FINDINGS: usize = 100;
-/// The longest message, in bytes. A longer one loses its middle.
+/// In bytes. A longer message loses its middle.
 const MAX_MESSAGE: usize = 16 << 10;
-/// How many bytes of messages of one rule are kept. The first finding is kept even if it is longer.
+/// Bytes of messages of one rule. The first finding is kept even if it is longer.
 const MAX_BYTES: usize = 64 << 10;
 
-/// How many findings a rule has.
 #[derive(Clone, Copy, Debug)]
 struct Count {
     rule: &'static Meta,
@@ -33,8 +30,7 @@ struct Count {
     left_out: usize,
 }
 
-/// The findings that rules collect. A rule never stops at its first finding; a limited number of
-/// findings per rule is kept, and the rest are counted.
+/// The findings that rules collect. A limited number of findings per rule is kept, and the rest are counted.
 #[derive(Debug)]
 pub struct Findings {
     rule: &'static Meta,
@@ -42,7 +38,6 @@ pub struct Findings {
     counts: Vec<Count>,
 }
 
-/// A state of the list that [`Findings::rewind`] can restore.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     kept: usize,
@@ -85,7 +80,7 @@ impl Findings {
         Checkpoint { kept: self.list.len(), counts: self.counts.clone() }
     }
 
-    /// Restores the list to a checkpoint, and returns the findings that were added since.
+    /// Returns the findings since the checkpoint.
     pub(crate) fn rewind(&mut self, to: Checkpoint) -> Vec<Finding> {
         self.counts = to.counts;
         self.list.split_off(to.kept)
@@ -110,19 +105,16 @@ impl Findings {
         self.list.iter_mut().skip(kept).for_each(change);
     }
 
-    /// Adds a finding that [`Findings::rewind`] removed.
     pub(crate) fn put_back(&mut self, finding: Finding) {
         self.add(|_| finding);
     }
 
-    /// Returns whether the next finding of the current rule will be kept. If not, a rule need not
-    /// describe it.
+    /// If there is no room for the next finding, a rule need not describe it.
     pub(crate) fn has_room(&self) -> bool {
         let count = self.counts.iter().find(|count| std::ptr::eq(count.rule, self.rule));
         count.is_none_or(|count| count.kept < MAX_FINDINGS && count.bytes < MAX_BYTES)
     }
 
-    /// Adds a finding, or counts it if there is no room.
     fn add(&mut self, finding: impl FnOnce(&'static Meta) -> Finding) -> Reported<'_> {
         let (has_room, rule) = (self.has_room(), self.rule);
         let known = self.counts.iter().position(|count| std::ptr::eq(count.rule, rule));
@@ -145,10 +137,8 @@ impl Findings {
         Reported(self.list.last_mut())
     }
 
-    /// Adds a finding in a rule's own words.
-    ///
-    /// `message` says what will happen, `help` what to write instead. Both are lower case without a
-    /// full stop.
+    /// Adds a finding in a rule's own words: `message` describes the consequence, `help` the remedy. Both are lower
+    /// case without a full stop.
     pub fn report(
         &mut self,
         path: &Path<'_>,
@@ -235,8 +225,7 @@ impl Findings {
         self.push(path, Reason::TooMany, format_args!("Too many: {count}"), detail);
     }
 
-    /// Adds `Unsupported value: …: supported values: "A", "B"`, in the given order
-    /// (`field.NotSupported`).
+    /// Adds `Unsupported value: …: supported values: "A", "B"`, in the given order (`field.NotSupported`).
     pub fn not_supported<'v>(
         &mut self,
         path: &Path<'_>,

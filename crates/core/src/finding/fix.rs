@@ -1,4 +1,4 @@
-//! A change of an object that removes a fault. The rule that finds the fault determines it.
+//! A change of an object that removes a fault.
 
 use kube_yaml::{Field, Path};
 
@@ -7,8 +7,7 @@ use kube_yaml::{Field, Path};
 pub struct Fix {
     /// The change.
     pub change: Change,
-    /// Whether the change has no other effect in the cluster. It is safe to remove a field without
-    /// effect, or to add a value that was meant.
+    /// Whether the change has no other effect in the cluster, such as removing a field without effect.
     pub is_safe: bool,
 }
 
@@ -17,7 +16,7 @@ pub struct Fix {
 pub enum Change {
     /// Removes a field or a list item.
     Remove(Field),
-    /// Adds a copy after each of these items, in their order. The copies differ in the field `key`.
+    /// Adds a copy after each of these items, in order. The copies differ in the field `key`.
     Copy {
         /// The items to copy.
         items: Vec<Field>,

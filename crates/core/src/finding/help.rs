@@ -53,8 +53,7 @@ impl Effect {
     }
 }
 
-/// A shell command and its effect. The type has no `Display`: only [`Help::run`] prints the line,
-/// always with the effect.
+/// A shell command and its effect. It has no `Display`: only [`Help::run`] prints the line, always with the effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     line: String,
@@ -114,8 +113,7 @@ impl Help {
         self
     }
 
-    /// Returns advice with references in place of the commands, so that these can be printed on
-    /// their own lines.
+    /// Returns advice with references in place of the commands, which are printed on their own lines.
     pub fn refer(text: &str, commands: &[Command]) -> String {
         let mut text = text.to_owned();
         for (index, command) in commands.iter().enumerate() {

@@ -24,7 +24,6 @@ pub static CLAIM_TEMPLATES: Path<'static> = SPEC.child("volumeClaimTemplates");
 pub static TEMPLATE: Path<'static> = SPEC.child("template");
 /// `spec.template.metadata.labels`
 pub static TEMPLATE_LABELS: Path<'static> = TEMPLATE_METADATA.child("labels");
-/// `spec.template.metadata`
 static TEMPLATE_METADATA: Path<'static> = TEMPLATE.child("metadata");
 /// `spec.template.spec`
 pub static POD_SPEC: Path<'static> = TEMPLATE.child("spec");

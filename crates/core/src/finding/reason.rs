@@ -1,8 +1,7 @@
 //! The kinds of fault, in the API server's vocabulary.
 
-/// Why a field is refused, spelled as in `status.details.causes[].reason`.
-///
-/// Kubernetes: `field.ErrorType` in apimachinery `pkg/util/validation/field/errors.go`.
+/// Why a field is refused, as in `status.details.causes[].reason`. Kubernetes: `field.ErrorType` in apimachinery
+/// `pkg/util/validation/field/errors.go`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
     /// The value occurs more than once.
@@ -13,7 +12,7 @@ pub enum Reason {
     InternalError,
     /// The value is invalid.
     Invalid,
-    /// The value names something that does not exist.
+    /// The value names an object or field that does not exist.
     NotFound,
     /// The value is not one of the allowed values.
     NotSupported,

@@ -81,11 +81,11 @@ impl<'de> Deserialize<'de> for Mode {
 pub enum Group {
     /// The object: the API server refuses it, drops a part of it, or warns of it.
     Refused,
-    /// The pods, which never start or never stay.
+    /// The pods never start or never stay.
     NeverStarts,
-    /// Volumes and what they contain.
+    /// Volumes and their content.
     Data,
-    /// Changes, which are not rolled out, or not as intended.
+    /// Changes that are not rolled out, or not as intended.
     Rollout,
     /// The choice of nodes.
     Nodes,
@@ -132,8 +132,8 @@ impl Group {
 /// The description of a rule. Two descriptions are equal if they have the same id.
 #[derive(Debug)]
 pub struct Meta {
-    /// The id in kebab-case. It never changes, because it is the name of the rule's folder, docs
-    /// page, policy key and metric label, and appears in messages.
+    /// The id in kebab-case. It never changes: it is the rule's folder, docs page, policy key and metric label, and
+    /// appears in messages.
     pub id: &'static str,
     /// The headline of a finding: what is wrong, in at most eight words.
     pub title: &'static str,
@@ -149,8 +149,8 @@ pub struct Meta {
     pub good: &'static str,
     /// The mode, unless the policy sets a different one.
     pub mode: Mode,
-    /// Whether a policy may change the mode and make exceptions. A policy cannot allow an object
-    /// that the API server refuses.
+    /// Whether a policy may change the mode and make exceptions. No policy can allow an object that the API server
+    /// refuses.
     pub adjustable: bool,
 }
 

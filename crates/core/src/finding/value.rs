@@ -16,8 +16,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Creates a value that is printed as JSON the way Go does: `<`, `>`, `&` and the line
-    /// separators are escaped.
+    /// Creates a value that is printed as Go prints JSON: `<`, `>`, `&` and the line separators are escaped.
     pub fn json(value: &impl Serialize) -> Value<'static> {
         let mut out = Beginning(Vec::new());
         let whole = serde_json::to_writer(&mut out, value).is_ok();
@@ -30,10 +29,10 @@ impl Value<'_> {
     }
 }
 
-/// How many bytes of a value are written. Messages are cut to fewer.
+/// The limit for a value. Messages are cut to fewer bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The first bytes of the output. Once it is full, writing fails.
+/// Once it is full, writing fails.
 struct Beginning(Vec<u8>);
 
 impl io::Write for Beginning {
@@ -107,8 +106,8 @@ fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(if beginning.len() < text.len() { "…" } else { "\"" })
 }
 
-/// Returns whether Go prints a character unchanged (`strconv.IsPrint`). Rust's `escape_debug`
-/// agrees, except that it escapes a combining character at the beginning of a text.
+/// `strconv.IsPrint` in Go. Rust's `escape_debug` agrees, except that it escapes a combining character at the beginning
+/// of a text.
 fn is_printable(c: char) -> bool {
     c.is_ascii() || ["x", c.encode_utf8(&mut [0; 4])].concat().escape_debug().nth(1) == Some(c)
 }

@@ -11,9 +11,9 @@ use crate::{
     rules::read,
 };
 
-/// Finds injected tolerations in an update that removes the label that requested them.
-/// `is_written` is whether the manifest itself has tolerations. Without a manifest, the managed
-/// fields show it: no manager owns the fields that a webhook adds.
+/// Finds injected tolerations in an update that removes the label that requested them. `is_written` is whether the
+/// manifest has tolerations. Without a manifest, the managed fields show it: no manager owns the fields that a webhook
+/// adds.
 pub fn find(
     subject: &Subject<'_>,
     is_written: Option<bool>,
@@ -57,7 +57,6 @@ pub fn find(
     );
 }
 
-/// Returns the command that removes these list entries.
 fn remove(subject: &Subject<'_>, left: &[usize], length: usize, pods: usize) -> Command {
     let pointer = TOLERATIONS.to_field().pointer();
     let remove = |path: String| json!({ "op": "remove", "path": path });

@@ -1,10 +1,10 @@
 //! Pins a pod to the node that it was created for, without ever letting it run on more nodes.
 //!
-//! The terms of a node selector are ORed, and the requirements within a term are ANDed. So the pin
-//! is added to every term; a separate term would allow more nodes.
+//! The terms of a node selector are ORed, and the requirements within a term are ANDed. So the pin is added to every
+//! term; a separate term would allow more nodes.
 
 use json_patch::PatchOperation;
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
+use k8s_openapi::api::core::v1::NodeSelectorTerm;
 use serde_json::json;
 
 use super::{patch::add, pod::PodSpec};
@@ -13,12 +13,13 @@ use crate::{
         Findings, Path, Reason,
         paths::{ANNOTATIONS, SPEC},
     },
-    kubernetes::{names, node_selector::why_not_node},
+    kubernetes::{
+        absent::list,
+        names,
+        node_selector::{NAME, is_empty, why_not_node},
+    },
     object::annotations::NODE_ANNOTATION,
 };
-
-/// The only field of a node that a node selector can match.
-const NAME: &str = "metadata.name";
 
 static AFFINITY: Path<'static> = SPEC.child("affinity");
 static NODE_AFFINITY: Path<'static> = AFFINITY.child("nodeAffinity");
@@ -26,7 +27,6 @@ static REQUIRED: Path<'static> = NODE_AFFINITY.child(REQUIRED_NAME);
 static TERMS: Path<'static> = REQUIRED.child("nodeSelectorTerms");
 const REQUIRED_NAME: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Pins a pod to a node, or reports why that is impossible.
 pub(super) fn pin(
     spec: &PodSpec,
     node: &str,
@@ -71,8 +71,7 @@ pub(super) fn pin(
     }
 }
 
-/// Adds a required node affinity to a pod without one. Which field is added depends on whether the
-/// pod has an affinity, and in it a node affinity.
+/// The pod may have an affinity without a node affinity, and a node affinity without requirements.
 fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> PatchOperation {
     let required = json!({ "nodeSelectorTerms": [{ "matchFields": [requirement(node)] }] });
     if has_node_affinity {
@@ -85,7 +84,7 @@ fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> 
     add(&AFFINITY, None, json!({ "nodeAffinity": node_affinity }))
 }
 
-/// Pins every term to the node, except for terms that are pinned already.
+/// Skips terms that are pinned already.
 fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOperation>) {
     for (i, term) in terms.iter().enumerate() {
         // An empty term selects nothing. With a pin, it would select the node.
@@ -101,7 +100,6 @@ fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOper
     }
 }
 
-/// Returns why a term, together with the pod's `nodeSelector`, never selects the node.
 fn why_not(spec: &PodSpec, term: &NodeSelectorTerm, node: &str) -> Option<String> {
     why_not_node(spec.node_selector.as_ref(), term, node)
 }
@@ -110,30 +108,19 @@ fn requirement(node: &str) -> serde_json::Value {
     json!({ "key": NAME, "operator": "In", "values": [node] })
 }
 
-fn fields(term: &NodeSelectorTerm) -> &[NodeSelectorRequirement] {
-    term.match_fields.as_deref().unwrap_or_default()
-}
-
-/// Kubernetes: `isEmptyNodeSelectorTerm`, component-helpers
-/// scheduling/corev1/nodeaffinity/nodeaffinity.go.
-fn is_empty(term: &NodeSelectorTerm) -> bool {
-    fields(term).is_empty() && term.match_expressions.as_deref().unwrap_or_default().is_empty()
-}
-
 fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
-    fields(term).iter().any(|field| {
+    list(&term.match_fields).iter().any(|field| {
         field.key == NAME
             && field.operator == "In"
             && matches!(field.values.as_deref(), Some([name]) if name == node)
     })
 }
 
-/// Reports for each term why it excludes the node. All terms do.
 fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut Findings) {
     for (i, term) in terms.iter().enumerate() {
         let term_path = TERMS.index(i);
-        let other = fields(term).iter().find_map(|field| {
-            let values = field.values.as_deref().unwrap_or_default();
+        let other = list(&term.match_fields).iter().find_map(|field| {
+            let values = list(&field.values);
             let is_other = field.key == NAME && field.operator == "In";
             (is_other && !values.iter().any(|name| name == node)).then(|| values.join(", "))
         });

@@ -1,10 +1,7 @@
-//! The operations of a JSON Patch.
-
 use json_patch::{AddOperation, PatchOperation, jsonptr::PointerBuf};
 
 use crate::finding::Path;
 
-/// Returns the operation `add` for a path, with an optional last step such as `-`.
 pub(super) fn add(path: &Path<'_>, last: Option<&str>, value: serde_json::Value) -> PatchOperation {
     let mut pointer = path.to_field().pointer();
     if let Some(last) = last {

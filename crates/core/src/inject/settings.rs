@@ -53,7 +53,7 @@ pub struct TolerationEntry {
     pub effect: Option<String>,
 }
 
-/// The combinations of key, operator and value that the API server accepts, as JSON Schemas.
+/// The combinations of key, operator and value that the API server accepts.
 fn shapes() -> Value {
     let name = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
     let dns = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";

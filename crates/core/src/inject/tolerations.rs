@@ -1,4 +1,4 @@
-//! The tolerations that a daemon pod needs, and the tolerations that it already has.
+//! The tolerations that a daemon pod needs and has.
 
 use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::Toleration;
@@ -9,8 +9,7 @@ use crate::{
     kubernetes::tolerations::{covers, operator, text},
 };
 
-/// Returns whether a toleration ends sooner than `ours` for some taint that both tolerate. Only
-/// NoExecute tolerations can end.
+/// Compares the two on the taints that both tolerate. Only NoExecute tolerations can end.
 fn ends_before(there: &Toleration, ours: &Toleration) -> bool {
     let executes = |it: &Toleration| matches!(text(&it.effect), "" | "NoExecute");
     there.toleration_seconds.is_some()
@@ -20,10 +19,8 @@ fn ends_before(there: &Toleration, ours: &Toleration) -> bool {
         && (operator(there) == "Exists" || text(&there.value) == text(&ours.value))
 }
 
-/// Returns whether the API server itself added this toleration, as it does to each pod that has
-/// none for the taint. The author of the pod then has nothing to fix.
-///
-/// Kubernetes: `Admit`, plugin/pkg/admission/defaulttolerationseconds/admission.go.
+/// The API server adds such a toleration to each pod that has none for the taint, so the author of the pod has nothing
+/// to fix. Kubernetes: `Admit`, plugin/pkg/admission/defaulttolerationseconds/admission.go.
 fn is_of_the_api_server(toleration: &Toleration) -> bool {
     let keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     toleration.toleration_seconds == Some(300)
@@ -31,10 +28,8 @@ fn is_of_the_api_server(toleration: &Toleration) -> bool {
         && text(&toleration.effect) == "NoExecute"
 }
 
-/// The tolerations of a pod, and the tolerations to add.
 pub(super) struct List {
-    /// Each toleration with the index in `existing` before which it is inserted; `None` for the
-    /// end.
+    /// With the index in `existing` before which the toleration is inserted; `None` for the end.
     added: Vec<(Option<usize>, Toleration)>,
     existing: Vec<Toleration>,
     changed: bool,
@@ -45,7 +40,7 @@ impl List {
         List { added: Vec::new(), existing: existing.to_vec(), changed: false }
     }
 
-    /// Appends a toleration, unless one in the list covers it.
+    /// Skips a toleration that one in the list covers.
     fn append(&mut self, toleration: Toleration) {
         let added = self.added.iter().map(|(_, toleration)| toleration);
         if !self.existing.iter().chain(added).any(|there| covers(there, &toleration)) {
@@ -56,11 +51,9 @@ impl List {
 
     /// Adds a toleration before any that ends sooner, unless one in the list covers it.
     ///
-    /// The first toleration that matches a taint decides how long a pod stays on the node. If one
-    /// with `tolerationSeconds` came first, the daemon pod would be evicted, its controller would
-    /// recreate it on the same node, and so on.
-    ///
-    /// Kubernetes: `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go.
+    /// The first toleration that matches a taint decides how long a pod stays on the node. If one with
+    /// `tolerationSeconds` came first, the daemon pod would be evicted, its controller would recreate it on the same
+    /// node, and so on. Kubernetes: `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go.
     pub(super) fn add(&mut self, toleration: Toleration, path: &Path<'_>, found: &mut Findings) {
         let limited = self.existing.iter().position(|there| ends_before(there, &toleration));
         let Some(index) = limited else { return self.append(toleration) };
@@ -88,17 +81,14 @@ impl List {
         );
     }
 
-    /// Returns the keys of the added tolerations.
     pub(super) fn added_keys(&self) -> Vec<&str> {
         self.added.iter().map(|(_, toleration)| text(&toleration.key)).collect()
     }
 
-    /// Returns whether anything was added since the last call.
     pub(super) const fn take_changed(&mut self) -> bool {
         std::mem::replace(&mut self.changed, false)
     }
 
-    /// Appends the operations that add the tolerations to this spec.
     pub(super) fn patch(self, spec: &Path<'_>, patch: &mut Vec<PatchOperation>) {
         let path = spec.child("tolerations");
         if self.existing.is_empty() {
@@ -109,8 +99,7 @@ impl List {
             }
             return;
         }
-        // Inserting from the back keeps the remaining indexes valid, and keeps the order of
-        // tolerations with the same index.
+        // From the back, so that the remaining indexes stay valid, and tolerations with the same index stay in order.
         let (mut inserted, appended): (Vec<_>, Vec<_>) =
             self.added.into_iter().partition(|(at, _)| at.is_some());
         inserted.reverse();
@@ -125,7 +114,7 @@ impl List {
     }
 }
 
-/// The fields are in Kubernetes' order.
+/// In Kubernetes' order.
 fn json(toleration: &Toleration) -> serde_json::Value {
     let fields = [
         ("key", &toleration.key),
@@ -169,6 +158,8 @@ mod tests {
         assert!(covers(&toleration("k", "", "v", ""), &equal), "an empty operator is Equal");
         assert!(!covers(&toleration("k", "Equal", "w", "NoSchedule"), &equal));
         assert!(!covers(&equal, &toleration("k", "Equal", "v", "")), "all effects are more");
+        let limited = Toleration { toleration_seconds: Some(300), ..ours.clone() };
+        assert!(!covers(&limited, &ours) && covers(&ours, &limited));
     }
 
     #[test]
@@ -182,13 +173,5 @@ mod tests {
         assert!(!ends_before(&limit(&toleration("k", "Equal", "w", "NoExecute")), &equal));
         assert!(!ends_before(&limit(&all), &toleration("k", "Exists", "", "NoSchedule")));
         assert!(!ends_before(&all, &all), "without an end");
-    }
-
-    #[test]
-    fn a_limited_toleration_covers_no_unlimited_one() {
-        let ours = toleration("k", "Exists", "", "NoExecute");
-        let limited = Toleration { toleration_seconds: Some(300), ..ours.clone() };
-        assert!(!covers(&limited, &ours));
-        assert!(covers(&ours, &limited));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec, Volume};
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::labels::ALLOCATION;
+use super::{hosts, labels::ALLOCATION};
 use crate::{
     finding::{Field, Path, paths::POD_SPEC},
     kubernetes::{
@@ -15,9 +15,14 @@ use crate::{
     },
 };
 
-/// The keys of a ConfigMap or Secret; `None` if others may add keys. Values are never kept.
+/// A ConfigMap or Secret. Values are never kept.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Keys(pub(super) Option<BTreeSet<Box<str>>>);
+pub(crate) struct Config {
+    /// `None` if others may add keys.
+    pub(super) keys: Option<BTreeSet<Box<str>>>,
+    /// The names of hosts in a ConfigMap, each with its key.
+    pub(super) hosts: Box<[(Box<str>, Box<str>)]>,
+}
 
 /// The type of a Secret to which a controller of Kubernetes adds a token.
 const TOKEN: &str = "kubernetes.io/service-account-token";
@@ -29,7 +34,7 @@ type Entries = Option<BTreeMap<Box<str>, IgnoredAny>>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Config {
+struct Raw {
     metadata: Marks,
     #[serde(rename = "type", default)]
     type_: Option<String>,
@@ -49,9 +54,11 @@ struct Marks {
     annotations: Entries,
 }
 
-impl Keys {
-    pub(super) fn read(json: &str) -> Option<Self> {
-        let Config { metadata, type_, data, binary_data, string_data } =
+impl Config {
+    pub(super) fn read(kind: Kind, json: &str) -> Option<Self> {
+        let of_map = kind == Kind::ConfigMap;
+        let hosts = of_map.then(|| hosts::of_config_map(json)).unwrap_or_default();
+        let Raw { metadata, type_, data, binary_data, string_data } =
             serde_json::from_str(json).ok()?;
         let marks = [metadata.labels, metadata.annotations];
         let mut marks = marks.iter().flatten().flat_map(BTreeMap::keys);
@@ -60,11 +67,14 @@ impl Keys {
         let maps = [data, binary_data, string_data].into_iter().flatten();
         let keys: BTreeSet<_> = maps.flat_map(BTreeMap::into_keys).collect();
         // An object without data is there to be filled.
-        Some(Keys(Some(keys).filter(|keys| !is_open && !keys.is_empty())))
+        let keys = Some(keys).filter(|keys| !is_open && !keys.is_empty());
+        Some(Config { keys, hosts })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.0.iter().flatten().map(|key| key.len() + 2 * ALLOCATION).sum()
+        let keys = self.keys.iter().flatten().map(|key| key.len() + 2 * ALLOCATION);
+        let hosts = self.hosts.iter().map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION);
+        keys.chain(hosts).sum()
     }
 }
 

@@ -1,84 +1,80 @@
-//! The data of a DaemonSet or StatefulSet that rules need only to report findings about it.
+//! What rules need about a DaemonSet or StatefulSet only to report findings about it.
 
 use std::borrow::Cow;
 
 use k8s_openapi::{
     api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration},
-    apimachinery::pkg::api::resource::Quantity,
+    apimachinery::pkg::{api::resource::Quantity, util::intstr::IntOrString},
 };
 use memchr::memmem;
 
 use super::{
-    configs::Use, demand::Demand, links, nodes::Nodes, object_summary::NamedPort,
+    configs::Use, demand::Demand, hosts::Lookups, links, nodes::Nodes, object_summary::NamedPort,
     resources::Resources, system::System, waits::Wait, zones,
 };
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
-    kubernetes::{containers::containers, pod_security::FailedCheck},
+    kubernetes::{containers::containers, int_or_percent::scaled, pod_security::FailedCheck},
     object::{
-        Object, StatefulSetSpec, Workload,
+        DaemonSetSpec, Object, StatefulSetSpec, Workload,
         annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
         storage::OLD_CLASS_ANNOTATION,
     },
 };
 
-/// The data of a DaemonSet or StatefulSet that rules need only to report findings about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Details {
-    /// The value of the annotation that exempts the set from warnings.
     pub(crate) ignore: Option<Box<str>>,
-    /// The value of the annotation that permits to exceed limits.
     pub(crate) exceed: Option<Box<str>>,
-    /// The number of pods of a StatefulSet.
+    /// Zero for a DaemonSet.
     pub(crate) replicas: i32,
-    /// Whether the manifest sets that number.
+    /// Whether the manifest sets `replicas`.
     pub(crate) sets_replicas: bool,
-    /// The requirement of the pods for their zones.
+    /// How the pods depend on the zones of their nodes.
     pub(crate) zones: Option<&'static str>,
     /// The Service of a StatefulSet; never empty.
     pub(crate) service_name: Option<Box<str>>,
     /// Whether the template shows that the pods of a StatefulSet know their DNS names.
     pub(crate) uses_names: bool,
-    /// The ServiceAccount of the pods; never empty.
     pub(crate) service_account: Option<Box<str>>,
-    /// The PriorityClass of the pods; never empty.
     pub(crate) priority_class: Option<Box<str>>,
-    /// The RuntimeClass of the pods; never empty.
     pub(crate) runtime_class: Option<Box<str>>,
-    /// Whether containers get variables for the Services of the namespace.
+    /// Whether containers get environment variables for the Services of the namespace.
     pub(crate) has_service_links: bool,
-    /// The variables of Services that the images of containers misread, each with the field of the image.
+    /// The variables of Services that images misread, each with the field of the image.
     pub(crate) misread: Box<[(Field, &'static str)]>,
-    /// A name that the first pod of a StatefulSet waits for, although it comes only after that pod.
+    /// A name that a StatefulSet's first pod waits for, although the name only exists after that pod is ready.
     pub(crate) waits: Option<Box<Wait>>,
-    /// The storage classes that claim templates name, each with the index of the template.
+    /// The storage classes in the claim templates, each with the index of its template.
     pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
-    /// The claim templates whose claims get the default class.
     pub(crate) default_classes: Box<[usize]>,
-    /// The violations of the Pod Security Standards in the pods; only if the template will be gone.
+    /// The violations of the Pod Security Standards. Set only before the template is dropped.
     pub(crate) refusals: Box<[FailedCheck]>,
     /// The storage that each claim template requests.
     pub(crate) claims: Box<[Option<Quantity>]>,
-    /// The resources of the containers; only if the template will be gone.
+    /// Set only before the template is dropped.
     pub(crate) demand: Box<[Demand]>,
-    /// The ports of the containers that have names; only if the template will be gone.
+    /// The named ports of the containers. Set only before the template is dropped.
     pub(crate) ports: Box<[NamedPort]>,
-    /// The ConfigMaps and Secrets that the pods read; only if the template will be gone.
+    /// Set only before the template is dropped.
     pub(crate) configs: Box<[Use]>,
-    /// The tolerations of a DaemonSet's pods.
+    pub(crate) lookups: Option<Box<Lookups>>,
+    /// Whether an update replaces all pods of a DaemonSet at once.
+    pub(crate) replaces_all: bool,
+    /// Empty for a StatefulSet.
     pub(crate) tolerations: Box<[Toleration]>,
-    /// The CPU and the memory that a pod requests.
     pub(crate) requests: Resources,
-    /// The system that the pods need, if the template shows it.
     pub(crate) system: Option<System>,
-    /// The nodes on which the pods may run, unless all, and the field that restricts them.
+    /// The nodes on which the pods may run, and the field that restricts them. `None` for all nodes.
     pub(crate) nodes: Option<(&'static str, Nodes)>,
 }
 
 impl Details {
     pub(super) fn of(object: &Object<'_>) -> Self {
         let mut details = match &object.workload {
-            Workload::DaemonSet(_) => Details::default(),
+            Workload::DaemonSet(spec) => {
+                Details { replaces_all: replaces_all(spec), ..Details::default() }
+            }
             Workload::StatefulSet(spec) => Details::of_stateful_set(spec, object.name()),
         };
         details.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
@@ -88,6 +84,7 @@ impl Details {
             if matches!(object.workload, Workload::DaemonSet(_)) {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
+            details.lookups = Lookups::of(pod);
             details.priority_class = text(pod.priority_class_name.as_ref());
             details.runtime_class = text(pod.runtime_class_name.as_ref());
             details.requests = Resources::of_pod(pod);
@@ -137,7 +134,6 @@ impl Details {
         }
     }
 
-    /// Returns the nodes on which the pods may run.
     pub(crate) fn allowed_nodes(&self) -> Cow<'_, Nodes> {
         match &self.nodes {
             Some((_, nodes)) => Cow::Borrowed(nodes),
@@ -145,18 +141,26 @@ impl Details {
         }
     }
 
-    /// Returns the field of a claim template that describes the claims.
     pub(crate) fn claim_field(template: usize) -> Field {
         CLAIM_TEMPLATES.index(template).child("spec").to_field()
     }
 
-    /// Returns the field of a claim template that names its storage class.
     pub(crate) fn storage_class_field(template: usize) -> Field {
         CLAIM_TEMPLATES.index(template).child("spec").child("storageClassName").to_field()
     }
 }
 
-/// Returns whether a claim gets the default class, and a new volume of it.
+/// An update replaces the pods on all nodes at once. The API server also accepts variants such as `0100%`.
+pub(crate) fn replaces_all<T>(spec: &DaemonSetSpec<T>) -> bool {
+    let strategy = spec.update_strategy.as_ref();
+    let rolling = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"));
+    let value = rolling.and_then(|it| it.rolling_update.as_ref()?.max_unavailable.as_ref());
+    value.is_some_and(|it| {
+        matches!(it, IntOrString::String(_)) && scaled(it, 100, false) == Some(100)
+    })
+}
+
+/// Returns whether the API server gives the claim the default class, and a new volume.
 fn gets_default_class(claim: &PersistentVolumeClaim) -> bool {
     let annotated = claim.metadata.annotations.as_ref();
     annotated.is_none_or(|it| !it.contains_key(OLD_CLASS_ANNOTATION))
@@ -171,8 +175,7 @@ fn text(value: Option<&String>) -> Option<Box<str>> {
     value.filter(|text| !text.is_empty()).map(|text| text.as_str().into())
 }
 
-/// Returns whether a command, an argument or a variable of a container has the name of the Service,
-/// or of a pod of the set.
+/// Returns whether a container's command, argument or variable contains the name of the Service or of a pod of the set.
 fn mentions(pod: &PodSpec, service: &str, set: &str) -> bool {
     let service_finder = memmem::Finder::new(service);
     let pod_finder = memmem::Finder::new(set);
@@ -197,7 +200,6 @@ fn mentions(pod: &PodSpec, service: &str, set: &str) -> bool {
     })
 }
 
-/// Returns whether a character is part of a name.
 const fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }

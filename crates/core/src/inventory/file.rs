@@ -1,5 +1,3 @@
-//! The keys under which an object is filed in the indexes.
-
 use super::{
     index::{Index, Key, Selecting},
     labels::{Bucket, Selector},
@@ -7,10 +5,10 @@ use super::{
 };
 use crate::object::storage_class::StorageClass;
 
-/// The maximum number of labels of its nodes by which a claim of a port is filed.
+/// The most node labels under which a host port is filed.
 pub(super) const MOST_PINS: usize = 8;
 
-/// Calls `act` with every key of an object, except the keys of its selector.
+/// Passes every key of an object to `act`, except the keys of its selector.
 pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
     let (kind, namespace) = (item.kind, &*item.namespace);
     act(Key::Kind(kind));
@@ -55,7 +53,8 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         | Role::DisruptionBudget(_)
         | Role::Named
         | Role::Namespace(_)
-        | Role::Service(_) => {}
+        | Role::Service(_)
+        | Role::Webhooks(_) => {}
     }
 }
 
@@ -66,14 +65,13 @@ pub(super) fn rarest<'s>(
     selector: &'s Selector,
 ) -> Vec<Bucket<'s>> {
     let count = |place: &Vec<Bucket<'_>>| {
-        // Only a few objects look into the bucket of the key.
+        // Few objects look into the bucket of a key.
         let buckets = place.iter().filter(|bucket| !matches!(bucket, Bucket::Key(_)));
         buckets.map(|bucket| index.get(Key::Looking(namespace, *bucket)).len()).sum::<usize>()
     };
     selector.places().into_iter().min_by_key(count).unwrap_or_default()
 }
 
-/// Returns the selector of an object that selects pods.
 pub(super) fn selects(item: &ObjectSummary) -> Option<(Selecting, &Selector)> {
     match &item.role {
         Role::Controller(controller) => {
@@ -86,7 +84,6 @@ pub(super) fn selects(item: &ObjectSummary) -> Option<(Selecting, &Selector)> {
     }
 }
 
-/// Returns the buckets in which a controller looks for others with which it may share pods.
 pub(super) fn looks_at(controller: &Controller) -> impl Iterator<Item = Bucket<'_>> {
     let selector = controller.selector.iter().flat_map(Selector::buckets);
     controller.labels.buckets().chain(selector)

@@ -1,5 +1,3 @@
-//! The ports of the node that the pods of a controller hold.
-
 use std::collections::{HashMap, HashSet};
 
 use k8s_openapi::api::core::v1::{ContainerPort, PodSpec};
@@ -9,36 +7,34 @@ use crate::{
     kubernetes::containers::is_sidecar,
 };
 
-/// The address that means all addresses of a node, which is also the default.
+/// All addresses of a node; the default.
 ///
 /// Kubernetes: `DefaultBindAllHostIP`, kube-scheduler framework/types.go.
 const ALL: &str = "0.0.0.0";
 
-/// A port of the node that a pod holds while it runs, and the field that asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostPort {
     pub(crate) port: i32,
     pub(crate) protocol: Box<str>,
-    /// The address; `None` for all addresses.
+    /// `None` for all addresses.
     ip: Option<Box<str>>,
     origin: PortField,
 }
 
-/// The field of a pod's spec that asks for a port of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PortField {
     /// `containers` or `initContainers`.
     list: &'static str,
     container: usize,
-    /// The index in the `ports` of the container.
+    /// The index in the container's `ports`.
     index: usize,
-    /// `hostPort`, or `containerPort` in the node's network.
+    /// `hostPort`, or `containerPort` with `hostNetwork`.
     field: &'static str,
 }
 
 impl HostPort {
-    /// Returns the ports of a running pod. With `hostNetwork`, each declared port is one. Init
-    /// containers have ended by then, unless they are sidecars.
+    /// Returns the host ports of a running pod. With `hostNetwork`, every declared port is one. Init containers have
+    /// ended by then, except for sidecars.
     ///
     /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
     /// pkg/apis/core/v1/defaults.go.
@@ -51,7 +47,6 @@ impl HostPort {
         HostPort::of(pod.host_network == Some(true), sidecars.chain(others))
     }
 
-    /// Returns the host ports of containers, each given with its list and its index in the list.
     pub(crate) fn of<'a>(
         host_network: bool,
         containers: impl Iterator<Item = (&'static str, usize, &'a Option<Vec<ContainerPort>>)>,
@@ -82,8 +77,6 @@ impl HostPort {
         }
     }
 
-    /// Returns whether one node cannot provide both ports.
-    ///
     /// Kubernetes: `HostPortInfo.CheckConflict`, kube-scheduler framework/types.go.
     #[cfg(test)]
     pub(crate) fn collides(&self, other: &HostPort) -> bool {
@@ -91,7 +84,6 @@ impl HostPort {
         self.port == other.port && self.protocol == other.protocol && same_ip
     }
 
-    /// Calls `see` with the path of the field.
     pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
         let PortField { list, container, index, field } = self.origin;
         let path = POD_SPEC.child(list);
@@ -102,8 +94,7 @@ impl HostPort {
     }
 }
 
-/// The host ports of a pod by number and protocol, so that a port of another pod is compared only
-/// with its equals.
+/// The host ports of a pod by number and protocol, for fast comparisons with other ports.
 #[derive(Debug)]
 pub(crate) struct HostPorts<'a>(HashMap<(i32, &'a str), Addresses<'a>>);
 
@@ -121,12 +112,11 @@ impl<'a> HostPorts<'a> {
         HostPorts(ports)
     }
 
-    /// Returns the first host port with each number and protocol.
     pub(crate) fn first_of_each(&self) -> impl Iterator<Item = &'a HostPort> {
         self.0.values().map(|(first, _)| *first)
     }
 
-    /// Returns whether any of the ports collides with this one; see [`HostPort::collides`].
+    /// See [`HostPort::collides`].
     pub(crate) fn collides(&self, other: &HostPort) -> bool {
         self.0.get(&(other.port, &*other.protocol)).is_some_and(|(_, addresses)| {
             other.ip.is_none()

@@ -1,7 +1,7 @@
-//! The indexes of an inventory, which find the objects that matter to a query.
+//! The indexes of an inventory.
 //!
-//! A key is a hash. Two keys may have the same hash, so an index returns candidates, and the caller
-//! compares them.
+//! A key is a hash. Different keys may have the same hash, so an index returns candidates, and the caller compares
+//! them.
 
 use std::{hash::BuildHasher as _, hash::RandomState, slice, sync::Arc};
 
@@ -11,35 +11,28 @@ use super::{
 };
 use crate::kubernetes::kind::Kind;
 
-/// The keys under which objects are filed.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) enum Key<'a> {
-    /// Objects of a kind.
     Kind(Kind),
-    /// Objects of a kind in a namespace.
     In(Kind, &'a str),
-    /// The object of a kind, a namespace and a name.
     Object(Kind, &'a str, &'a str),
-    /// Objects of a kind and a name in any namespace, which were added without a namespace.
+    /// The objects of a kind with a name in any namespace, if they were added to the inventory without a namespace.
     Named(Kind, &'a str),
-    /// Objects of a kind in a namespace whose selectors are filed in a bucket.
+    /// The objects of a namespace whose selectors are filed in a bucket.
     Filed(Selecting, &'a str, Bucket<'a>),
-    /// Controllers of a namespace that look for selectors in a bucket.
+    /// The controllers of a namespace that look for selectors in a bucket.
     Looking(&'a str, Bucket<'a>),
-    /// Controllers that claim a port of a protocol.
     Port(i32, &'a str),
-    /// Controllers that claim the port and whose nodes all have the same value of this label.
+    /// The controllers that occupy the port and whose nodes all have one value of this label.
     PortLabelled(i32, &'a str, &'a str),
-    /// Controllers that claim the port and whose nodes all have this label.
+    /// The controllers that occupy the port and whose nodes all have this label.
     PortPin(i32, &'a str, &'a str, &'a str),
-    /// Nodes with a label of this key, and with this label.
+    /// The nodes with a label of this key, and with exactly this label.
     NodeLabelled(&'a str),
     NodeLabel(&'a str, &'a str),
-    /// StorageClasses of claims that name no class.
     DefaultClass,
 }
 
-/// The kinds of objects that select pods.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum Selecting {
     Controllers,
@@ -47,18 +40,15 @@ pub(crate) enum Selecting {
     Services,
 }
 
-/// Objects, by their keys.
+/// Maps keys to objects.
 ///
-/// Most keys have one object. A table whose entries hold one object or many takes half as much
-/// memory again.
+/// Most keys have one object. A single table for both cases would take half as much memory again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     hasher: RandomState,
-    /// The object of a key with one object.
     single: Shards<u32>,
-    /// The objects of a key that has, or once had, several; sorted.
+    /// The keys that have, or once had, several objects, in ascending order.
     several: Shards<Arc<Vec<u32>>>,
-    /// The number of ids in all lists.
     listed: usize,
 }
 
@@ -112,7 +102,6 @@ impl Index {
         }
     }
 
-    /// Returns the approximate number of bytes that the index takes.
     pub(super) fn bytes(&self) -> usize {
         self.single.bytes() + self.several.bytes() + self.listed * size_of::<u32>()
     }

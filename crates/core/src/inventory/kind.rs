@@ -1,9 +1,9 @@
-//! The kinds of objects that an inventory has.
+//! The kinds of objects in an inventory.
 
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 21] = [
+pub const KINDS: [Kind; 23] = [
     Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
@@ -11,6 +11,7 @@ pub const KINDS: [Kind; 21] = [
     Kind::HorizontalPodAutoscaler,
     Kind::Job,
     Kind::LimitRange,
+    Kind::MutatingWebhookConfiguration,
     Kind::Namespace,
     Kind::Node,
     Kind::PodDisruptionBudget,
@@ -24,16 +25,17 @@ pub const KINDS: [Kind; 21] = [
     Kind::ServiceAccount,
     Kind::StatefulSet,
     Kind::StorageClass,
+    Kind::ValidatingWebhookConfiguration,
     Kind::VerticalPodAutoscaler,
 ];
 
-/// The kind of an object, if an inventory has objects of this kind. OpenKruise's aren't included.
+/// Returns the kind of an object if an inventory contains this kind. Excludes OpenKruise's kinds.
 pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
     if makes_configs(api_version, kind) {
         return Some(Kind::ExternalSecret);
     }
     let is_right = |it: &Kind| match it {
-        // Only fields that all versions have are read.
+        // Only fields that exist in all versions are read.
         Kind::HorizontalPodAutoscaler => api_version.starts_with("autoscaling/"),
         Kind::VerticalPodAutoscaler => api_version.starts_with("autoscaling.k8s.io/"),
         _ => it.api_version() == api_version,

@@ -1,5 +1,4 @@
-//! Compact labels and selectors: the requirements of a selector for each key, and whether one set
-//! of labels can meet two selectors.
+//! Compact labels and selectors. Determines whether one set of labels can match two selectors.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
@@ -10,51 +9,45 @@ use crate::kubernetes::{
     selector,
 };
 
-/// A label: its key, [`SEPARATOR`] and its value. One text takes half the memory of two, and has
-/// the same sort order.
+/// The key, [`SEPARATOR`] and the value. One string takes half the memory of two and sorts the same.
 pub(crate) type Label = Arc<str>;
 
-/// A character that no key of a label has.
+/// No key of a label contains this character.
 const SEPARATOR: char = '\0';
 
-/// The approximate number of bytes that the allocator adds to an allocation.
+/// The approximate overhead of an allocation, in bytes.
 pub(crate) const ALLOCATION: usize = 16;
 
-/// Returns the key and the value of a label.
 pub(crate) fn split(label: &str) -> (&str, &str) {
     label.split_once(SEPARATOR).unwrap_or((label, ""))
 }
 
-/// Labels, sorted by key. Objects with equal labels share them.
+/// Sorted by key. Objects with equal labels share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Labels(Box<[Label]>);
 
 impl Labels {
-    /// Creates compact copies of labels.
     pub(crate) fn of(labels: Option<&BTreeMap<String, String>>) -> Self {
         let pairs = labels.into_iter().flatten();
         pairs.map(|(key, value)| (key.as_str(), value.as_str())).collect()
     }
 
-    /// Returns the value of a label.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         let i = self.0.binary_search_by(|own| split(own).0.cmp(key)).ok()?;
         self.0.get(i).map(|label| split(label).1)
     }
 
-    /// Returns all labels, sorted by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|label| split(label))
     }
 
-    /// Returns the buckets of selectors that may match the labels.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket<'_>> {
         let of = |(key, value)| [Bucket::Value(key, value), Bucket::AnyValue(key)];
         self.iter().flat_map(of).chain([Bucket::Rest])
     }
 
-    /// Replaces each label by an equal label of another object, if `same` finds one. Returns the
-    /// approximate number of bytes that the remaining labels take.
+    /// Replaces labels with equal ones that `same` finds, to share memory. Returns the approximate bytes of the
+    /// remaining labels.
     pub(crate) fn share(&mut self, same: &dyn Fn(&str) -> Option<Label>) -> usize {
         let mut bytes = 0;
         for label in &mut self.0 {
@@ -66,19 +59,18 @@ impl Labels {
         bytes
     }
 
-    /// Returns the label that is equal to this one.
     pub(crate) fn same(&self, label: &str) -> Option<&Label> {
         let i = self.0.binary_search_by(|own| (**own).cmp(label)).ok()?;
         self.0.get(i)
     }
 
-    /// Returns the approximate number of bytes that the list takes, without the labels.
+    /// The approximate bytes of the list, without the labels.
     pub(crate) fn bytes(&self) -> usize {
         self.0.len() * size_of::<Label>() + ALLOCATION
     }
 }
 
-/// Labels in the order of their keys.
+/// The labels must be sorted by key.
 impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(labels: T) -> Self {
         let label = |(key, value): (K, V)| {
@@ -97,52 +89,48 @@ impl fmt::Display for Labels {
     }
 }
 
-/// A place where selectors are filed, and where objects look for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Bucket<'a> {
-    /// Selectors that require this value of this key.
+    /// The selectors that require this value of this key.
     Value(&'a str, &'a str),
-    /// Selectors that require any value of this key.
+    /// The selectors that require any value of this key.
     AnyValue(&'a str),
     /// All selectors of the first two buckets with this key.
     Key(&'a str),
-    /// Selectors that require no value of any key.
+    /// The selectors that require no value of any key.
     Rest,
 }
 
-/// The requirements of a selector for one key, combined.
 pub(crate) type Need = Allowed<Box<str>>;
 
-/// Returns a value that meets a need; `None` if the label can be left out.
+/// Returns a value that meets a need; `None` if the label can be absent.
 fn example(need: &Need) -> Option<Box<str>> {
     match need {
         Need::OneOf(values) => values.first().cloned(),
         Need::Present { not, .. } => {
             let numbered = (1..).map(|i| format!("any-{i}").into());
-            // Only a finite number of values is excluded, so the search ends.
+            // Only finitely many values are excluded, so the search ends.
             std::iter::once("any".into()).chain(numbered).find(|value| !not.contains(value))
         }
         Need::NotIn(_) | Need::Absent | Need::Nothing => None,
     }
 }
 
-/// A selector that some labels meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Selector {
-    /// The selector requires these labels. Nearly all selectors have this form.
+    /// Requires these labels, as nearly all selectors do.
     Labels(Labels),
     /// The requirements for each key, sorted by key.
     Needs(Box<[(Box<str>, Need)]>),
 }
 
 impl Selector {
-    /// Returns the requirements of a label selector. `None` if the API server rejects it, if it is
-    /// empty, or if it contradicts itself.
+    /// Returns `None` if the API server rejects the selector, or if the selector is empty or contradicts itself.
     pub(crate) fn of(selector: &LabelSelector) -> Option<Self> {
         if selector::is_empty(selector) { None } else { Selector::of_any(selector) }
     }
 
-    /// Works like [`of`](Self::of), but an empty selector matches everything.
+    /// Like [`of`](Self::of), but an empty selector matches everything.
     pub(crate) fn of_any(selector: &LabelSelector) -> Option<Self> {
         if !selector::parses(selector) {
             return None;
@@ -173,7 +161,6 @@ impl Selector {
         needs.collect::<Option<_>>().map(Selector::Needs)
     }
 
-    /// Returns whether labels match the selector.
     pub(crate) fn matches(&self, labels: &Labels) -> bool {
         match self {
             Selector::Labels(wanted) => {
@@ -186,7 +173,7 @@ impl Selector {
         }
     }
 
-    /// Returns labels that match both selectors; `None` if there are none.
+    /// Returns labels that match both selectors; `None` if none do.
     pub(crate) fn common(&self, other: &Selector) -> Option<Labels> {
         let mut labels: BTreeMap<Box<str>, Box<str>> = BTreeMap::new();
         for (key, need) in self.needs() {
@@ -205,12 +192,10 @@ impl Selector {
         Some(labels.into_iter().collect())
     }
 
-    /// Returns whether the other selector has requirements for all keys of this one.
     pub(crate) fn keys_are_subset_of(&self, other: &Selector) -> bool {
         self.len() <= other.len() && self.needs().all(|(key, _)| other.has(key))
     }
 
-    /// Returns the requirement for each key.
     pub(crate) fn needs(&self) -> Box<dyn Iterator<Item = (&str, Cow<'_, Need>)> + '_> {
         match self {
             Selector::Labels(labels) => {
@@ -246,8 +231,8 @@ impl Selector {
         }
     }
 
-    /// Returns the places where the selector can be filed, of which any one is enough: every object
-    /// whose pods the selector matches, or may share, looks there.
+    /// Returns alternative places to file the selector. Every object whose pods it matches or may share looks into each
+    /// of these places.
     pub(crate) fn places(&self) -> Vec<Vec<Bucket<'_>>> {
         let places: Vec<_> = match self {
             Selector::Labels(labels) => {
@@ -261,8 +246,7 @@ impl Selector {
         if places.is_empty() { vec![vec![Bucket::Rest]] } else { places }
     }
 
-    /// Returns the buckets of selectors with which this one may share pods, in addition to
-    /// [`Labels::buckets`].
+    /// Returns the buckets of selectors that may share pods with this one, in addition to [`Labels::buckets`].
     pub(crate) fn buckets(&self) -> Vec<Bucket<'_>> {
         match self {
             Selector::Labels(labels) => {
@@ -284,7 +268,6 @@ impl Selector {
         }
     }
 
-    /// Shares labels; see [`Labels::share`].
     pub(crate) fn share(&mut self, same: &dyn Fn(&str) -> Option<Label>) -> usize {
         match self {
             Selector::Labels(labels) => labels.share(same),
@@ -292,8 +275,7 @@ impl Selector {
         }
     }
 
-    /// Returns the approximate number of bytes that the selector takes, in addition to itself and
-    /// the labels.
+    /// The approximate bytes of the selector's heap memory, without the labels.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Selector::Labels(labels) => labels.bytes(),
@@ -302,8 +284,6 @@ impl Selector {
     }
 }
 
-/// Returns the buckets in which a selector can be filed for this need; `None` if it requires no
-/// value.
 fn place_of<'a>(key: &'a str, need: &'a Need) -> Option<Vec<Bucket<'a>>> {
     match need {
         Need::OneOf(list) => {
@@ -328,7 +308,7 @@ mod tests {
 
     const KEYS: [&str; 2] = ["a", "b"];
     const WRITTEN: [&str; 3] = ["x", "y", "any"];
-    /// The values that a label can have: absent, as written in some selector, or any other.
+    /// The possible values of a label: absent, one from a selector, or any other.
     const VALUES: [Option<&str>; 5] = [None, Some("x"), Some("y"), Some("any"), Some("other")];
 
     fn expression() -> impl Strategy<Value = Value> {

@@ -1,5 +1,3 @@
-//! A Node, and what it has for pods.
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::{
@@ -10,18 +8,16 @@ use k8s_openapi::{
 use super::{labels::Labels, resources::Resources};
 use crate::kubernetes::tolerations;
 
-/// A Node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Node {
     pub(crate) labels: Labels,
-    /// The taints that keep pods away, and that do not pass without action.
+    /// The taints that repel pods and do not disappear by themselves.
     pub(crate) taints: Box<[Taint]>,
-    /// The resources that all pods of the node together can request, if they are known.
+    /// The resources that all pods of the node together may request, if known.
     pub(crate) allocatable: Option<Box<Resources>>,
 }
 
 impl Node {
-    /// Creates a node with these labels, taints and allocatable resources.
     pub(super) fn of(
         labels: Labels,
         mut taints: Vec<Taint>,
@@ -38,13 +34,11 @@ impl Node {
         Node { labels, taints: taints.into(), allocatable }
     }
 
-    /// Returns the approximate number of bytes that the node takes.
     pub(super) fn bytes(&self) -> usize {
         let allocatable = self.allocatable.as_ref().map_or(0, |_| size_of::<Resources>());
         self.labels.bytes() + allocatable + self.taints.len() * (size_of::<Taint>() + 64)
     }
 
-    /// Returns the first taint that none of these tolerations tolerates.
     pub(crate) fn taint_against(&self, tolerations: &[Toleration]) -> Option<&Taint> {
         let is_tolerated =
             |taint: &Taint| tolerations.iter().any(|it| tolerations::tolerates_taint(it, taint));
@@ -52,8 +46,8 @@ impl Node {
     }
 }
 
-/// Returns whether a taint with this key comes and goes with a condition of the node, while the
-/// node starts or before it is removed. Daemon pods tolerate most of these taints automatically.
+/// Returns whether a taint comes and goes with a condition of the node, or while a node starts or is about to be
+/// removed. Daemon pods automatically tolerate most of these taints.
 fn passes(key: &str) -> bool {
     const PREFIXES: [&str; 4] = [
         "node.kubernetes.io/",

@@ -1,5 +1,3 @@
-//! The nodes that the pods of a controller may run on.
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
@@ -9,7 +7,6 @@ use k8s_openapi::api::core::v1::{
 use super::labels::Labels;
 use crate::kubernetes::node_selector;
 
-/// A set of nodes, selected by their labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Nodes {
     selector: BTreeMap<String, String>,
@@ -40,7 +37,6 @@ impl Nodes {
         nodes
     }
 
-    /// Keeps only the node with this name.
     fn restrict_to(&mut self, name: &str) {
         let field = NodeSelectorRequirement {
             key: "metadata.name".to_owned(),
@@ -53,44 +49,42 @@ impl Nodes {
             self.terms = Some(vec![only()]);
             return;
         };
-        // An empty term selects no node, and would select this node if it got a requirement.
+        // An empty term selects no node. With a requirement, it would select this node.
         terms.retain(|term| *term != NodeSelectorTerm::default());
         for term in terms {
             term.match_fields.get_or_insert_default().push(field.clone());
         }
     }
 
-    /// If there is only one term, copies its `In` requirements with one value into the selector.
-    /// Two pools of nodes can then be distinguished quickly.
+    /// Copies the single-valued `In` requirements of a lone term into the selector, so that node pools are quick
+    /// to distinguish.
     fn copy_single_values(&mut self) {
         let Some([term]) = self.terms.as_deref() else { return };
         let expressions = term.match_expressions.iter().flatten();
         for it in expressions.filter(|it| it.operator == "In") {
             if let Some([value]) = it.values.as_deref() {
-                // A contradiction is still detected, because the term is kept.
+                // The term is kept, so a contradiction is still detected.
                 self.selector.entry(it.key.clone()).or_insert_with(|| value.clone());
             }
         }
     }
 
-    /// Returns the sets of which this set is the union.
+    /// Returns the subsets that form the union.
     pub(crate) fn alternatives(&self) -> impl Iterator<Item = Alternative<'_>> {
         let terms = self.terms.iter().flatten().map(Some);
         let all = self.terms.is_none().then_some(None);
         terms.chain(all).map(|term| Alternative { selector: &self.selector, term })
     }
 
-    /// Returns the labels that all nodes of the set have, each with its only value.
     pub(crate) fn pins(&self) -> impl Iterator<Item = (&str, &str)> {
         self.selector.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// Returns the value of a label, if all nodes of the set have the same value.
+    /// Returns the value of a label that all nodes of the set share.
     pub(crate) fn pin(&self, key: &str) -> Option<&str> {
         self.selector.get(key).map(String::as_str)
     }
 
-    /// Returns whether a node can be in both sets.
     pub(crate) fn can_share(&self, other: &Nodes) -> bool {
         if self.pins().any(|(key, value)| other.pin(key).is_some_and(|its| its != value)) {
             return false;
@@ -103,21 +97,21 @@ impl Nodes {
             (None, None) => true,
             (Some(terms), None) | (None, Some(terms)) => terms.iter().any(meets),
             (Some(ours), Some(theirs)) => ours.iter().any(|one| {
-                // If no node meets a term alone, as with an empty one, none meets it with another.
+                // A term that matches no node, such as an empty one, matches none in combination either.
                 meets(one) && theirs.iter().any(|other| meets(other) && meets(&both(one, other)))
             }),
         }
     }
 }
 
-/// Nodes that meet a selector and one of the terms of a node affinity, if it has any.
+/// Nodes that match a selector and, if set, one term of a node affinity.
 #[derive(Clone, Copy)]
 pub(crate) struct Alternative<'a> {
     selector: &'a BTreeMap<String, String>,
     term: Option<&'a NodeSelectorTerm>,
 }
 
-/// A requirement that only the nodes of some lists can meet.
+/// A requirement that an index can answer.
 pub(crate) enum Wanted<'a> {
     Name(&'a str),
     OneOf(&'a str, Vec<&'a str>),
@@ -125,14 +119,12 @@ pub(crate) enum Wanted<'a> {
 }
 
 impl<'a> Alternative<'a> {
-    /// Returns whether a node is one of these.
     pub(crate) fn matches(&self, name: &str, labels: &Labels) -> bool {
         let meets = |term| node_selector::matches(term, name, |key| labels.get(key));
         self.selector.iter().all(|(key, value)| labels.get(key) == Some(value))
             && self.term.is_none_or(meets)
     }
 
-    /// Returns the requirements for the nodes.
     pub(crate) fn requirements(&self) -> impl Iterator<Item = Wanted<'a>> {
         let labels = self.selector.iter().map(|(key, value)| Wanted::OneOf(key, vec![value]));
         let expressions = self.term.and_then(|term| term.match_expressions.as_deref());
@@ -152,7 +144,6 @@ impl<'a> Alternative<'a> {
     }
 }
 
-/// Returns a term with the requirements of both terms.
 fn both(one: &NodeSelectorTerm, other: &NodeSelectorTerm) -> NodeSelectorTerm {
     let mut both = one.clone();
     let expressions = other.match_expressions.iter().flatten().cloned();

@@ -1,4 +1,4 @@
-//! The data of one object for the rules about several objects.
+//! The data of an object for rules about several objects.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 
 use super::{
-    configs::{Keys, Use},
+    configs::{Config, Use},
     demand::{Amounts, Demand},
     details::Details,
     host_port::HostPort,
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     finding::{
         Field, Path,
-        paths::{CONTAINERS, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
+        paths::{CONTAINERS, POD_SPEC, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
     kubernetes::{containers::is_sidecar, kind::Kind, pod_security::FailedCheck},
     object::storage_class::StorageClass,
@@ -34,33 +34,29 @@ pub struct Location {
     pub line: usize,
 }
 
-/// An object, reduced to the data that the rules about several objects need.
+/// An object, reduced to the data for rules about several objects.
 ///
-/// An item has no uid: two objects of one kind, namespace and name cannot exist at the same time.
+/// It has no uid: two objects of one kind, namespace and name cannot exist at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectSummary {
     pub(crate) kind: Kind,
-    /// Whether the object sets its namespace. If not, the namespace of the user who applies it
-    /// counts.
+    /// Whether the object sets its namespace. Otherwise, the namespace of the user who applies it counts.
     pub(crate) sets_namespace: bool,
-    /// Whether the API server generates the end of the name, so that each request creates a new
-    /// object.
+    /// Whether the API server generates the end of the name, so that each request creates a new object.
     pub(crate) is_generated: bool,
-    /// Whether the object is being deleted. No rule holds such an object against another, as it
-    /// will soon be gone, or reports it as missing, as it is still there.
+    /// Whether the object is being deleted. Rules ignore it as a conflict, because it goes away soon, and don't report
+    /// it as missing, because it still exists.
     pub is_terminating: bool,
-    /// The namespace; empty for a cluster-scoped object.
+    /// Empty for a cluster-scoped object.
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Box<str>,
     pub(crate) role: Role,
-    /// The position in its file, if the object comes from a file.
     pub(crate) location: Option<Box<Location>>,
-    /// The memory that the item takes in an inventory.
     pub(super) memory: MemorySize,
 }
 
-/// The approximate number of bytes that an object takes, without the parts that it shares with
-/// earlier objects. Two objects are equal whatever they take.
+/// The approximate bytes of an object, without the parts that it shares with earlier objects. Does not count in
+/// comparisons.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MemorySize(pub(super) u32);
 
@@ -70,13 +66,11 @@ impl PartialEq for MemorySize {
     }
 }
 
-/// The role of an object for other objects.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Role {
-    /// An object of which only the name matters.
     Named,
     Autoscaler(Box<Autoscaler>),
-    Config(Keys),
+    Config(Config),
     Limits(Vec<LimitRangeItem>),
     /// The limits of a quota for all pods.
     Quota(Amounts),
@@ -86,51 +80,43 @@ pub(crate) enum Role {
     Namespace(PodSecurity),
     Node(Node),
     Service(Service),
+    /// The Services of the webhooks without which writes are refused: namespace and name.
+    Webhooks(Box<[(Box<str>, Box<str>)]>),
 }
 
-/// A controller of pods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Controller {
-    /// The selector of the pods that it adopts. `None` if another controller owns it, if its
-    /// selector is generated, or if the API server rejects its selector.
+    /// `None` if a controller owns this one, if the selector is generated, or if the API server rejects it.
     pub(crate) selector: Option<Selector>,
-    /// The labels of its pods.
     pub(crate) labels: Labels,
-    /// The ports of the node that the pods claim, if they claim any.
     pub(crate) ports: Option<Box<Ports>>,
-    /// The claims that a StatefulSet in a cluster deletes when it is scaled down, if it does.
+    /// The claims that a stored StatefulSet deletes when it is scaled down.
     pub(crate) scaled_claims: Option<Box<ScaledClaims>>,
-    /// More data of a DaemonSet or StatefulSet that is evaluated.
+    /// Set for a DaemonSet or StatefulSet that rules evaluate.
     pub(crate) details: Option<Box<Details>>,
 }
 
-/// The claims that a StatefulSet deletes when it is scaled down.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ScaledClaims {
-    /// The name of the first claim template.
     pub(crate) claim: Box<str>,
-    /// The first ordinal.
     pub(crate) start: i64,
-    /// The value of the annotation that permits to exceed limits.
     pub(crate) exceed: Option<Box<str>>,
 }
 
-/// The ports of the node that the pods of a controller claim, and the nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ports {
     pub(crate) host_ports: Box<[HostPort]>,
     pub(crate) nodes: Nodes,
 }
 
-/// A Service.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Service {
     pub(crate) is_headless: bool,
-    /// Whether the Service is a name for a host outside the cluster.
+    /// Whether the Service is an alias for an external host.
     pub(crate) is_external: bool,
     /// Whether pods have DNS records before they are ready.
     pub(crate) publishes_unready: bool,
-    /// The bytes that the variables of the Service take in each container of its namespace.
+    /// The bytes of the Service's environment variables in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
     /// The ports of pods to which the Service connects by their names; only in an input.
@@ -145,7 +131,7 @@ pub(crate) struct NamedPort {
     pub(crate) protocol: Box<str>,
 }
 
-/// A HorizontalPodAutoscaler, or a VerticalPodAutoscaler that replaces pods: the object that it scales, and its limits.
+/// A HorizontalPodAutoscaler, or a VerticalPodAutoscaler that replaces pods: its target and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Autoscaler {
     pub(crate) kind: Box<str>,
@@ -155,20 +141,15 @@ pub(crate) struct Autoscaler {
     pub(crate) most: i32,
 }
 
-/// A PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DisruptionBudget {
-    /// The pods that the budget protects; `None` if it protects none.
     pub(crate) selector: Option<Selector>,
     pub(crate) min_available: Option<IntOrString>,
     pub(crate) max_unavailable: Option<IntOrString>,
-    /// Whether a pod that is not ready may be evicted at any time.
     pub(crate) evicts_unready: bool,
-    /// Whether a controller, such as an operator, owns the budget.
     pub(crate) is_owned: bool,
 }
 
-/// The Pod Security Standards that a Namespace enforces: the values of its labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
@@ -195,8 +176,7 @@ impl ObjectSummary {
         self.kind
     }
 
-    /// Returns the namespace; `default` if the object does not set it, and empty for a
-    /// cluster-scoped kind.
+    /// Returns the namespace: `default` if the object sets none, empty if it is cluster-scoped.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
@@ -206,20 +186,20 @@ impl ObjectSummary {
         &self.name
     }
 
-    /// Returns the value of the annotation `setguard.io/exceed`. In a cluster it is known only for a
-    /// StatefulSet that deletes claims when it is scaled down.
+    /// Returns the annotation `setguard.io/exceed`. The summary of a stored object has it only if the
+    /// object is a StatefulSet that deletes claims when scaled down.
     pub fn exceed(&self) -> Option<&str> {
         let controller = self.controller()?;
         let details = controller.details.as_ref().and_then(|it| it.exceed.as_deref());
         details.or_else(|| controller.scaled_claims.as_ref()?.exceed.as_deref())
     }
 
-    /// Returns the value of the annotation `setguard.io/ignore`.
+    /// Returns the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
         self.details()?.ignore.as_deref()
     }
 
-    /// Returns the fields that findings can be about, always in the same order.
+    /// Returns the fields that findings may be about, in a fixed order.
     pub fn fields(&self) -> Vec<Field> {
         let (Some(controller), Some(details)) = (self.controller(), self.details()) else {
             return Vec::new();
@@ -233,6 +213,8 @@ impl ObjectSummary {
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
         add(details.runtime_class.is_some(), POD_SPEC.child("runtimeClassName"));
+        add(details.lookups.is_some(), POD_SPEC.child("hostNetwork"));
+        add(details.replaces_all, ROLLING_UPDATE.child("maxUnavailable"));
         if let Some((field, _)) = &details.nodes {
             add(true, POD_SPEC.child(field));
         }
@@ -253,7 +235,7 @@ impl ObjectSummary {
         fields
     }
 
-    /// Adds what a namespace may refuse in the pods, for when the template will be gone.
+    /// Records what a namespace may refuse, before the template is dropped.
     #[must_use]
     pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
         if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
@@ -275,7 +257,7 @@ impl ObjectSummary {
         self
     }
 
-    /// Notes whether the manifest sets the number of replicas, which a stored object always has.
+    /// Records whether the manifest sets `replicas`; a stored object always has the field.
     #[must_use]
     pub fn with_replicas_set(mut self, is_set: bool) -> Self {
         if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
@@ -301,7 +283,7 @@ impl ObjectSummary {
         }
     }
 
-    /// Returns whether findings can be about this item.
+    /// Returns whether findings may be about this object.
     pub fn is_evaluated(&self) -> bool {
         self.details().is_some()
     }
@@ -320,7 +302,7 @@ impl ObjectSummary {
     /// Returns the keys of a ConfigMap or Secret; `None` if it may have others too.
     pub(crate) const fn keys(&self) -> Option<&BTreeSet<Box<str>>> {
         match &self.role {
-            Role::Config(keys) => keys.0.as_ref(),
+            Role::Config(config) => config.keys.as_ref(),
             _ => None,
         }
     }
@@ -367,21 +349,32 @@ impl ObjectSummary {
         }
     }
 
-    /// Returns whether the item has this kind, namespace and name.
+    pub(crate) fn hosts(&self) -> &[(Box<str>, Box<str>)] {
+        match &self.role {
+            Role::Config(config) => &config.hosts,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {
+        match &self.role {
+            Role::Webhooks(services) => services,
+            _ => &[],
+        }
+    }
+
     pub(crate) fn is(&self, kind: Kind, namespace: &str, name: &str) -> bool {
         self.kind == kind && &*self.namespace == namespace && &*self.name == name
     }
 
-    /// Returns whether the item is a DaemonSet or a StatefulSet.
     pub(crate) const fn is_set(&self) -> bool {
         matches!(self.kind, Kind::DaemonSet | Kind::StatefulSet)
     }
 
-    /// Returns the approximate number of bytes that the item takes, without the labels.
     pub(crate) fn bytes(&self) -> usize {
         let role = match &self.role {
             Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
-            Role::Config(keys) => keys.bytes(),
+            Role::Config(config) => config.bytes(),
             Role::Limits(limits) => limits.len() * size_of::<LimitRangeItem>(),
             Role::Quota(hard) => hard.len() * size_of::<(String, String)>(),
             Role::StorageClass(_) | Role::Named => 0,
@@ -392,12 +385,15 @@ impl ObjectSummary {
             Role::Namespace(_) => 32,
             Role::Node(node) => node.bytes(),
             Role::Service(service) => service.selector.bytes(),
+            Role::Webhooks(texts) => {
+                texts.iter().map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION).sum()
+            }
         };
-        // The allocation also has the counts of the Arc.
+        // The allocation also contains the counts of the Arc.
         size_of::<ObjectSummary>() + 2 * ALLOCATION + self.name.len() + ALLOCATION + role
     }
 
-    /// Returns whether both items are one object, which is in the input twice.
+    /// Returns whether both are the same object, given twice.
     pub fn is_same(&self, other: &ObjectSummary) -> bool {
         self.kind == other.kind
             && self.name == other.name
@@ -405,7 +401,7 @@ impl ObjectSummary {
             && !self.is_generated
     }
 
-    /// Returns whether rules find the same in both items: one object, which a file has twice without a change.
+    /// Returns whether both are the same object, and its file contains it twice without a difference.
     pub fn is_copy_of(&self, other: &ObjectSummary) -> bool {
         self.is_same(other)
             && self.file() == other.file()
@@ -416,7 +412,6 @@ impl ObjectSummary {
 }
 
 impl Controller {
-    /// Returns the ports of the node that its pods claim.
     pub(crate) fn host_ports(&self) -> &[HostPort] {
         self.ports.as_ref().map_or(&[], |ports| &ports.host_ports)
     }
@@ -433,7 +428,7 @@ impl Controller {
     }
 }
 
-/// `DaemonSet agent (deploy/agent.yaml:12)`.
+/// `DaemonSet agent (deploy/agent.yaml:12)`
 impl fmt::Display for ObjectSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind, self.name)?;

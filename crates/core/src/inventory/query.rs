@@ -1,5 +1,3 @@
-//! The queries that the indexes answer.
-
 use super::{
     file::{MOST_PINS, looks_at, rarest},
     host_port::HostPort,
@@ -12,12 +10,12 @@ use super::{
 };
 use crate::kubernetes::kind::Kind;
 
-/// The maximum number of nodes that are compared with the nodes of one object.
+/// The most nodes that are compared with the allowed nodes of an object.
 const MOST_COMPARED: usize = 50_000;
 
 impl Inventory {
-    /// Returns the ids of controllers that may share pods with this one, and possibly others. Each
-    /// list is in ascending order.
+    /// Returns the ids of all controllers that may share pods with this one, and possibly others. Each list is in
+    /// ascending order.
     pub(crate) fn near(&self, item: &ObjectSummary, controller: &Controller) -> Vec<&[u32]> {
         let Some(selector) = &controller.selector else { return Vec::new() };
         let namespace = &*item.namespace;
@@ -28,8 +26,8 @@ impl Inventory {
         filed.chain(looking).filter(|list| !list.is_empty()).collect()
     }
 
-    /// Returns the PodDisruptionBudgets, or the Services that name ports, of a namespace that may select
-    /// pods with these labels, and possibly others.
+    /// Returns the PodDisruptionBudgets, or the Services that name ports, that may select pods with these labels, and
+    /// possibly others.
     pub(crate) fn selecting(
         &self,
         selecting: Selecting,
@@ -45,7 +43,6 @@ impl Inventory {
         ids.into_iter().filter_map(|id| self.item(id))
     }
 
-    /// Returns the controllers of a namespace whose pods a selector matches.
     pub(crate) fn selected_by<'a>(
         &'a self,
         namespace: &'a str,
@@ -59,8 +56,7 @@ impl Inventory {
         })
     }
 
-    /// Returns whether any Node is one of these and is accepted, or whether the search would take
-    /// too long.
+    /// Returns whether `accepts` returns true for any of these nodes, or whether the search would take too long.
     pub(crate) fn has_node<'a>(
         &'a self,
         nodes: &Nodes,
@@ -68,7 +64,7 @@ impl Inventory {
     ) -> bool {
         let mut left = MOST_COMPARED;
         nodes.alternatives().any(|alternative| {
-            // The nodes that meet the rarest requirement are sufficient candidates.
+            // It is enough to try the nodes that meet the rarest requirement.
             let lists = alternative.requirements().map(|wanted| self.candidates(&wanted));
             let count = |lists: &Vec<&[u32]>| lists.iter().map(|list| list.len()).sum::<usize>();
             let fewest = lists.min_by_key(count);
@@ -86,19 +82,16 @@ impl Inventory {
         })
     }
 
-    /// Returns whether there is a StorageClass for claims that name none.
     pub(crate) fn has_default_class(&self) -> bool {
         self.default_classes().next().is_some()
     }
 
-    /// Returns the StorageClasses for claims that name none.
     pub(crate) fn default_classes(&self) -> impl Iterator<Item = &ObjectSummary> {
         let ids = self.index.get(Key::DefaultClass).iter();
         let items = ids.filter_map(|id| self.item(*id));
         items.filter(|item| item.class().is_some_and(|class| class.is_default))
     }
 
-    /// Returns the ids of the Nodes that may meet a requirement.
     fn candidates(&self, wanted: &Wanted<'_>) -> Vec<&[u32]> {
         match wanted {
             Wanted::Name(name) => vec![self.index.get(Key::Object(Kind::Node, "", name))],
@@ -109,8 +102,8 @@ impl Inventory {
         }
     }
 
-    /// Returns the ids of the controllers that may use this port of one of these nodes, and
-    /// possibly others: two lists in ascending order.
+    /// Returns the ids of all controllers that may use this port on one of these nodes, and possibly others, in two
+    /// ascending lists.
     pub(crate) fn users_of_port<'a>(
         &'a self,
         wanted: &'a HostPort,
@@ -120,7 +113,7 @@ impl Inventory {
         let all = self.index.get(Key::Port(port, protocol));
         let key = |key: &str| self.index.get(Key::PortLabelled(port, protocol, key));
         let pin = |key: &str, value: &str| self.index.get(Key::PortPin(port, protocol, key, value));
-        // Controllers without the label are compared too.
+        // Includes controllers without the label.
         let cost = |(own, value): &(&str, &str)| {
             pin(own, value).len() + all.len().saturating_sub(key(own).len())
         };

@@ -1,5 +1,3 @@
-//! Reads objects into items.
-
 mod services;
 mod shapes;
 
@@ -22,13 +20,12 @@ use crate::{
 };
 
 impl ObjectSummary {
-    /// Creates the item of a DaemonSet or StatefulSet that is evaluated.
+    /// Summarizes a DaemonSet or StatefulSet for evaluation.
     pub fn of(object: &Object<'_>) -> ObjectSummary {
         self::object(object)
     }
 
-    /// Reads an object from JSON with an `apiVersion` and a `kind`; `None` if no rule needs it, or
-    /// if it cannot be read.
+    /// Reads an object from JSON with `apiVersion` and `kind`; `None` if no rule needs it or it cannot be read.
     pub fn of_json(json: &str) -> Option<ObjectSummary> {
         let Head { api_version, kind } = serde_json::from_str(json).ok()?;
         let mut item = ObjectSummary::read(kind::of(&api_version, &kind)?, json)?;
@@ -40,14 +37,13 @@ impl ObjectSummary {
 
     /// Reads an object of this kind from JSON; `None` if it cannot be read.
     ///
-    /// The item of a DaemonSet or StatefulSet has only the data that rules need to evaluate another
-    /// object.
+    /// The summary of a DaemonSet or StatefulSet has only the data for evaluating other objects.
     pub fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         let (metadata, role) = shapes::read(kind, json)?;
         Some(item(kind, metadata, role))
     }
 
-    /// Returns whether rules need objects of a kind that is neither DaemonSet nor StatefulSet.
+    /// Returns whether rules need a kind, other than DaemonSet and StatefulSet.
     pub fn is_of_interest(api_version: &str, kind: &str) -> bool {
         let kind = kind::of(api_version, kind);
         kind.is_some_and(|kind| !matches!(kind, Kind::DaemonSet | Kind::StatefulSet))
@@ -61,7 +57,6 @@ struct Head {
     kind: String,
 }
 
-/// Creates an item from its parts.
 fn item(kind: Kind, metadata: Metadata, role: Role) -> ObjectSummary {
     let set = metadata.namespace.filter(|namespace| !namespace.is_empty());
     let namespace = if kind.is_namespaced() { namespace_or_default(set.as_deref()) } else { "" };
@@ -79,7 +74,6 @@ fn item(kind: Kind, metadata: Metadata, role: Role) -> ObjectSummary {
     }
 }
 
-/// Creates the item of a DaemonSet or StatefulSet that is evaluated.
 fn object(object: &Object<'_>) -> ObjectSummary {
     let metadata = &object.metadata;
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
@@ -110,8 +104,7 @@ fn object(object: &Object<'_>) -> ObjectSummary {
 }
 
 impl Controller {
-    /// Creates a controller. A selector that does not match the template's labels is dropped,
-    /// because the API server rejects it.
+    /// Drops a selector that does not match the labels of the template, because the API server rejects it.
     fn of(selector: Option<Selector>, labels: Labels) -> Self {
         let selector = selector.filter(|selector| selector.matches(&labels));
         Controller { selector, labels, ..Controller::default() }
@@ -131,7 +124,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::kubernetes::resource::Resource;
 
-    /// Reads an object of any kind.
     pub(crate) fn item(object: &Value) -> ObjectSummary {
         let text = object.to_string();
         let kind = object["kind"].as_str().unwrap();

@@ -1,5 +1,3 @@
-//! The CPU and the memory that a pod requests, or that a node has.
-
 use std::{collections::BTreeMap, fmt};
 
 use k8s_openapi::{
@@ -17,8 +15,8 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// Returns the requests of a pod: those of its containers together, or of an init container with
-    /// the sidecars before it, if those are more, and its overhead.
+    /// Returns a pod's requests: the sum for its containers, or the most that an init container needs together with the
+    /// sidecars before it, plus the overhead.
     ///
     /// Kubernetes: `PodRequests`, component-helpers resource/helpers.go.
     pub(super) fn of_pod(pod: &PodSpec) -> Self {
@@ -52,7 +50,7 @@ impl Resources {
         Resources { cpu: own("cpu").unwrap_or(0), memory: own("memory").unwrap_or(0) }
     }
 
-    /// Reads a resource of a list. Returns `None` if the list doesn't have it, or no valid amount.
+    /// Returns `None` if the list lacks the resource or has an invalid amount.
     pub(super) fn read(list: &BTreeMap<String, Quantity>, name: &str) -> Option<u64> {
         let thousandths = quantity::Quantity::parse_resource(&list.get(name)?.0)?.thousandths()?;
         let amount = if name == "memory" { thousandths.div_ceil(1000) } else { thousandths };
@@ -66,13 +64,12 @@ impl Resources {
         }
     }
 
-    /// Returns the larger amount of each resource.
     pub(crate) fn max(self, other: Self) -> Self {
         Resources { cpu: self.cpu.max(other.cpu), memory: self.memory.max(other.memory) }
     }
 }
 
-/// `1500m CPU and 2048Mi`.
+/// `1500m CPU and 2048Mi`
 impl fmt::Display for Resources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mebibytes = self.memory >> 20;
@@ -80,7 +77,7 @@ impl fmt::Display for Resources {
     }
 }
 
-/// Returns a request, which is the limit if only that is set.
+/// The request defaults to the limit.
 fn request(resources: &ResourceRequirements, name: &str) -> Option<u64> {
     let read = |list: &Option<BTreeMap<String, Quantity>>| Resources::read(list.as_ref()?, name);
     read(&resources.requests).or_else(|| read(&resources.limits))

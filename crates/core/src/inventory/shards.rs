@@ -1,18 +1,15 @@
-//! A map whose clones are cheap and share all entries that have not changed since.
+//! A map with cheap clones that share all unchanged entries.
 //!
-//! The map is a table of small sorted lists. A change after a clone copies the table and one of the
-//! lists. The crates of persistent maps allocate each entry separately, which takes three times the
-//! memory.
+//! The map is a table of small sorted lists. A change after a clone copies the table and one list. Crates for
+//! persistent maps allocate each entry separately and take three times the memory.
 
 use std::sync::Arc;
 
-/// The number of lists: with half a million entries, each list has five hundred.
+/// The number of lists. With half a million entries, each list has five hundred.
 const COUNT: usize = 1024;
 
-/// The entries of a part of the keys, sorted by key.
 type Shard<V> = Vec<(u64, V)>;
 
-/// A map whose keys are hashes.
 #[derive(Clone, Debug)]
 pub(super) struct Shards<V>(Arc<[Arc<Shard<V>>]>);
 
@@ -30,7 +27,6 @@ impl<V: Clone> Shards<V> {
         shard.get(place).map(|(_, value)| value)
     }
 
-    /// Returns the value of a key for changes; the default if there is none yet.
     pub(super) fn get_or_insert(
         &mut self,
         key: u64,
@@ -56,8 +52,7 @@ impl<V: Clone> Shards<V> {
         Some(self.shard_mut(key)?.remove(place).1)
     }
 
-    /// Returns the approximate number of bytes that the lists take, without memory that the values
-    /// own.
+    /// The approximate bytes of the lists, without heap memory of the values.
     pub(super) fn bytes(&self) -> usize {
         let of = |shard: &Arc<Shard<V>>| {
             size_of::<Shard<V>>() + shard.capacity() * size_of::<(u64, V)>()
@@ -70,7 +65,7 @@ impl<V: Clone> Shards<V> {
     }
 }
 
-/// Makes room for one more element. Growing by doubling would leave much of the room empty.
+/// Makes room for one more element. Doubling would leave much of the room empty.
 pub(super) fn grow_little<T>(list: &mut Vec<T>) {
     if list.len() == list.capacity() {
         list.reserve_exact(list.len() / 8 + 4);

@@ -1,5 +1,3 @@
-//! The store of an inventory.
-
 use std::sync::Arc;
 
 use super::{
@@ -11,23 +9,23 @@ use super::{
 };
 use crate::kubernetes::kind::Kind;
 
-/// Objects, in the order in which they were added, with indexes.
+/// Objects in insertion order, with indexes.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     items: Shards<Arc<ObjectSummary>>,
     pub(super) index: Index,
-    /// The id of the next object. Ids are never reused.
+    /// Ids are never reused.
     next: u32,
-    /// The memory that all items take, without the indexes.
+    /// The memory of all items, without the indexes.
     bytes: usize,
 }
 
 impl Inventory {
-    /// Adds an object, and returns its index. Both objects of the same name are kept: an input can
-    /// contain an object twice.
+    /// Adds an object and returns its index. Keeps objects with the same name, because an input may contain an object
+    /// twice.
     pub fn add(&mut self, item: ObjectSummary) -> usize {
         let id = self.next;
-        // Only an input has objects with an unknown namespace.
+        // Only objects of an input may have an unknown namespace.
         if matches!(
             item.kind,
             Kind::ConfigMap
@@ -41,8 +39,7 @@ impl Inventory {
         self.insert_next(item) as usize
     }
 
-    /// Adds an object, or replaces the object of the same kind, namespace and name. Returns whether
-    /// any data changed that rules use.
+    /// Adds or replaces an object. Returns whether any data that rules use changed.
     pub fn put(&mut self, item: ObjectSummary) -> bool {
         let Some(id) = self.find(item.kind, &item.namespace, &item.name) else {
             self.insert_next(item);
@@ -56,8 +53,7 @@ impl Inventory {
         true
     }
 
-    /// Removes an object. The namespace of a cluster-scoped object is empty. Returns whether the
-    /// object existed.
+    /// Removes an object. The namespace of a cluster-scoped object is empty. Returns whether the object existed.
     pub fn remove(&mut self, kind: Kind, namespace: &str, name: &str) -> bool {
         let id = self.find(kind, namespace, name);
         id.is_some_and(|id| self.remove_id(id))
@@ -68,7 +64,7 @@ impl Inventory {
         self.ids(kind).len()
     }
 
-    /// Returns the approximate number of bytes that the inventory takes.
+    /// Returns the approximate memory of the inventory, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes + self.items.bytes() + self.index.bytes()
     }
@@ -78,20 +74,18 @@ impl Inventory {
         self.item(u32::try_from(index).ok()?)
     }
 
-    /// Returns the indexes of the objects that are equal to this one of another inventory.
+    /// Returns the indexes of the objects that equal this one from a different inventory.
     pub fn same_as(&self, item: &ObjectSummary) -> impl Iterator<Item = usize> {
         let ids = self.index.get(Key::Object(item.kind, &item.namespace, &item.name)).iter();
         let same = |id: &&u32| self.item(**id).is_some_and(|other| other.is_same(item));
         ids.filter(same).map(|id| *id as usize)
     }
 
-    /// Returns all objects, with their indexes.
+    /// Returns all objects with their indexes.
     pub fn items(&self) -> impl Iterator<Item = (usize, &ObjectSummary)> {
         (0..self.next).filter_map(|id| Some((id as usize, self.item(id)?)))
     }
 
-    /// Returns the object of this kind, namespace and name; several if the input has it several
-    /// times.
     pub(crate) fn named<'a>(
         &'a self,
         kind: Kind,
@@ -102,7 +96,7 @@ impl Inventory {
         self.list(Key::Object(kind, namespace, name)).filter(is_it)
     }
 
-    /// Returns the objects of an input that have this kind and name, in any namespace, if others name this kind.
+    /// Returns an input's objects with this kind and name, in any namespace, if others name this kind.
     pub(crate) fn named_anywhere<'a>(
         &'a self,
         kind: Kind,
@@ -112,12 +106,14 @@ impl Inventory {
         self.list(Key::Named(kind, name)).filter(is_it)
     }
 
-    /// Returns whether any object of a kind exists in a namespace.
+    pub(crate) fn all(&self, kind: Kind) -> impl Iterator<Item = &ObjectSummary> {
+        self.list(Key::Kind(kind)).filter(move |item| item.kind == kind)
+    }
+
     pub(crate) fn has_any(&self, kind: Kind, namespace: &str) -> bool {
         !self.index.get(Key::In(kind, namespace)).is_empty()
     }
 
-    /// Returns the objects of a kind in a namespace.
     pub(crate) fn in_namespace<'a>(
         &'a self,
         kind: Kind,
@@ -136,7 +132,6 @@ impl Inventory {
         self.items.get(spread(id)).map(|item| &**item)
     }
 
-    /// Returns the ids of the objects of a kind.
     pub(super) fn ids(&self, kind: Kind) -> &[u32] {
         self.index.get(Key::Kind(kind))
     }
@@ -157,8 +152,8 @@ impl Inventory {
         let bytes = item.bytes() + self.share(&mut item);
         self.bytes += bytes;
         file::keys(&item, &mut |key| self.index.insert(key, id));
-        // The item is filed only now that it counts itself: the best place is the one where the
-        // fewest look.
+        // The selector is filed after the other keys, because the item counts itself: the best place is the one where
+        // the fewest objects look.
         if let Some((selecting, selector)) = file::selects(&item) {
             for bucket in file::rarest(&self.index, &item.namespace, selector) {
                 self.index.insert(Key::Filed(selecting, &item.namespace, bucket), id);
@@ -173,7 +168,7 @@ impl Inventory {
         self.bytes = self.bytes.saturating_sub(item.memory.0 as usize);
         file::keys(&item, &mut |key| self.index.remove(key, id));
         if let Some((selecting, selector)) = file::selects(&item) {
-            // The selector was filed in one of these places; the index does not remember which.
+            // The selector is filed in one of these places; the index does not record which.
             for bucket in selector.places().into_iter().flatten() {
                 self.index.remove(Key::Filed(selecting, &item.namespace, bucket), id);
             }
@@ -181,8 +176,7 @@ impl Inventory {
         true
     }
 
-    /// Makes an object share the texts that it has in common with others. Returns the number of
-    /// bytes of the labels that only it has.
+    /// Makes an object share strings with others. Returns the bytes of the labels that only it has.
     fn share(&self, item: &mut ObjectSummary) -> usize {
         let first = self.index.get(Key::In(item.kind, &item.namespace)).first();
         if let Some(other) = first.and_then(|id| self.item(*id))
@@ -211,12 +205,11 @@ impl Inventory {
             | Role::Quota(_)
             | Role::StorageClass(_)
             | Role::Named
-            | Role::Namespace(_) => 0,
+            | Role::Namespace(_)
+            | Role::Webhooks(_) => 0,
         }
     }
 
-    /// Returns the label in the inventory that is equal to this one, of an object of the namespace
-    /// or of a Node.
     fn same_label(&self, namespace: &str, label: &str) -> Option<Label> {
         let (key, value) = split(label);
         let key = if namespace.is_empty() {
@@ -234,7 +227,6 @@ impl Inventory {
     }
 }
 
-/// Returns an id as a hash.
 const fn spread(id: u32) -> u64 {
     (id as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -1,13 +1,10 @@
-//! The operating system that the pods of a template need.
-
 use k8s_openapi::api::core::v1::{PodSpec, SecurityContext, Volume};
 
 use crate::kubernetes::containers::containers;
 
-/// The folders of a node that only Linux has.
+/// Folders of a node that exist only on Linux.
 const FOLDERS: [&str; 4] = ["/dev", "/lib/modules", "/proc", "/sys"];
 
-/// An operating system of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum System {
     Linux,
@@ -15,10 +12,10 @@ pub(crate) enum System {
 }
 
 impl System {
-    /// Returns the system that a template needs, if its fields show it. The image does not.
+    /// Returns the system that a template needs, if its fields show it. The image does not show it.
     ///
-    /// Kubernetes: `validateWindows` and `validateLinux`, pkg/apis/core/validation/validation.go, list
-    /// the fields that have a meaning on one system only.
+    /// Kubernetes: `validateWindows` and `validateLinux`, pkg/apis/core/validation/validation.go, list the fields that
+    /// apply to only one system.
     pub(super) fn of(pod: &PodSpec) -> Option<Self> {
         match pod.os.as_ref().map(|os| os.name.as_str()) {
             Some("linux") => return Some(System::Linux),
@@ -39,7 +36,6 @@ impl System {
         is_linux.then_some(System::Linux)
     }
 
-    /// Returns the name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             System::Linux => "Linux",
@@ -47,7 +43,7 @@ impl System {
         }
     }
 
-    /// Returns the value of the label `kubernetes.io/os` of its nodes.
+    /// The value of the node label `kubernetes.io/os`.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             System::Linux => "linux",
@@ -56,14 +52,13 @@ impl System {
     }
 }
 
-/// Returns whether a container needs rights that only Linux has. Settings that harden a container,
-/// such as `runAsUser`, are set for images of both systems, and ignored on Windows.
+/// Returns whether a container needs privileges that exist only on Linux. Settings that harden a container, such as
+/// `runAsUser`, are used in images for both systems, and Windows ignores them.
 fn needs_linux(context: &SecurityContext) -> bool {
     let added = context.capabilities.as_ref().and_then(|it| it.add.as_ref());
     context.privileged == Some(true) || added.is_some_and(|it| !it.is_empty())
 }
 
-/// Returns whether a volume is a folder that only Linux has.
 fn is_of_linux(volume: &Volume) -> bool {
     let path = volume.host_path.as_ref().map(|host| host.path.as_str());
     path.is_some_and(|path| {

@@ -1,4 +1,4 @@
-//! A recent state of a cluster: its objects, and how current they are.
+//! A recent state of a cluster, and its age.
 
 use std::sync::Arc;
 
@@ -7,29 +7,27 @@ use jiff::Timestamp;
 use super::store::Inventory;
 use crate::kubernetes::kind::Kind;
 
-/// The freshness of the objects of a kind.
+/// How current the objects of a kind are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
-    /// The objects are not known: never listed, not allowed to be read, or far too old. Rules do
-    /// not evaluate conditions that need them.
+    /// The objects are unknown: never listed, forbidden, or far too old. Rules skip conditions that need them.
     #[default]
     Unknown,
-    /// The objects match the API server's state, except for the last second or so.
+    /// The objects match the API server's state, except for about the last second.
     Fresh,
-    /// The objects may have changed since. A finding that depends on them is at most a warning, and
-    /// says when they were last seen.
+    /// The objects may have changed since. A finding that depends on them is at most a warning, and shows the time.
     Stale {
-        /// The time of the API server's last sign of life.
+        /// The last sign of life from the API server.
         as_of: Timestamp,
     },
 }
 
-/// The objects of a cluster: a snapshot that does not change while a review is answered.
+/// A snapshot of a cluster's objects. It does not change during a review.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// The objects.
     pub inventory: Inventory,
-    /// The namespaces whose objects are known, unless all are.
+    /// The namespaces whose objects are known; `None` for all.
     pub namespaces: Option<Arc<[String]>>,
     freshness: [Freshness; Kind::COUNT],
 }

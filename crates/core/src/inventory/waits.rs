@@ -1,5 +1,4 @@
-//! DNS names that the first pod of a StatefulSet waits for, although they exist only once that pod
-//! is ready.
+//! DNS names that a StatefulSet's first pod waits for, although they exist only once that pod is ready.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, Probe};
 
@@ -8,7 +7,6 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// A DNS name that a probe or an init container of every pod waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) on: On,
@@ -17,26 +15,23 @@ pub(crate) struct Wait {
     field: &'static str,
 }
 
-/// The owner of the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum On {
-    /// The name of this pod, which is created after the first pod is ready.
+    /// A pod that is created after the first pod is ready.
     Peer(Box<str>),
-    /// The name of the Service, which has the addresses of ready pods.
+    /// The Service. It has only the addresses of ready pods.
     Service,
 }
 
-/// The words of a script that does not wait, or that tells the first pod from the others.
+/// A script with one of these words does not wait, or treats the first pod differently.
 const OUTS: [&str; 8] =
     ["|| true", "|| exit 0", "|| :", "HOSTNAME", "hostname", "POD_NAME", "ORDINAL", "ordinal"];
-/// The words of a script that waits.
+/// A script with one of these words waits.
 const LOOPS: [&str; 3] = ["until ", "while ", "wait"];
-/// The words before the name of a host.
 const BEFORE_HOST: [&str; 11] =
     ["-h", "--host", "-H", "nslookup", "dig", "host", "hosts", "ahosts", "ping", "nc", "-z"];
 
 impl Wait {
-    /// Returns the first wait in the template of a StatefulSet that creates its pods one by one.
     pub(super) fn of(spec: &StatefulSetSpec, set: &str) -> Option<Self> {
         let is_ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
         let service = spec.service_name.as_deref().filter(|name| !name.is_empty())?;
@@ -49,7 +44,6 @@ impl Wait {
         in_init_containers(pod, &names).or_else(|| in_probes(pod, &names))
     }
 
-    /// Calls `see` with the path of the field.
     pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
         let path = POD_SPEC.child(self.list);
         let path = path.index(self.container);
@@ -57,7 +51,6 @@ impl Wait {
     }
 }
 
-/// The names by which pods of a set can be reached.
 struct Names<'a> {
     set: &'a str,
     service: &'a str,
@@ -85,7 +78,7 @@ fn in_probes(pod: &PodSpec, names: &Names<'_>) -> Option<Wait> {
     })
 }
 
-/// Returns the probes without which a pod does not become ready.
+/// Returns the probes that determine whether a pod becomes ready.
 fn probes(container: &Container) -> [(&'static str, Option<&Probe>); 2] {
     let Container { readiness_probe, startup_probe, .. } = container;
     [("readinessProbe", readiness_probe.as_ref()), ("startupProbe", startup_probe.as_ref())]
@@ -102,7 +95,7 @@ impl Names<'_> {
         self.waited_for(&command.join(" "))
     }
 
-    /// Returns the first name that a script needs, if it needs one in each pod.
+    /// Returns the first name that a script needs in every pod.
     fn waited_for(&self, script: &str) -> Option<On> {
         if OUTS.iter().any(|it| script.contains(it)) {
             return None;

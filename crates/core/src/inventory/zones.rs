@@ -1,13 +1,11 @@
-//! The requirements of pods for the zones of their nodes.
+//! How pods depend on the zones of their nodes.
 
 use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};
 
 use super::nodes::Nodes;
 
-/// The labels of nodes with their zone.
 const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 
-/// Returns the requirement of a pod for its zone, if it has one.
 pub(super) fn required(pod: &PodSpec) -> Option<&'static str> {
     let spreads = pod.topology_spread_constraints.iter().flatten();
     let mut spreads = spreads.filter(|it| it.when_unsatisfiable == "DoNotSchedule");

@@ -1,6 +1,7 @@
 //! Values that may be absent. The API server treats absent and empty alike.
 
-pub(crate) fn text(value: &Option<String>) -> &str {
+/// Returns the text, or an empty one.
+pub fn text(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or_default()
 }
 

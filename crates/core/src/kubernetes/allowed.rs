@@ -1,8 +1,7 @@
 //! The values that a label can have under a set of requirements.
 //!
-//! Labels are free text: a value that no requirement mentions is always possible. So requirements
-//! on different keys are independent, and requirements on one key are compatible if one value, or
-//! the absence of the label, meets them all.
+//! No value is excluded unless a requirement mentions it. So requirements on different keys are independent, and
+//! requirements on one key are compatible if one value, or the absence of the label, meets them all.
 
 use std::{borrow::Borrow, cmp::Ordering};
 
@@ -10,7 +9,6 @@ use std::{borrow::Borrow, cmp::Ordering};
 pub(crate) enum Test<'a> {
     /// `In`
     OneOf(&'a [String]),
-    /// An entry of a map of labels.
     Is(&'a str),
     /// `NotIn`
     NoneOf(&'a [String]),
@@ -27,7 +25,7 @@ pub(crate) enum Test<'a> {
 }
 
 impl Test<'_> {
-    /// `None` stands for the absence of the label.
+    /// `None` is the absence of the label.
     pub(crate) fn holds(&self, value: Option<&str>) -> bool {
         let listed = |list: &[String]| value.is_some_and(|it| list.iter().any(|own| own == it));
         let number = || value?.parse::<i64>().ok();
@@ -44,12 +42,10 @@ impl Test<'_> {
     }
 }
 
-/// The values that pass all of some tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Allowed<S> {
     /// No value is allowed, and the label must not be absent either.
     Nothing,
-    /// Only the absence of the label.
     Absent,
     /// One of these values; sorted, at least one.
     OneOf(Box<[S]>),
@@ -57,7 +53,6 @@ pub(crate) enum Allowed<S> {
     Present {
         /// Sorted.
         not: Box<[S]>,
-        /// The lowest and the highest number.
         bounds: Option<(i64, i64)>,
     },
     /// The absence of the label, or any value except these; sorted.
@@ -73,7 +68,7 @@ impl<S: Ord + for<'t> From<&'t str> + Borrow<str>> Allowed<S> {
 }
 
 impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
-    /// `None` stands for the absence of the label.
+    /// `None` is the absence of the label.
     pub(crate) fn contains(&self, value: Option<&str>) -> bool {
         let listed =
             |list: &[S], value: &str| list.binary_search_by(|own| own.borrow().cmp(value)).is_ok();
@@ -91,7 +86,6 @@ impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
         }
     }
 
-    /// Returns the values that both allow.
     pub(crate) fn and(&self, other: &Self) -> Self {
         match (self, other) {
             (Allowed::OneOf(list), other) | (other, Allowed::OneOf(list)) => {
@@ -122,7 +116,6 @@ impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
     }
 }
 
-/// Tests, combined by their effect.
 #[derive(Default)]
 struct Gathered<'a> {
     must_be_present: bool,
@@ -183,8 +176,8 @@ impl<'a> Gathered<'a> {
         }
         match self.bounds {
             Some((low, high)) if low > high => Allowed::Nothing,
-            // A number can have any number of leading zeros, and any other text can be made longer,
-            // so a list of forbidden values never excludes all of them.
+            // Numbers can have leading zeros, and other text can be made longer, so no list of forbidden values
+            // excludes them all.
             bounds if self.must_be_present => Allowed::Present { not: own(self.not), bounds },
             _ => Allowed::NotIn(own(self.not)),
         }

@@ -1,7 +1,6 @@
-//! The cluster that an object is meant for: its version and feature gates.
+//! The version and feature gates of a cluster. They decide which fields the API server accepts.
 //!
-//! They decide which fields the API server accepts. The defaults of each release are in a table
-//! here, never in an `if` in a rule.
+//! The defaults of each release are in a table here, never in an `if` in a rule.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -10,26 +9,22 @@ use crate::finding::nearest_of;
 
 pub use super::version::Version;
 
-/// A feature gate that changes a verdict.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     name: &'static str,
-    /// The defaults, oldest first: (first minor release, default from there on).
+    /// Pairs of the first minor release and the default from there on, oldest first.
     defaults: &'static [(u32, bool)],
 }
 
-/// The gate of a StatefulSet's `maxUnavailable`. While it is off, the API server drops the field, and
-/// the controller ignores it in objects that already have it.
+/// While this gate is off, the API server drops `maxUnavailable` of a StatefulSet, and the controller ignores it.
 pub const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
 
 /// The gate of the update strategy `Recreate` of a StatefulSet.
 pub const STATEFUL_SET_RECREATE_STRATEGY: &str = "StatefulSetRecreateStrategy";
 
-/// The defaults of a gate that is off in every supported release.
+/// Off in every supported release.
 const OFF: &[(u32, bool)] = &[(0, false)];
 
-/// Every gate that a rule depends on.
-///
 /// Kubernetes: `pkg/features/kube_features.go`.
 const GATES: &[Gate] = &[
     // Also on in the first patch releases of 1.35; see `EARLY_PATCHES`.
@@ -73,32 +68,25 @@ const GATES: &[Gate] = &[
     Gate { name: "VolumeBindMountOptions", defaults: OFF },
 ];
 
-/// Defaults that a patch release changed: gate, minor release, first patch release with the default
-/// of [`GATES`], default before it.
-///
-/// Kubernetes: the gate was on in 1.35.0 to 1.35.3 (kubernetes#137904).
+/// (gate, minor release, first patch release with the default of [`GATES`], default before it). Kubernetes: the gate
+/// was on in 1.35.0 to 1.35.3 (kubernetes#137904).
 const EARLY_PATCHES: &[(&str, u32, u32, bool)] = &[(MAX_UNAVAILABLE_STATEFUL_SET, 35, 4, true)];
 
-/// The releases in which the API server changed its validation without a feature gate.
+/// The releases that changed the API server's validation without a feature gate.
 ///
-/// Changes that all supported releases share are not listed: since 1.33, the API server validates a
-/// StatefulSet's `serviceName` (kubernetes#130233) and lets its `revisionHistoryLimit` change
-/// (kubernetes#129017).
+/// Changes that all supported releases share are not listed: since 1.33, the API server validates a StatefulSet's
+/// `serviceName` (kubernetes#130233) and lets its `revisionHistoryLimit` change (kubernetes#129017).
 pub mod since {
     use super::Version;
 
-    /// The API server validates a DaemonSet's `generateName` less strictly on UPDATE than on
-    /// CREATE.
+    /// The API server validates a DaemonSet's `generateName` less strictly on UPDATE than on CREATE.
     pub const DAEMON_SET_PREFIX_EASED: Version = Version::of_minor(34);
-    /// The feature gate `ContainerRestartRules` exists. In earlier releases, the only valid restart
-    /// policy is `Always` in an init container; the API server rejects the others instead of
-    /// dropping them.
+    /// The feature gate `ContainerRestartRules` exists. Earlier releases reject every restart policy of an init
+    /// container except `Always`.
     pub const CONTAINER_RESTART_RULES: Version = Version::of_minor(34);
-    /// Before it warns about a deprecated AppArmor annotation, the API server compares the
-    /// annotation with the pod's profile.
+    /// The API server compares a deprecated AppArmor annotation with the pod's profile before it warns.
     pub const APP_ARMOR_COMPARED: Version = Version::of_minor(34);
-    /// The API server no longer compares the files of a projected source a second time with the
-    /// files of a following source that lists none.
+    /// The API server compares a projected source only once with the files of a source after it that lists none.
     pub const NO_FILES_TWICE: Version = Version::of_minor(34);
     /// The API server calls an IP address in an old form invalid.
     pub const OLD_IP_INVALID: Version = Version::of_minor(36);
@@ -116,21 +104,17 @@ pub mod since {
     pub const TOLERATION_COMPARISON: Version = Version::of_minor(35);
     /// An init container that isn't a sidecar may not have `RestartContainer` in its `resizePolicy`.
     pub const INIT_RESIZE_VALIDATED: Version = Version::of_minor(36);
-    /// Too many restart rules or exit codes are reported as `TooMany`, in earlier releases as
-    /// `TooLong`.
+    /// Too many restart rules or exit codes are `TooMany`; `TooLong` in earlier releases.
     pub const TOO_MANY_RESTART_RULES: Version = Version::of_minor(36);
-    /// Errors in `shareProcessNamespace` have its own path. In earlier releases the path leads into
-    /// the security context.
+    /// Errors in `shareProcessNamespace` have its path; a path in the security context in earlier releases.
     pub const SHARE_PROCESS_NAMESPACE_PATH: Version = Version::of_minor(37);
     /// The printed form of a projected cluster trust bundle includes the user.
     pub const TRUST_BUNDLE_USER: Version = Version::of_minor(37);
-    /// Errors in owner references contain the index of the owner (kubernetes
-    /// `validateOwnerReference`).
+    /// Errors in owner references contain the index of the owner (`validateOwnerReference`).
     pub const OWNERS_INDEXED: Version = Version::of_minor(37);
     /// The error for a changed immutable field of a StatefulSet names the field.
     pub const STATEFUL_SET_IMMUTABLE_FIELDS: Version = Version::of_minor(37);
-    /// The API server accepts `CAP_SYS_ADMIN` with `allowPrivilegeEscalation: false` on UPDATE if
-    /// the stored template already has both.
+    /// The API server keeps `CAP_SYS_ADMIN` with `allowPrivilegeEscalation: false` if the stored template has both.
     pub const SYS_ADMIN_KEPT: Version = Version::of_minor(37);
     /// An image volume needs a reference.
     pub const IMAGE_REFERENCE_REQUIRED: Version = Version::of_minor(37);
@@ -142,11 +126,9 @@ pub mod since {
     pub const STATIC_ADMISSION_ALPHA: Version = Version::of_minor(36);
     /// The feature gate for these files, `ManifestBasedAdmissionControlConfig`, is on by default.
     pub const STATIC_ADMISSION: Version = Version::of_minor(37);
-    /// A StatefulSet may have the update strategy `Recreate` if the feature gate is on or the
-    /// stored object already has it (kubernetes#137187).
+    /// The update strategy `Recreate` of a StatefulSet exists, behind a feature gate (kubernetes#137187).
     pub const STATEFUL_SET_RECREATE: Version = Version::of_minor(37);
-    /// With parallel pods, the controller replaces unavailable pods first, whatever
-    /// `maxUnavailable` is.
+    /// With parallel pods, the controller replaces unavailable pods first, whatever `maxUnavailable` is.
     pub const REPLACES_UNAVAILABLE_FIRST: Version = Version::of_minor(37);
 }
 
@@ -165,12 +147,12 @@ pub struct Cluster {
 /// Whether an API server reported its release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApiServer {
-    /// It has not. The release is assumed, or comes from the policy.
+    /// No API server has reported its release. The release is assumed, or comes from the policy.
     #[default]
     Unseen,
-    /// It has reported a release that setguard knows.
+    /// The API server reported a release that setguard knows.
     Known,
-    /// It has reported a release newer than the newest that setguard knows.
+    /// The API server reported a release newer than the newest that setguard knows.
     Newer,
 }
 
@@ -202,13 +184,11 @@ impl Cluster {
         self
     }
 
-    /// Returns the gates that were set, without the defaults of the release.
     pub(crate) const fn set_gates(&self) -> &BTreeMap<String, bool> {
         &self.gates
     }
 
-    /// Returns the cluster as it applies to a resource: `maxUnavailable` of OpenKruise's
-    /// StatefulSet needs no feature gate.
+    /// Returns the cluster for a resource: `maxUnavailable` of OpenKruise's StatefulSet needs no feature gate.
     pub fn for_resource(&self, resource: &Resource) -> Cow<'_, Cluster> {
         if !resource.is_kruise() {
             return Cow::Borrowed(self);
@@ -223,8 +203,7 @@ impl Cluster {
         self.version.minor() >= release.minor()
     }
 
-    /// Returns clusters that together cover the extremes: each accepts something that the others
-    /// may refuse.
+    /// Returns clusters that cover the extremes: each accepts something that the others may refuse.
     pub(crate) fn extremes() -> [Self; 3] {
         let all_on = GATES.iter().map(|gate| (gate.name.to_owned(), true)).collect();
         let newest = Cluster::new(Version::NEWEST, all_on);
@@ -255,10 +234,7 @@ impl Cluster {
     }
 }
 
-/// Returns the known gate that a misspelt name resembles.
-///
-/// `None` if the name is a known gate or resembles none. Kubernetes has many gates that no rule
-/// depends on.
+/// Returns the known gate that a misspelt name resembles. Real gates that no rule depends on resemble none.
 pub fn suggest_gate(name: &str) -> Option<&'static str> {
     nearest_of(name, gates()).filter(|_| !gates().any(|known| known == name))
 }

@@ -4,8 +4,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, PodSpec};
 
 use crate::finding::Path;
 
-/// Visits all containers like `VisitContainersWithPath`, except ephemeral containers: a template
-/// cannot have any.
+/// Kubernetes: `VisitContainersWithPath`. A template cannot have ephemeral containers.
 pub(crate) fn visit(
     spec: &PodSpec,
     path: &Path<'_>,
@@ -21,20 +20,36 @@ pub(crate) fn visit(
     }
 }
 
-/// Returns init containers and containers. A template has no ephemeral ones.
+/// Init containers, then the others.
 pub(crate) fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
     spec.init_containers.iter().flatten().chain(&spec.containers)
 }
 
-/// Returns whether an init container is a sidecar: `IsRestartableInitContainer`.
+/// Returns the words of a container's command and arguments, each with the flag that it belongs to:
+/// `--flag=value` or `--flag value`. Other words have no flag.
+pub(crate) fn arguments(container: &Container) -> impl Iterator<Item = (&str, &str)> {
+    [&container.command, &container.args].into_iter().flatten().flat_map(|list| {
+        let before = std::iter::once("").chain(list.iter().map(String::as_str));
+        before.zip(list.iter().map(String::as_str)).map(|(before, word)| {
+            match word.split_once('=') {
+                Some((flag, value)) if word.starts_with('-') => (flag, value),
+                None if word.starts_with('-') => (word, ""),
+                _ => (
+                    if before.starts_with('-') && !before.contains('=') { before } else { "" },
+                    word,
+                ),
+            }
+        })
+    })
+}
+
+/// Kubernetes: `IsRestartableInitContainer`.
 pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-/// Returns whether the pod ends once all containers have exited with 0. `false` for a pod without
-/// containers.
-///
-/// Kubernetes: `ShouldContainerBeRestarted`, pkg/kubelet/container/helpers.go.
+/// Returns whether the pod ends once all containers have exited with 0. Kubernetes: `ShouldContainerBeRestarted`,
+/// pkg/kubelet/container/helpers.go.
 pub(crate) fn ends(spec: &PodSpec) -> bool {
     !spec.containers.is_empty() && !spec.containers.iter().any(is_restarted)
 }

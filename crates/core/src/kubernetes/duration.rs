@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// Parses a duration that is not negative. The API server and most users write Go's syntax. jiff
-/// reads all of it except a plain `0`.
+/// Parses a duration that is not negative, in Go's syntax. jiff reads all of it except a plain `0`.
 ///
 /// # Errors
 /// Returns a message that shows an example of a duration.

@@ -2,20 +2,13 @@
 
 use super::resource::WorkloadKind;
 
-/// The labels that the DaemonSet controller sets on its pods.
-///
 /// Kubernetes: `CreatePodTemplate`, pkg/controller/daemon/util/daemonset_util.go.
 const OF_DAEMON_SETS: &[&str] = &[REVISION, GENERATION];
 
-/// The labels that the StatefulSet controller sets on its pods.
-///
-/// Kubernetes: `initIdentity`, `updateIdentity` and `setPodRevision`,
-/// pkg/controller/statefulset/stateful_set_utils.go.
+/// Kubernetes: `initIdentity`, `updateIdentity` and `setPodRevision`, pkg/controller/statefulset/stateful_set_utils.go.
 const OF_STATEFUL_SETS: &[&str] = &[POD_INDEX, REVISION, POD_NAME];
 
-/// The ordinal of a StatefulSet's pod.
 pub(crate) const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
-/// The name of a StatefulSet's pod.
 pub(crate) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 /// A hash of the template. In a StatefulSet, the name of the set and a hyphen precede it.
 pub(crate) const REVISION: &str = "controller-revision-hash";
@@ -29,8 +22,7 @@ pub(crate) const fn of(kind: WorkloadKind) -> &'static [&'static str] {
     }
 }
 
-/// Returns the ordinal of the pod that this value of [`POD_NAME`] or [`POD_INDEX`] belongs to, if a
-/// pod of the set can have it.
+/// Returns the ordinal in a value of [`POD_NAME`] or [`POD_INDEX`], if a pod of the set can have it.
 pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
     let number = match label {
         POD_INDEX => value,
@@ -42,7 +34,6 @@ pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
     (ordinal >= 0 && i64::to_string(&ordinal) == number).then_some(ordinal)
 }
 
-/// Returns whether the controller can set a label to this value.
 pub(crate) fn is_possible(kind: WorkloadKind, set: &str, label: &str, value: &str) -> bool {
     match (kind, label) {
         (WorkloadKind::StatefulSet, REVISION) => {

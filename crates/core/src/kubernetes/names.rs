@@ -1,12 +1,10 @@
-//! Checks names, label keys, label values, paths and addresses.
+//! Checks of names, label keys, label values, paths and addresses.
 //!
-//! Each check returns the API server's messages, or none if the value is valid; an empty `Vec` does
-//! not allocate. The matchers are written by hand. In the API server's expressions `$` is the end
-//! of the text, so a trailing newline never passes.
+//! Each check returns the API server's messages, or none if the value is valid. In the API server's expressions `$` is
+//! the end of the text, so a trailing newline never passes.
 //!
-//! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go` and
-//! `pkg/api/validate/content/` next to it. One of them gives the limit in "characters", the other
-//! in "bytes"; both count bytes.
+//! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go` and `pkg/api/validate/content/` next
+//! to it. One gives the limit in "characters", the other in "bytes"; both count bytes.
 
 mod address;
 mod other;
@@ -49,7 +47,7 @@ const NO_MORE_THAN_63: &str = "must be no more than 63 characters";
 /// The message for a negative number where none is allowed.
 pub const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
-/// Lowercases like Go, one character for each: `İ` becomes `i`.
+/// As Go does, one character for each: `İ` becomes `i`.
 pub(crate) fn lower_case(text: &str) -> String {
     text.chars().filter_map(|c| c.to_lowercase().next()).collect()
 }

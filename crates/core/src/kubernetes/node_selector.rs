@@ -1,18 +1,19 @@
-//! Decides whether a node, a node with a given name, or any node at all can match a node selector
-//! term.
+//! Whether a node, a node with a given name, or any node at all can match a node selector term.
 
 use std::{collections::BTreeMap, fmt};
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
 
-use super::allowed::{Allowed, Test};
+use super::{
+    absent::list,
+    allowed::{Allowed, Test},
+};
 
 /// The only field of a node that a term can match.
-const NAME: &str = "metadata.name";
+pub(crate) const NAME: &str = "metadata.name";
 
-/// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can.
-///
-/// Requirements that the API server rejects are ignored.
+/// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can. Ignores requirements that the
+/// API server rejects.
 ///
 /// Kubernetes: `RequiredNodeAffinity.Match` and `isEmptyNodeSelectorTerm`, component-helpers
 /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
@@ -23,8 +24,7 @@ pub fn why_not(
     contradiction(node_selector, term, None)
 }
 
-/// Returns why a node with this name cannot match both a `nodeSelector` and a term, or `None` if it
-/// can. Other constraints are not evaluated.
+/// Like [`why_not`], for a node with this name.
 pub fn why_not_node(
     node_selector: Option<&BTreeMap<String, String>>,
     term: &NodeSelectorTerm,
@@ -38,44 +38,39 @@ fn contradiction(
     term: &NodeSelectorTerm,
     node: Option<&str>,
 ) -> Option<String> {
-    let expressions = term.match_expressions.as_deref().unwrap_or_default();
-    let fields = term.match_fields.as_deref().unwrap_or_default();
-    if expressions.is_empty() && fields.is_empty() {
+    if is_empty(term) {
         return Some("an empty term matches no node".to_owned());
     }
     let mut labels: BTreeMap<&str, Vec<Constraint<'_>>> = BTreeMap::new();
     for (key, value) in node_selector.into_iter().flatten() {
         labels.entry(key).or_default().push(Constraint::label(key, value));
     }
-    for requirement in expressions {
+    for requirement in list(&term.match_expressions) {
         labels.entry(&requirement.key).or_default().extend(Constraint::expression(requirement));
     }
-    let mut names: Vec<_> = fields.iter().filter_map(Constraint::field).collect();
+    let mut names: Vec<_> = list(&term.match_fields).iter().filter_map(Constraint::field).collect();
     names.extend(node.map(Constraint::name));
     let names = std::iter::once(names).filter(|names| !names.is_empty());
     labels.into_values().chain(names).find_map(|constraints| explain_conflict(&constraints))
 }
 
-/// Returns whether a node matches a term.
-///
-/// Requirements that the API server rejects are ignored.
-///
-/// Kubernetes: see [`why_not`].
+pub(crate) fn is_empty(term: &NodeSelectorTerm) -> bool {
+    list(&term.match_expressions).is_empty() && list(&term.match_fields).is_empty()
+}
+
+/// Ignores requirements that the API server rejects. Kubernetes: see [`why_not`].
 pub(crate) fn matches<'l>(
     term: &NodeSelectorTerm,
     name: &'l str,
     label: impl Fn(&str) -> Option<&'l str>,
 ) -> bool {
-    let expressions = term.match_expressions.as_deref().unwrap_or_default();
-    let fields = term.match_fields.as_deref().unwrap_or_default();
-    let mut labels = expressions.iter().filter_map(Constraint::expression);
-    let mut names = fields.iter().filter_map(Constraint::field);
-    !(expressions.is_empty() && fields.is_empty())
+    let mut labels = list(&term.match_expressions).iter().filter_map(Constraint::expression);
+    let mut names = list(&term.match_fields).iter().filter_map(Constraint::field);
+    !is_empty(term)
         && labels.all(|constraint| constraint.test.holds(label(constraint.key)))
         && names.all(|constraint| constraint.test.holds(Some(name)))
 }
 
-/// A test and the requirement that it comes from.
 #[derive(Clone, Copy)]
 struct Constraint<'a> {
     test: Test<'a>,
@@ -112,8 +107,7 @@ impl<'a> Constraint<'a> {
         Some(Constraint { test, key: &requirement.key, written: Some(requirement) })
     }
 
-    /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, component-helpers
-    /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
+    /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, in the file that [`why_not`] names.
     fn field(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
         let values @ [_] = requirement.values.as_deref()? else { return None };
         let test = match requirement.operator.as_str() {
@@ -145,10 +139,9 @@ impl fmt::Display for Constraint<'_> {
     }
 }
 
-/// How many other requirements are searched for one that contradicts the culprit.
+/// How many other requirements the search for a contradiction looks at.
 const MOST_COMPARED: usize = 100;
 
-/// Explains with a small subset why the constraints on one key contradict each other.
 fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
     if can_be_met(constraints) {
         return None;
@@ -172,7 +165,7 @@ fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
     Some(format!("{} exclude each other", all.join(", ")))
 }
 
-/// Returns whether a single value, or the absence of the label, passes all tests.
+/// One value, or the absence of the label, must pass all tests.
 fn can_be_met(constraints: &[Constraint<'_>]) -> bool {
     Allowed::<Box<str>>::by(constraints.iter().map(|constraint| constraint.test))
         != Allowed::Nothing
@@ -243,14 +236,13 @@ mod tests {
         }
     }
 
-    // A small universe: two labels, each with a few values and some that no requirement contains,
-    // and three node names, one in no requirement.
+    // A small universe: two labels, each with a few values and some that no requirement contains, and three node names.
     const WRITTEN: [&str; 6] = ["x", "y", "1", "2", "3", "02"];
     const VALUES: [&str; 12] =
         ["x", "y", "other", "0", "1", "2", "3", "02", "4", "0001", "0002", "0003"];
     const NAMES: [&str; 3] = ["n0", "n1", "other"];
 
-    /// Evaluates a requirement as the API documentation describes it.
+    /// As the API documentation describes a requirement.
     fn holds(requirement: &NodeSelectorRequirement, actual: Option<&str>) -> bool {
         let values = requirement.values.clone().unwrap_or_default();
         let compare = |wanted: std::cmp::Ordering| {

@@ -2,7 +2,6 @@ use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};
 
 use super::absent::list;
 
-/// Returns every term of pod affinity and pod anti-affinity.
 pub(crate) fn pod_terms(spec: &PodSpec) -> impl Iterator<Item = &PodAffinityTerm> {
     let affinity = spec.affinity.as_ref();
     let pods = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());

@@ -16,7 +16,6 @@ use self::{checks::CHECKS, standard::Check};
 
 /// The label for the level that a namespace enforces.
 pub const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
-/// The label for the release of that level.
 pub(crate) const VERSION_LABEL: &str = "pod-security.kubernetes.io/enforce-version";
 
 /// How the API server checks pods of namespaces without the label: the file of its
@@ -71,7 +70,6 @@ impl PodSecurityDefaults {
 /// A refusal lists at most this many values per check.
 const MOST_NAMED: usize = 4;
 
-/// A check that a pod fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FailedCheck {
     check: u8,
@@ -83,12 +81,10 @@ impl FailedCheck {
         refusals(pod, |check| check.is_part_of(standard))
     }
 
-    /// Returns the refusals of every standard of every release.
     pub(crate) fn all(pod: &PodTemplateSpec) -> Vec<Self> {
         refusals(pod, |_| true)
     }
 
-    /// Returns whether the failed check belongs to this standard.
     pub(crate) fn is_by(&self, standard: Standard) -> bool {
         self.check().is_some_and(|check| check.is_part_of(standard))
     }

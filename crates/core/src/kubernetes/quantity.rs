@@ -7,10 +7,9 @@ mod arithmetic;
 mod parse;
 mod print;
 
-/// The smallest unit, as a power of ten.
+/// As a power of ten.
 const NANO: i32 = -9;
 
-/// The notation that a quantity is written and printed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// `12e6`
@@ -28,15 +27,14 @@ pub struct Quantity<'a> {
     mantissa: u128,
     scale: i32,
     format: Format,
-    /// The original text, if the API server keeps it.
+    /// Only if the API server keeps the original text.
     text: Option<&'a str>,
-    /// Whether the API server stores the value as a big number and uses only its low 64 bits.
+    /// The API server stores the value as a big number and uses only its low 64 bits.
     is_big: bool,
 }
 
 impl<'a> Quantity<'a> {
-    /// Parses a quantity in a resource list. The API server rounds it up to thousandths:
-    /// `SetDefaults_ResourceList`.
+    /// Parses a quantity in a resource list. The API server rounds it up to thousandths: `SetDefaults_ResourceList`.
     pub fn parse_resource(text: &'a str) -> Option<Quantity<'a>> {
         let mut quantity = Self::parse(text)?;
         if quantity.scale < -3 {
@@ -72,8 +70,8 @@ impl<'a> Quantity<'a> {
         self.mantissa == 0 || self.scale >= 0
     }
 
-    /// Returns whether the API server considers the value a whole number. For a resource it
-    /// computes `MilliValue() % 1000`, and a big number overflows.
+    /// Returns whether the API server considers the value a whole number. For a resource it computes `MilliValue() %
+    /// 1000`, and a big number overflows.
     pub fn is_integer(&self) -> bool {
         if !self.is_big || self.scale < -3 {
             return self.is_whole();
@@ -83,8 +81,7 @@ impl<'a> Quantity<'a> {
         low.wrapping_mul(shift).cast_signed() % 1000 == 0
     }
 
-    /// Returns whether the value is a multiple of `size`, after both are rounded up to whole
-    /// numbers.
+    /// Returns whether the value is a multiple of `size`, after both are rounded up to whole numbers.
     pub fn is_multiple_of(&self, size: &Quantity<'_>) -> bool {
         match (self.to_whole(), size.to_whole()) {
             (Some(value), Some(size)) => size != 0 && value % size == 0,
@@ -114,7 +111,6 @@ impl<'a> Quantity<'a> {
     }
 }
 
-/// Moves trailing zeros into the scale.
 fn strip(mut mantissa: u128, mut scale: i32) -> (u128, i32) {
     if mantissa == 0 {
         return (0, 0);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The two kinds of workload that setguard validates.
+/// The kinds of workload that setguard validates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WorkloadKind {
     /// One pod per node.
@@ -35,7 +35,7 @@ impl fmt::Display for WorkloadKind {
     }
 }
 
-/// A resource that setguard validates. Dispatch, webhook registrations and `check` depend on it.
+/// A resource that setguard validates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// The API group.
@@ -77,8 +77,7 @@ pub const RESOURCES: &[Resource] = &[
     },
 ];
 
-/// The API group of OpenKruise's sets. The rules for the built-in sets apply where the fields have
-/// the same meaning.
+/// OpenKruise's sets. The rules for the built-in sets apply where the fields have the same meaning.
 const KRUISE: &str = "apps.kruise.io";
 
 impl Resource {

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::{labels, names};
 use crate::finding::{Findings, Path, Value};
 
-/// Validates a label selector. `any_value` decides whether expressions may contain invalid label
-/// values; it is called only if one does.
+/// Validates a label selector. `any_value` decides whether expressions may contain invalid label values, and is called
+/// only if one does.
 ///
 /// Kubernetes: `ValidateLabelSelector`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
 pub fn validate(
@@ -62,9 +62,8 @@ fn validate_requirement(
     }
 }
 
-/// Returns whether an expression contains a value that no label can have.
-///
-/// Kubernetes: `LabelSelectorHasInvalidLabelValue`, in the same file.
+/// Returns whether an expression contains a value that no label can have. Kubernetes:
+/// `LabelSelectorHasInvalidLabelValue`, in the same file.
 pub fn has_invalid_value(selector: &LabelSelector) -> bool {
     expressions(selector).iter().flat_map(values).any(|value| !names::is_label_value(value))
 }
@@ -75,10 +74,8 @@ pub fn is_empty(selector: &LabelSelector) -> bool {
         && expressions(selector).is_empty()
 }
 
-/// Returns whether the selector can be evaluated at all.
-///
-/// Kubernetes: `LabelSelectorAsSelector`, apimachinery `pkg/apis/meta/v1/helpers.go`, and
-/// `NewRequirement`, `pkg/labels/selector.go`.
+/// Returns whether the selector can be evaluated at all. Kubernetes: `LabelSelectorAsSelector`, apimachinery
+/// `pkg/apis/meta/v1/helpers.go`, and `NewRequirement`, `pkg/labels/selector.go`.
 pub fn parses(selector: &LabelSelector) -> bool {
     let pairs = selector.match_labels.iter().flatten();
     let mut expressions = expressions(selector).iter();
@@ -98,10 +95,8 @@ pub fn parses(selector: &LabelSelector) -> bool {
         })
 }
 
-/// Returns whether a selector that [`parses`] matches the labels that `label` looks up. An empty
-/// selector matches everything.
-///
-/// Kubernetes: `Requirement.Matches`, apimachinery `pkg/labels/selector.go`.
+/// Returns whether a selector that [`parses`] matches the labels that `label` looks up. An empty selector matches
+/// everything. Kubernetes: `Requirement.Matches`, apimachinery `pkg/labels/selector.go`.
 pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l str>) -> bool {
     let mut pairs = selector.match_labels.iter().flatten();
     pairs.all(|(key, value)| label(key) == Some(value))
@@ -128,7 +123,7 @@ pub fn to_value(selector: Option<&LabelSelector>) -> Value<'static> {
     Value::json(&to_json(selector))
 }
 
-/// Like [`to_value`], for use inside another value.
+/// Like [`to_value`], for use inside a larger value.
 pub fn to_json(selector: Option<&LabelSelector>) -> serde_json::Value {
     let Some(selector) = selector else { return serde_json::Value::Null };
     let mut object = serde_json::Map::new();

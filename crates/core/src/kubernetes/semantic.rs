@@ -1,11 +1,10 @@
-//! Compares two values as the API server does, regardless of notation.
+//! Compares two values as the API server does, regardless of notation: `apiequality.Semantic.DeepEqual` on Go's types.
 //!
-//! `apiequality.Semantic.DeepEqual` on Go's types: quantities are compared by value; absent and
-//! empty lists and maps are equal; and so are an absent field and `0`, `""`, `false` or an empty
-//! struct, unless the field is a pointer in Go.
+//! Quantities are compared by value; absent and empty lists and maps are equal; and so are an absent field and `0`,
+//! `""`, `false` or an empty struct, unless the field is a pointer in Go.
 //!
-//! Kubernetes: `pkg/api/equality/semantic.go` and
-//! `third_party/forked/golang/reflect/deep_equal.go`, both in apimachinery.
+//! Kubernetes: `pkg/api/equality/semantic.go` and `third_party/forked/golang/reflect/deep_equal.go`, both in
+//! apimachinery.
 
 mod fields;
 
@@ -24,10 +23,8 @@ pub fn equal<T: PartialEq + Serialize + ?Sized>(one: &T, other: &T) -> bool {
     one == other || canonical(one).is_some_and(|one| canonical(other) == Some(one))
 }
 
-/// Like [`equal`], for pod templates. The API server converts them before it compares them.
-///
-/// Kubernetes: `Convert_v1_PodSpec_To_core_PodSpec` and `Convert_v1_PodTemplateSpec_To_core_…`,
-/// `pkg/apis/core/v1/conversion.go`.
+/// Like [`equal`], for pod templates. The API server converts them before it compares them. Kubernetes:
+/// `Convert_v1_PodSpec_To_core_PodSpec` and `Convert_v1_PodTemplateSpec_To_core_…`, `pkg/apis/core/v1/conversion.go`.
 pub fn equal_templates(one: &PodTemplateSpec, other: &PodTemplateSpec) -> bool {
     one == other || equal(&converted(one), &converted(other))
 }
@@ -48,21 +45,18 @@ fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
     template
 }
 
-/// Values with the same meaning have the same canonical form.
 fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
     value.serialize(Canonical { is_amount: false }).ok()
 }
 
 /// Serializes the canonical form: a value that equals absence becomes null.
 struct Canonical {
-    /// Whether this is a value of a map. A quantity there is an amount of a resource, so the API
-    /// server rounds it up to thousandths.
+    /// The API server rounds amounts of a resource, the quantities in maps, up to thousandths.
     is_amount: bool,
 }
 
 const INNER: Canonical = Canonical { is_amount: false };
 
-/// A mapping being serialized, with the name of its Go type.
 struct Struct {
     name: &'static str,
     fields: Map<String, Value>,

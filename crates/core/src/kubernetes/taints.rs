@@ -1,10 +1,9 @@
-//! Taints that come and go with the state of a node.
+//! Taints as text, and those that come and go with the state of a node.
 
-/// The key prefixes of these taints: Kubernetes' own, and the ones that cloud providers and
-/// programs for scaling and preparing nodes use.
-///
-/// Kubernetes: k8s.io/api/core/v1/well_known_taints.go,
-/// k8s.io/cloud-provider/api/well_known_taints.go.
+use k8s_openapi::api::core::v1::Taint;
+
+/// Kubernetes' own prefixes, and the ones of cloud providers and of programs that scale and prepare nodes. Kubernetes:
+/// k8s.io/api/core/v1/well_known_taints.go, k8s.io/cloud-provider/api/well_known_taints.go.
 const TRANSIENT: [&str; 11] = [
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
@@ -18,14 +17,21 @@ const TRANSIENT: [&str; 11] = [
     "cloud.google.com/impending-node-termination",
     "node.gardener.cloud/critical-components-not-ready",
 ];
-/// The key suffix of taints that a driver removes once it runs on a node.
+/// A driver removes such a taint once it runs on a node.
 const NOT_READY: &str = "/agent-not-ready";
 
-/// Returns whether a taint (`key=value:effect`) shows the state of a node. A program sets such a
-/// taint and removes it again, so no template should be changed to tolerate it.
+/// `taint` is `key=value:effect`. A program sets and removes such a taint, so no template should tolerate it.
 pub(crate) fn is_transient(taint: &str) -> bool {
     let key = taint.split(['=', ':']).next().unwrap_or_default();
     key.ends_with(NOT_READY) || TRANSIENT.iter().any(|it| key.starts_with(it))
+}
+
+/// As `kubectl taint` does.
+pub(crate) fn written(Taint { key, value, effect, .. }: &Taint) -> String {
+    match value.as_deref() {
+        None | Some("") => format!("{key}:{effect}"),
+        Some(value) => format!("{key}={value}:{effect}"),
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
 
-/// Returns whether `broad` tolerates every taint that `narrow` tolerates, for at least as long.
-///
-/// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
+pub use super::absent::text;
+
+/// Returns whether `broad` tolerates every taint that `narrow` tolerates, for at least as long. Kubernetes:
+/// `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
 pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
     let lasts = match (broad.toleration_seconds, narrow.toleration_seconds) {
         (None, _) => true,
@@ -24,7 +25,6 @@ pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
     lasts && effect && key && value
 }
 
-/// Returns whether a toleration tolerates a taint with this key and effect and no value.
 pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
     tolerates_all_of(toleration, key, "", effect)
 }
@@ -47,9 +47,8 @@ fn tolerates_all_of(toleration: &Toleration, key: &str, value: &str, effect: &st
         }
 }
 
-/// Returns the tolerations that the built-in controller gives every daemon pod, in its order.
-///
-/// Kubernetes: `AddOrUpdateDaemonPodTolerations`, pkg/controller/daemon/util/daemonset_util.go.
+/// Returns the tolerations that the built-in controller gives every daemon pod, in its order. Kubernetes:
+/// `AddOrUpdateDaemonPodTolerations`, pkg/controller/daemon/util/daemonset_util.go.
 pub fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
     const ALWAYS: [(&str, &str); 6] = [
         ("node.kubernetes.io/not-ready", "NoExecute"),
@@ -68,11 +67,6 @@ pub fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
     })
 }
 
-/// Returns the text, or an empty one.
-pub fn text(value: &Option<String>) -> &str {
-    value.as_deref().unwrap_or_default()
-}
-
 pub(crate) fn operator(toleration: &Toleration) -> &str {
     match text(&toleration.operator) {
         "" => "Equal",
@@ -80,18 +74,15 @@ pub(crate) fn operator(toleration: &Toleration) -> &str {
     }
 }
 
-/// The taints that a toleration matches, regardless of its duration: key, effect and value (`None`
-/// for all values).
+/// Key, effect and value (`None` for all values) of the taints that a toleration matches.
 type Scope<'a> = (&'a str, &'a str, Option<&'a str>);
 
-/// The tolerations of a list by scope. Finds a toleration that covers another without comparing
-/// each pair.
+/// Finds covering tolerations without comparing each pair.
 #[derive(Debug, Default)]
 pub(crate) struct Index<'a> {
     scopes: HashMap<Scope<'a>, Members>,
 }
 
-/// The tolerations of one scope, by their positions in the list.
 #[derive(Debug, Default)]
 struct Members {
     /// Each toleration that lasts longer than all before it, with its seconds.
@@ -100,7 +91,7 @@ struct Members {
 }
 
 impl<'a> Index<'a> {
-    /// Expects the tolerations in the order of their positions.
+    /// The list must be in the order of the positions.
     pub(crate) fn of(list: impl IntoIterator<Item = (usize, &'a Toleration)>) -> Self {
         let mut index = Index::default();
         for (position, toleration) in list {
@@ -117,7 +108,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// Returns the first toleration that covers this one, if it comes before `end`.
+    /// Returns the first toleration that covers `narrow`, if it comes before `end`.
     pub(crate) fn first_before(&self, end: usize, narrow: &Toleration) -> Option<usize> {
         let covering = broader_scopes(narrow).filter_map(|scope| {
             let records = &self.scopes.get(&scope)?.records;
@@ -127,8 +118,7 @@ impl<'a> Index<'a> {
         covering.min().filter(|position| *position < end)
     }
 
-    /// Returns the first toleration after `start` that tolerates more than this one, without a time
-    /// limit.
+    /// Returns the first toleration after `start` that covers more than `narrow`, without a time limit.
     pub(crate) fn first_after(&self, start: usize, narrow: &Toleration) -> Option<usize> {
         let own = scope(narrow);
         let covering = broader_scopes(narrow).filter_map(|scope| {
@@ -149,8 +139,7 @@ fn scope(toleration: &Toleration) -> Option<Scope<'_>> {
     Some((text(&toleration.key), text(&toleration.effect), value))
 }
 
-/// Returns the scopes of all tolerations that cover this one if they last long enough; see [`covers`]. A
-/// scope may occur twice.
+/// Returns the scopes of the tolerations that cover `narrow` if they last long enough. A scope may occur twice.
 fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
     let keys = [text(&narrow.key), ""];
     let effects = [text(&narrow.effect), ""];
@@ -162,7 +151,7 @@ fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
     })
 }
 
-/// Returns the largest number if there is no limit.
+/// No limit is the largest number.
 fn seconds(toleration: &Toleration) -> i64 {
     toleration.toleration_seconds.unwrap_or(i64::MAX)
 }

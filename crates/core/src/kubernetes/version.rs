@@ -2,12 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-/// Minor releases whose first patch releases have other defaults of feature gates, each with the
-/// first patch release that doesn't. The gates are in `cluster`.
+/// Minor releases whose feature gates changed in a patch release, with that patch release. `cluster` has the gates.
 const EARLY_PATCHES: &[(u32, u32)] = &[(35, 4)];
 
-/// A Kubernetes release, such as 1.36, or a patch release that differs from the later ones of its
-/// minor release, such as 1.35.3.
+/// A Kubernetes release such as 1.36, or a patch release with different feature gates, such as 1.35.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     minor: u32,

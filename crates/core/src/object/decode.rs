@@ -45,7 +45,6 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(
     serde_json::from_str(json).map_err(wrong)
 }
 
-/// Only the type of the spec is known.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RawObject<'a, S> {

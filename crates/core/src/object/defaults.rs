@@ -1,10 +1,7 @@
 //! The defaults that kube-apiserver sets before validation.
 //!
-//! A field that already has a value costs no write and no allocation.
-//!
-//! Kubernetes: `pkg/apis/apps/v1/defaults.go`. `SetObjectDefaults_DaemonSet` and
-//! `SetObjectDefaults_StatefulSet`, `pkg/apis/apps/v1/zz_generated.defaults.go`, list the functions
-//! of `pkg/apis/core/v1/defaults.go` that apply.
+//! Kubernetes: `pkg/apis/apps/v1/defaults.go`. `SetObjectDefaults_DaemonSet` and `SetObjectDefaults_StatefulSet`,
+//! `pkg/apis/apps/v1/zz_generated.defaults.go`, list the functions of `pkg/apis/core/v1/defaults.go` that apply.
 
 mod pod;
 mod shared;
@@ -43,11 +40,11 @@ pub fn daemon_set<T>(spec: &mut DaemonSetSpec<T>) {
     spec.revision_history_limit.get_or_insert(10);
 }
 
-/// Applies the defaults that differ in an OpenKruise DaemonSet: if only one of `maxUnavailable` and
-/// `maxSurge` is set, the other is 0. Text without a number also counts as 0 and is not validated.
+/// Applies the defaults that differ in an OpenKruise DaemonSet: if only one of `maxUnavailable` and `maxSurge` is set,
+/// the other is 0. Text without a number also counts as 0 and is not validated.
 ///
-/// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go;
-/// `validateRollingUpdateDaemonSet`, pkg/webhook/daemonset/validating/daemonset_validation.go.
+/// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go; `validateRollingUpdateDaemonSet`,
+/// pkg/webhook/daemonset/validating/daemonset_validation.go.
 pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     let surges = own.rolling_update().and_then(|rolling| rolling.rolling_update_type.as_deref())
         == Some("Surging");
@@ -68,8 +65,7 @@ pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     }
 }
 
-/// Applies `SetDefaults_StatefulSet`, except for the default of `maxUnavailable`: it depends on a
-/// feature gate, and every rule assumes it.
+/// Applies `SetDefaults_StatefulSet` except for `maxUnavailable`: every rule assumes its default.
 pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     for claim in spec.volume_claim_templates.iter_mut().flatten() {
         let claim_spec = claim.spec.get_or_insert_default();

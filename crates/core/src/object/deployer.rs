@@ -19,7 +19,6 @@ impl Deployer {
         Deployer::named(|label| metadata.label(label), |annotation| metadata.annotation(annotation))
     }
 
-    /// Returns the tool that these labels and annotations name.
     pub(crate) fn named<'a>(
         label: impl Fn(&str) -> Option<&'a str>,
         annotation: impl Fn(&str) -> Option<&'a str>,
@@ -43,8 +42,7 @@ impl Deployer {
             .or_else(helm)
     }
 
-    /// Returns what else to do after a command rolls the object back. Otherwise the tool deploys
-    /// the new state again.
+    /// Returns what else to do after a command rolls the object back. Otherwise the tool deploys the new state.
     pub fn after_undo(&self) -> String {
         match self {
             Deployer::Helm(namespace, release) => format!(
@@ -56,8 +54,7 @@ impl Deployer {
         }
     }
 
-    /// Returns what else to do after a command changes the object. Otherwise the tool deploys the
-    /// old state again.
+    /// Returns what else to do after a command changes the object. Otherwise the tool deploys the old state again.
     pub(crate) fn after_change(&self) -> String {
         let also = match self {
             Deployer::Helm(..) => {

@@ -1,7 +1,6 @@
 //! Fields that the API server drops before validation, because their feature gate is off.
 //!
-//! Kubernetes: `dropDisabledFields` in `pkg/api/pod/util.go`, which keeps a field that the old spec
-//! uses.
+//! Kubernetes: `dropDisabledFields`, `pkg/api/pod/util.go`. It keeps a field that the old spec uses.
 
 mod label_keys;
 mod user_fields;
@@ -241,13 +240,13 @@ fn drops(feature: &Feature, cluster: &Cluster) -> bool {
     exists && !cluster.enabled(feature.gate)
 }
 
-/// Returns whether [`drop_disabled`] would drop anything without an old spec.
+/// Assumes no old spec.
 pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
     FEATURES.iter().any(|feature| (feature.used)(spec) && drops(feature, cluster))
 }
 
-/// Returns the feature gates whose fields [`drop_disabled`] would drop without an old spec, each
-/// with the spec without these fields.
+/// Returns the disabled gates whose fields the spec uses, each with the spec without these fields. Assumes that there
+/// is no old spec.
 pub(crate) fn disabled(
     spec: &PodSpec,
     cluster: &Cluster,
@@ -260,7 +259,7 @@ pub(crate) fn disabled(
     })
 }
 
-/// Returns the spec as the API server validates it. The spec is copied only if a field is dropped.
+/// Copies the spec only if a field is dropped.
 pub(crate) fn drop_disabled<'a>(
     spec: &'a PodSpec,
     old: Option<&PodSpec>,
@@ -275,7 +274,6 @@ pub(crate) fn drop_disabled<'a>(
     spec
 }
 
-/// Like [`drop_disabled`], for a template.
 pub(super) fn template<'a>(
     template: &'a PodTemplateSpec,
     old: Option<&PodSpec>,

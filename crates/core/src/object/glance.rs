@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::lazy_json::LazyJson;
 
-/// Whether a glance showed that two templates differ. Cached, because several rules ask.
+/// Cached, because several rules ask.
 #[derive(Debug)]
 pub(super) struct Glance(OnceCell<bool>);
 
@@ -16,8 +16,7 @@ impl Glance {
         Glance(OnceCell::new())
     }
 
-    /// Returns whether the images or the annotations of two templates differ. `false` means that
-    /// they may be equal or not.
+    /// Compares images and annotations. `false` means that the templates may differ in the rest.
     pub(super) fn differs(&self, old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
         *self.0.get_or_init(|| differs(old, new))
     }

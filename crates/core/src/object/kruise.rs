@@ -3,8 +3,8 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, de::IgnoredAny};
 
-/// A part of the spec of an Advanced DaemonSet or an Advanced StatefulSet (`apps.kruise.io`).
-/// Fields with the same meaning as in the built-in sets are read into those.
+/// A part of the spec of an Advanced DaemonSet or an Advanced StatefulSet (`apps.kruise.io`), without the fields that
+/// mean the same in the built-in sets.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KruiseSpec {
@@ -30,8 +30,7 @@ pub struct KruiseRollingUpdate {
     pub rolling_update_type: Option<String>,
     /// The number or percentage of pods that keep the old template. A StatefulSet has a number.
     pub partition: Option<IntOrString>,
-    /// The minimum ready time of a StatefulSet. OpenKruise has this field here instead of in the
-    /// spec.
+    /// The minimum ready time of a StatefulSet. OpenKruise has this field here, not in the spec.
     pub min_ready_seconds: Option<i32>,
     /// The settings that update the pods of a StatefulSet in an order other than by ordinal.
     pub unordered_update: Option<IgnoredAny>,
@@ -43,8 +42,7 @@ impl KruiseSpec {
         self.update_strategy.as_ref()?.rolling_update.as_ref()
     }
 
-    /// Returns whether ordinals may have gaps, or pods are updated in an order other than by
-    /// ordinal.
+    /// Returns whether ordinals may have gaps, or pods are not updated by ordinal.
     pub fn has_custom_order(&self) -> bool {
         self.reserve_ordinals.as_ref().is_some_and(|reserved| !reserved.is_empty())
             || self.rolling_update().is_some_and(|rolling| rolling.unordered_update.is_some())

@@ -1,11 +1,7 @@
-//! JSON that stays raw until a rule needs it.
-
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// A part of an object that has not been read: absent, or JSON text.
-///
-/// Only the end of the text has been located, so a reader must expect errors.
+/// A part of an object that has not been read: absent, or JSON text. The text may not decode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LazyJson<'a>(Option<&'a str>);
 

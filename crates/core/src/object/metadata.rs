@@ -1,5 +1,3 @@
-//! Metadata that borrows from the JSON.
-
 use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Deref};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -65,8 +63,7 @@ pub struct Metadata<'a> {
     /// The unique id.
     #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,
-    /// The version of the stored object. The API server sets it when it stores the object, after
-    /// all webhooks; it sets the uid before them.
+    /// The version of the stored object. The API server sets it after all webhooks, and the uid before them.
     #[serde(borrow, default)]
     pub resource_version: Option<Str<'a>>,
     /// The number of changes to the spec; absent in a manifest.
@@ -78,8 +75,7 @@ pub struct Metadata<'a> {
 }
 
 impl Metadata<'_> {
-    /// Returns whether the object comes from a cluster. `false` for a manifest and for an object
-    /// that is being created.
+    /// Returns whether the object comes from a cluster: `false` for a manifest and on CREATE.
     pub fn is_stored(&self) -> bool {
         self.resource_version.as_deref().is_some_and(|version| !version.is_empty())
     }

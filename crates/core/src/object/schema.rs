@@ -1,8 +1,8 @@
-//! Checks that a document decodes as the resource that it declares, as strictly as kube-apiserver
-//! with `fieldValidation=Strict`: no unknown field, no wrong type.
+//! Checks that a document decodes as the resource that it declares, as strictly as kube-apiserver with
+//! `fieldValidation=Strict`: no unknown field, no wrong type.
 //!
-//! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema of
-//! the newest release. `fields` lists how other releases differ.
+//! k8s-openapi's types pass their fields to serde, so the types are the schema of the newest release. `fields` lists
+//! how other releases differ.
 
 mod fields;
 
@@ -50,24 +50,21 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Returns the document as JSON, as the API server understands it: a number becomes text if the
-    /// type is a quantity, and null becomes the zero value if the type has no null. `node` must be
-    /// the node that was read.
+    /// Returns the document as JSON, as the API server understands it: a quantity becomes text, and null becomes the
+    /// zero value if the type has no null. `node` must be the node that was read.
     pub fn json(&self, node: &Node<'_>) -> String {
         node.to_json_with(&self.instead)
     }
 }
 
-/// Returns an object as the API server reads it (see [`Reading::json`]), or `None` if it is not
-/// JSON. The API server accepts null even where a type has no null, for example in a list of
-/// strings; the types here do not.
+/// Returns an object as the API server reads it (see [`Reading::json`]), or `None` if it is not JSON. The API server
+/// accepts null where the types here do not, for example in a list of strings.
 pub fn normalize(json: &str, resource: &'static Resource) -> Option<String> {
     let document = documents(json).next()?.ok()?;
     Some(read(&document.root, resource).json(&document.root))
 }
 
-/// Reads a document by the newest release's schema of its resource. The resulting JSON does not
-/// depend on the release.
+/// Reads a document by the newest release's schema of its resource.
 pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
     read_for(node, resource, Version::NEWEST)
 }
@@ -89,9 +86,8 @@ pub fn read_for(node: &Node<'_>, resource: &'static Resource, release: Version) 
     }
 }
 
-/// An annotation in the API, but a field of the DaemonSet inside the API server.
-///
-/// Kubernetes: `Convert_v1_DaemonSet_To_apps_DaemonSet`, `pkg/apis/apps/v1/conversion.go`.
+/// An annotation in the API, but a field of the DaemonSet inside the API server. Kubernetes:
+/// `Convert_v1_DaemonSet_To_apps_DaemonSet`, `pkg/apis/apps/v1/conversion.go`.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 fn template_generation(node: &Node<'_>) -> Option<Problem> {
@@ -105,8 +101,7 @@ fn template_generation(node: &Node<'_>) -> Option<Problem> {
     Some(problem)
 }
 
-/// A custom resource has fields that setguard does not know, and the API server accepts anything in
-/// its pod template. So only the known fields are checked.
+/// Checks only the known fields. A custom resource has others, and its pod template may contain anything.
 fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
     let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
     let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
@@ -120,7 +115,6 @@ fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
     reading
 }
 
-/// The fields that every resource has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound = "Spec: DeserializeOwned, Status: DeserializeOwned")]
 #[allow(dead_code)]
@@ -178,8 +172,7 @@ fn quantity(node: &Node<'_>) -> Result<String, String> {
     }
 }
 
-/// Returns whether the text has the form of Go's `time.Parse(time.RFC3339, …)`. The type checks the
-/// range of the numbers.
+/// `time.Parse(time.RFC3339, …)` in Go. The type checks the range of the numbers.
 fn is_rfc3339(text: &str) -> bool {
     let matches = |text: &str, form: &str| {
         text.len() == form.len()

@@ -1,7 +1,7 @@
-//! Estimates how much memory an object will take before it is read.
+//! Estimates how much memory an object will take, before it is read.
 //!
-//! Kubernetes' types are large: `{}` in a list of volumes is two bytes of JSON and three kilobytes
-//! in memory. So each object is measured first, and one that is too large is never read.
+//! `{}` in a list of volumes is two bytes of JSON and three kilobytes in memory. So each object is measured first, and
+//! one that is too large is never read.
 
 use std::fmt;
 
@@ -14,18 +14,17 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use super::metadata::Str;
 use crate::finding::{Field, Path};
 
-/// The most memory that an object may take, in bytes. The objects of real charts take less than 200
-/// KiB.
+/// The most memory that an object may take, in bytes. The objects of real charts take less than 200 KiB.
 ///
-/// A review has a body of up to 8 MiB and two objects, and rules need room to compare their parts:
-/// at most 32 MiB in all.
+/// A review has a body of up to 8 MiB and two objects, and rules need room to compare their parts: at most 32 MiB in
+/// all.
 pub const MAX: usize = 8 << 20;
 
 /// A growing list takes up to twice the memory of its elements.
 const GROWTH: usize = 2;
 /// An entry of a map or an element of a list, with the allocation of its text.
 const ITEM: usize = 160;
-/// How often a text is held in memory while it is read: unescaped, and copied.
+/// How often a text is in memory while it is read: unescaped, and copied.
 const COPIES: usize = 3;
 /// A list that is not empty.
 const LIST: usize = 128;
@@ -52,8 +51,7 @@ pub struct Largest {
     pub bytes: usize,
 }
 
-/// Returns the size of an object and its largest list or map, or `None` if the object is small
-/// enough to read.
+/// Returns the size of an object and its largest list or map, or `None` if the object is small enough to read.
 ///
 /// # Errors
 /// Returns an error if an object that may be too large is not JSON.
@@ -76,7 +74,7 @@ impl ObjectSize {
         Ok(sum)
     }
 
-    /// Adds a list or map with its content, except for nested lists and maps.
+    /// Adds a list or map with its content, without nested lists and maps.
     fn add(&mut self, at: Option<Path<'_>>, items: usize, bytes: usize) {
         self.bytes += bytes;
         if bytes > self.largest.bytes {
@@ -86,8 +84,8 @@ impl ObjectSize {
     }
 }
 
-/// Returns whether an object is small, whatever its braces and commas mean. Nearly all objects are,
-/// and counting bytes takes a hundredth of the time of measuring.
+/// `false` if the braces and commas may be inside texts. Nearly all objects are small, and counting bytes takes a
+/// hundredth of the time of measuring.
 pub(crate) fn is_certainly_small(json: &str) -> bool {
     let count = |byte| memchr_iter(byte, json.as_bytes()).count();
     let objects = count(b'{') * (GROWTH * size_of::<Volume>() + MAP + ITEM);
@@ -177,7 +175,7 @@ impl<'de> Visitor<'de> for Measured<'_> {
         let (mut items, mut size) = (0, MAP);
         while let Some(key) = map.next_key::<Str<'de>>()? {
             items += 1;
-            // The fields that a manager owns: often half of an object, and never read.
+            // Often half of an object, and never read.
             if &*key == "fieldsV1" {
                 map.next_value::<IgnoredAny>()?;
                 continue;

@@ -1,5 +1,3 @@
-//! The specs of both kinds, made of k8s-openapi's types.
-
 use k8s_openapi::{
     api::{
         apps::v1::{
@@ -15,11 +13,9 @@ use k8s_openapi::{
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`). Its template is decoded or a
-/// [`LazyJson`](super::LazyJson).
+/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`). Its template is decoded or a [`LazyJson`](super::LazyJson).
 ///
-/// k8s-openapi's own type cannot distinguish an absent selector from an empty one; the API server
-/// does.
+/// k8s-openapi's own type cannot distinguish an absent selector from an empty one; the API server does.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct DaemonSetSpec<T = PodTemplateSpec> {
@@ -97,8 +93,7 @@ impl<T> StatefulSetSpec<T> {
     }
 }
 
-/// A claim template. The API server ignores its `apiVersion` and `kind`; k8s-openapi's type does
-/// not.
+/// The API server ignores `apiVersion` and `kind` of a claim template; k8s-openapi's type does not.
 #[derive(Deserialize)]
 #[serde(rename = "PersistentVolumeClaim", rename_all = "camelCase")]
 struct ClaimTemplate {
@@ -124,7 +119,7 @@ fn claim_templates<'de, D: Deserializer<'de>>(
     Ok(claims.map(|claims| claims.into_iter().map(claim).collect()))
 }
 
-/// Decodes `null` like an absent field, as the API server does.
+/// The API server decodes null like an absent field.
 fn null_is_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {

@@ -2,24 +2,20 @@
 
 use std::collections::BTreeSet;
 
-/// The annotation of a claim that set its class before `storageClassName` did.
-///
-/// Kubernetes: `GetPersistentVolumeClaimClass`, pkg/apis/core/helper/helpers.go.
+/// Older than `storageClassName`. Kubernetes: `GetPersistentVolumeClaimClass`, pkg/apis/core/helper/helpers.go.
 pub(crate) const OLD_CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// The annotations of a StorageClass that make it the default, if their value is `true`.
-///
-/// Kubernetes: `IsDefaultAnnotation`, pkg/apis/storage/util/helpers.go.
+/// A StorageClass is the default if one of these is `true`. Kubernetes: `IsDefaultAnnotation`,
+/// pkg/apis/storage/util/helpers.go.
 pub(crate) const DEFAULT_CLASS_ANNOTATIONS: [&str; 2] = [
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 ];
 
-/// The known PersistentVolumeClaims and PersistentVolumes. The webhook knows none; `check` knows
-/// the ones in its input.
+/// The known PersistentVolumeClaims and PersistentVolumes. The webhook knows none; `check` knows its input.
 #[derive(Clone, Debug, Default)]
 pub struct Storage {
-    /// The claims that pods on several nodes can use, by namespace and name.
+    /// By namespace and name.
     shareable: Vec<(Option<Box<str>>, Box<str>)>,
     others: BTreeSet<Box<str>>,
     has_volumes_without_class: bool,
@@ -51,8 +47,7 @@ impl Storage {
         self.has_volumes_without_class = true;
     }
 
-    /// Returns whether pods on several nodes can use a claim. If the set or the claim has no
-    /// namespace, both may end up in the same one.
+    /// Returns whether pods on several nodes can use a claim. A set or claim without a namespace may end up in any.
     pub fn can_share(&self, namespace: Option<&str>, claim: &str) -> bool {
         self.shareable.iter().any(|(its, name)| {
             let same = its.as_deref().zip(namespace).is_none_or(|(its, ours)| its == ours);

@@ -11,7 +11,7 @@ use super::storage::DEFAULT_CLASS_ANNOTATIONS;
 pub struct StorageClass {
     /// Whether claims that name no class get this class.
     pub is_default: bool,
-    /// Whether a volume is made in a zone before a node is chosen for its pod.
+    /// Volumes are made in a zone before a node is chosen for the pod.
     pub(crate) chooses_zones: bool,
     /// Whether a volume is chosen only once a pod needs it.
     pub waits_for_pod: bool,
@@ -23,7 +23,7 @@ pub struct StorageClass {
     pub retains_volumes: bool,
 }
 
-/// The provisioners of disks that only the nodes of one zone can use.
+/// Only the nodes of one zone can use the disks of these provisioners.
 const ZONAL: [&str; 9] = [
     "cinder.csi.openstack.org",
     "disk.csi.azure.com",
@@ -36,7 +36,6 @@ const ZONAL: [&str; 9] = [
     "pd.csi.storage.gke.io",
 ];
 
-/// The fields of a StorageClass.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Fields {

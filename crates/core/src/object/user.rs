@@ -1,5 +1,3 @@
-//! The user who sends an object.
-
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -18,11 +16,9 @@ pub struct User<'a> {
 }
 
 impl<'a> User<'a> {
-    /// Returns a user with the groups that the API server adds to every user and every service
-    /// account.
+    /// Returns a user with the groups that the API server adds to every user and every service account.
     ///
-    /// Kubernetes: `MakeGroupNames`,
-    /// staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
+    /// Kubernetes: `MakeGroupNames`, staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go.
     pub fn authenticated(username: &'a str) -> Self {
         let mut groups = vec![Str("system:authenticated".into())];
         let account = username.strip_prefix("system:serviceaccount:");
@@ -32,10 +28,15 @@ impl<'a> User<'a> {
         }
         User { username: Str(username.into()), groups: Some(groups) }
     }
+
+    pub(crate) fn is_among(&self, users: &[String], groups: &[String]) -> bool {
+        let mut own = self.groups.iter().flatten();
+        users.iter().any(|it| **it == *self.username)
+            || own.any(|group| groups.iter().any(|it| **it == **group))
+    }
 }
 
-/// The most groups that are read. The API server takes groups from a token, a certificate or
-/// headers. These have room for a few hundred.
+/// Room for a few hundred is enough: the API server takes groups from a token, a certificate or headers.
 const MAX_GROUPS: usize = 10_000;
 
 fn groups<'de: 'a, 'a, D: Deserializer<'de>>(reader: D) -> Result<Option<Vec<Str<'a>>>, D::Error> {

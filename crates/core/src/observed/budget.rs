@@ -1,5 +1,3 @@
-//! PodDisruptionBudgets with their status.
-
 use std::{borrow::Cow, collections::BTreeMap};
 
 use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
@@ -20,23 +18,23 @@ pub struct PodDisruptionBudget {
     pub name: Box<str>,
     /// Whether a controller, such as an operator, owns it.
     pub is_owned: bool,
-    /// Whether the status is current: it was computed from this spec, and no pod is being evicted.
+    /// Whether the status is computed from this spec, and no pod is being evicted.
     pub is_current: bool,
-    /// The number of pods that must be available.
+    /// How many pods must be available.
     pub min_available: Option<IntOrString>,
-    /// The number of pods that may be unavailable.
+    /// How many pods may be unavailable.
     pub max_unavailable: Option<IntOrString>,
-    /// The number of pods that are expected.
+    /// How many pods are expected.
     pub expected: i32,
-    /// The number of healthy pods.
+    /// How many pods are healthy.
     pub healthy: i32,
-    /// The number of pods that must be healthy.
+    /// How many pods must be healthy.
     pub desired: i32,
-    /// Whether a pod that is not ready may be evicted at any time.
+    /// Whether an unready pod may be evicted at any time.
     pub evicts_unready: bool,
-    /// The number of evictions that are allowed now.
+    /// How many evictions are allowed now.
     pub allowed: i32,
-    /// The reason why this number cannot be computed, if it cannot.
+    /// Why the number of evictions cannot be computed.
     pub failure: Option<Box<str>>,
     selector: Option<LabelSelector>,
 }
@@ -78,7 +76,7 @@ impl PodDisruptionBudget {
     /// Reads a PodDisruptionBudget.
     ///
     /// # Errors
-    /// Returns an error if the JSON is not a PodDisruptionBudget.
+    /// Fails if the JSON is not a PodDisruptionBudget.
     pub fn read(json: &str) -> serde_json::Result<Self> {
         let RawBudget { metadata, spec, status } = serde_json::from_str(json)?;
         let mut conditions = status.conditions.iter().flatten();
@@ -110,7 +108,6 @@ impl PodDisruptionBudget {
         selector.is_some_and(|it| selector::matches_labels(it, labels))
     }
 
-    /// Returns whether the budget protects only pods with this label.
     pub(crate) fn asks_for(&self, key: &str, value: &str) -> bool {
         let labels = self.selector.as_ref().and_then(|it| it.match_labels.as_ref());
         labels.and_then(|it| it.get(key)).is_some_and(|it| it == value)

@@ -1,5 +1,3 @@
-//! Claims and volumes.
-
 use std::{borrow::Cow, collections::BTreeMap};
 
 use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource::Quantity};
@@ -15,22 +13,19 @@ pub struct PersistentVolumeClaim {
     pub phase: Box<str>,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// The time at which the deletion of the claim was requested, if it was.
+    /// When the deletion of the claim was requested.
     pub deleted: Option<i64>,
-    /// The amount of storage that the claim requests.
+    /// The requested amount of storage.
     pub request: Option<Quantity>,
-    /// Whether the volume is smaller than the request.
     is_being_resized: bool,
-    /// Whether the driver has reported that it cannot make the volume as large as requested.
+    /// Whether the driver cannot make the volume as large as requested.
     pub(crate) is_resize_infeasible: bool,
-    /// The storage class. `None` if the claim names none, `""` if the claim asks for a volume
-    /// without a class.
+    /// The storage class. `None` if the claim names none, `""` if it requests a volume without a class.
     pub class: Option<Box<str>>,
-    /// The volume that the claim is bound to or asks for.
+    /// The volume that the claim is bound to or requests.
     pub volume: Option<Box<str>>,
-    /// The access modes that the claim asks for.
     pub(crate) modes: Box<[Box<str>]>,
-    /// Whether the scheduler has chosen a node, on which the provisioner is to make the volume.
+    /// Whether the scheduler has chosen the node on which the provisioner makes the volume.
     pub(crate) has_node: bool,
     /// The names and uids of the pods that own the claim. It is deleted with them.
     pub owner_pods: Box<[(Box<str>, Box<str>)]>,
@@ -41,15 +36,11 @@ pub struct PersistentVolumeClaim {
 pub struct PersistentVolume {
     /// The nodes on which the volume can be used; `None` if all.
     pub nodes: Option<NodeSelector>,
-    /// The storage class; empty for none.
+    /// Empty for none.
     pub(crate) class: Box<str>,
-    /// The capacity.
     pub(crate) capacity: Option<Quantity>,
-    /// The access modes.
     pub(crate) modes: Box<[Box<str>]>,
-    /// The namespace and name of the claim that the volume is, was or is to be bound to.
     pub(crate) claim: Option<Name>,
-    /// Whether the claim that the volume was bound to is gone.
     pub(crate) is_released: bool,
     /// Whether the volume is retained when its claim is deleted.
     pub is_retained: bool,
@@ -77,7 +68,6 @@ struct ClaimSpec<'a> {
     access_modes: Option<Box<[Box<str>]>>,
 }
 
-/// The annotation with the node that the scheduler has chosen for the pod of a claim.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 #[derive(Default, Deserialize)]
@@ -133,10 +123,10 @@ struct Affinity {
 }
 
 impl PersistentVolumeClaim {
-    /// Reads a claim with its namespace and name.
+    /// Reads a claim, and its namespace and name.
     ///
     /// # Errors
-    /// Returns an error if the JSON is not one.
+    /// Fails if the JSON is not a claim.
     pub fn read(json: &str) -> serde_json::Result<(Name, Self)> {
         let RawClaim { metadata, spec, status }: RawClaim<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
@@ -157,7 +147,7 @@ impl PersistentVolumeClaim {
             created: metadata.created(),
             deleted: metadata.deleted(),
             is_being_resized: is_smaller(capacity, request.as_ref()),
-            // `ControllerResizeInfeasible` and `NodeResizeInfeasible`.
+            // `ControllerResizeInfeasible` or `NodeResizeInfeasible`.
             is_resize_infeasible: resize.is_some_and(|it| it.ends_with("ResizeInfeasible")),
             request,
             class: spec.storage_class_name.as_deref().map(Into::into),
@@ -170,19 +160,18 @@ impl PersistentVolumeClaim {
         Ok(((metadata.namespace().into(), metadata.name().into()), claim))
     }
 
-    /// Returns whether a volume has room for what the claim requests, if both are known.
+    /// Returns true if either size is unknown.
     pub(crate) fn has_room_in(&self, volume: &PersistentVolume) -> bool {
         !is_smaller(volume.capacity.as_ref(), self.request.as_ref())
     }
 
-    /// Returns whether the volume is smaller than the request: a resize has not ended, or has
-    /// failed.
+    /// Returns whether the volume is smaller than the request: a resize is pending or failed.
     pub const fn is_being_resized(&self) -> bool {
         self.is_being_resized
     }
 }
 
-/// Returns whether both quantities are known, and the first is smaller.
+/// Returns false if either quantity is unknown.
 fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
     let one = one.and_then(|it| quantity::Quantity::parse_resource(&it.0));
     let other = other.and_then(|it| quantity::Quantity::parse_resource(&it.0));
@@ -190,10 +179,10 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 }
 
 impl PersistentVolume {
-    /// Reads a volume with its name.
+    /// Reads a volume and its name.
     ///
     /// # Errors
-    /// Returns an error if the JSON is not one.
+    /// Fails if the JSON is not a volume.
     pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let RawClaim { metadata, spec, status }: RawClaim<'_, VolumeSpec, ClaimStatus<'_>> =
             serde_json::from_str(json)?;

@@ -1,4 +1,4 @@
-//! Events: warnings about objects, and the few others that rules look for.
+//! Warnings about objects, and the few other events that rules need.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::meta::{Metadata, Unread};
 use crate::{finding::shorten, kubernetes::kind::Kind};
 
-/// The reasons that rules look for, in addition to those of [`is_of_ended`].
+/// The reasons that rules need, in addition to those of [`is_of_ended`].
 const REASONS: [&str; 20] = [
     "BackOff",
     "Failed",
@@ -33,15 +33,14 @@ const REASONS: [&str; 20] = [
     "RecreatingFailedPod",
     "Unhealthy",
 ];
-/// The reasons of events that aren't warnings: what an autoscaler of nodes, or a preemption, did to a pod.
 const NOTES: [&str; 5] = [CREATED, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP];
-/// A StatefulSet has got a pod. The events about pods of one name are one.
+/// A StatefulSet created a pod. The event recorder merges the events about pods of one name.
 pub(super) const CREATED: &str = "SuccessfulCreate";
 pub(super) const NOMINATED: &str = "Nominated";
 pub(super) const NOT_SCALED_UP: &str = "NotTriggerScaleUp";
 pub(super) const PREEMPTED: &str = "Preempted";
 pub(super) const SCALED_UP: &str = "TriggeredScaleUp";
-/// The reasons of pods that a node has evicted or rejected, in addition to those that begin with `OutOf`.
+/// The reasons for which a node evicts or rejects pods, in addition to those that begin with `OutOf`.
 ///
 /// Kubernetes: pkg/kubelet/lifecycle/predicate.go.
 const ENDED: [&str; 17] = [
@@ -64,12 +63,12 @@ const ENDED: [&str; 17] = [
     "VolumeAttachmentLimitExceeded",
 ];
 
-/// Returns whether this is the reason of a pod that a node has evicted or rejected.
+/// Returns whether a node evicts or rejects pods for this reason.
 pub fn is_of_ended(reason: &str) -> bool {
     reason.starts_with("OutOf") || ENDED.contains(&reason)
 }
 
-/// The longest time that a controller waits before it tries again what was refused, in seconds.
+/// The longest pause before a controller retries a refused request, in seconds.
 ///
 /// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
 pub const LONGEST_WAIT: i64 = 1_000;
@@ -78,8 +77,8 @@ pub const SLACK: i64 = 60;
 /// The longest message that is kept, in bytes.
 const LONGEST: usize = 1_000;
 
-/// The longest time between two warnings that count as one, in seconds. Of an object about which
-/// there are many events, only one in five minutes is recorded.
+/// The longest gap between warnings that count as one, in seconds. For an object with many events, the recorder emits
+/// only one in five minutes.
 ///
 /// Kubernetes: `defaultSpamQPS`, client-go tools/record/events_cache.go.
 pub const LONGEST_GAP: i64 = 300;
@@ -91,15 +90,14 @@ pub struct Event {
     pub reason: Box<str>,
     /// The message, at most a thousand bytes.
     pub message: Box<str>,
-    /// The time of the first occurrence, in seconds since 1970.
+    /// When it first occurred, in seconds since 1970.
     pub first: i64,
-    /// The time of the last occurrence, in seconds since 1970.
+    /// When it last occurred, in seconds since 1970.
     pub last: i64,
-    /// The number of occurrences, as far as they were counted.
+    /// How often it occurred, as far as counted.
     pub count: i32,
 }
 
-/// The object that an event is about: its namespace, kind and name.
 pub(super) type About = (Box<str>, Kind, Box<str>);
 
 #[derive(Deserialize)]
@@ -153,7 +151,6 @@ struct Series {
 }
 
 impl Event {
-    /// Reads an event and the object that it is about; `None` if no rule looks for it.
     pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
         let raw: RawEvent<'_> = serde_json::from_str(json)?;
         let is_warning = raw.type_.as_deref().is_none_or(|it| it == "Warning");
@@ -187,11 +184,11 @@ impl Event {
         Ok(Some(((namespace.as_ref().into(), kind, name.as_ref().into()), event)))
     }
 
-    /// Returns an event without the parts that no rule looks for; `None` if no rule looks for it. Whoever may create
-    /// events can write a message of any length.
+    /// Returns an event without the parts that no rule needs; `None` if no rule needs it. Anybody who may create events
+    /// can write a message of any length.
     ///
     /// # Errors
-    /// Returns an error if the JSON is not one.
+    /// Fails if the JSON is not an event.
     pub fn reduced(json: &str) -> serde_json::Result<Option<String>> {
         let Some(((namespace, kind, name), event)) = Event::read(json)? else { return Ok(None) };
         let at = |seconds| Timestamp::from_second(seconds).ok().map(|it| it.to_string());
@@ -205,12 +202,11 @@ impl Event {
         Ok(Some(reduced.to_string()))
     }
 
-    /// Returns whether this isn't a warning.
     pub(super) fn is_note(&self) -> bool {
         NOTES.contains(&&*self.reason)
     }
 
-    /// Returns whether this is the same event as another, without a long time between them.
+    /// Returns whether both are the same event, without a long gap between them.
     pub(super) fn continues(&self, other: &Event) -> bool {
         self.reason == other.reason
             && self.message == other.message
@@ -218,7 +214,6 @@ impl Event {
             && other.first <= self.last.saturating_add(LONGEST_GAP)
     }
 
-    /// Extends this event by another that [`Event::continues`] it.
     pub(super) fn absorb(&mut self, other: &Event) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);

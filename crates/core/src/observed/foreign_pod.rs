@@ -1,17 +1,15 @@
-//! A pod that has the name of a pod of a StatefulSet, and doesn't belong to the set.
-
 use serde::Deserialize;
 
 use super::meta::{Metadata, Unread};
 
-/// A pod with the name of a pod of a StatefulSet to which it doesn't belong.
+/// A pod with the name of a StatefulSet's pod that does not belong to the set.
 #[derive(Clone, Debug)]
 pub struct ForeignPod {
-    /// The kind and name of its controller, if it has one.
+    /// The kind and name of its controller.
     pub controller: Option<Box<str>>,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// The time by which the pod should be gone, if it is being deleted.
+    /// When the pod should be gone, if it is being deleted.
     pub deleted: Option<i64>,
 }
 

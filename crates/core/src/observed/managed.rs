@@ -1,9 +1,6 @@
-//! The times at which clients last wrote parts of an object.
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
 
-/// The manager that last wrote a part of an object.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Managed {
@@ -12,13 +9,12 @@ pub(super) struct Managed {
     time: Option<Time>,
 }
 
-/// The times at which an object was last written, in seconds since 1970, as far as they are known.
+/// In seconds since 1970, if known.
 pub(super) struct Writes {
-    /// The status.
     pub(super) status: Option<i64>,
     /// Anything but the status.
     pub(super) spec: Option<i64>,
-    /// The same by another manager.
+    /// The same, by a different manager than the last one.
     pub(super) by_other: Option<i64>,
 }
 

@@ -1,5 +1,3 @@
-//! A pod with all that a plan needs to know.
-
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::Deserialize;
@@ -9,7 +7,7 @@ use super::{
     pod::{Pod, RawPod},
 };
 
-/// A pod, and the objects that it belongs to.
+/// A pod, with everything that a plan needs to know about it.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// The namespace.
@@ -18,9 +16,9 @@ pub struct Member {
     pub uid: Box<str>,
     /// The set that controls the pod.
     pub owner: Option<Owner>,
-    /// All labels, if no controller owns the pod, so that a set may adopt it.
+    /// All labels, if no controller owns the pod and a set may adopt it.
     pub orphan: Option<BTreeMap<String, String>>,
-    /// The claims of the volumes of the pod, by the names of the volumes.
+    /// The names of the volumes and of their claims.
     pub claims: Box<[(Box<str>, Box<str>)]>,
     /// The pod.
     pub pod: Pod,
@@ -30,7 +28,7 @@ impl Member {
     /// Reads a pod.
     ///
     /// # Errors
-    /// Returns an error if the JSON is not one.
+    /// Fails if the JSON is not a pod.
     pub fn read(json: &str) -> serde_json::Result<Self> {
         let raw: RawPod<'_, Volume<'_>> = serde_json::from_str(json)?;
         let volumes = raw.spec.volumes.iter().flatten();
@@ -49,7 +47,7 @@ impl Member {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Volume<'a> {
     #[serde(borrow, default)]

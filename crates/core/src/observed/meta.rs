@@ -1,5 +1,3 @@
-//! The parts of any object's metadata that are read.
-
 use std::{borrow::Cow, collections::BTreeMap};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -7,10 +5,9 @@ use serde::Deserialize;
 
 use crate::{kubernetes::resource::WorkloadKind, object::namespace_or_default};
 
-/// A namespace and a name.
 pub(super) type Name = (Box<str>, Box<str>);
 
-/// The metadata of an object, with labels of this type.
+/// `L` is the type of the labels.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, bound(deserialize = "L: Deserialize<'de> + Default"))]
 pub(super) struct Metadata<'a, L> {
@@ -30,7 +27,6 @@ pub(super) struct Metadata<'a, L> {
     deletion_timestamp: Option<Time>,
 }
 
-/// An object of which only the metadata is read.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "L: Deserialize<'de> + Default"))]
 struct Bare<'a, L> {
@@ -38,20 +34,18 @@ struct Bare<'a, L> {
     metadata: Metadata<'a, L>,
 }
 
-/// Returns the namespace and the name of any object.
 pub(super) fn names(json: &str) -> serde_json::Result<(Box<str>, Box<str>)> {
     let Bare::<'_, Unread> { metadata } = serde_json::from_str(json)?;
     Ok((metadata.namespace().into(), metadata.name().into()))
 }
 
-/// Returns the name and the labels of any object.
 pub(super) fn labels(json: &str) -> serde_json::Result<(Box<str>, BTreeMap<String, String>)> {
     let Bare::<'_, BTreeMap<String, String>> { mut metadata } = serde_json::from_str(json)?;
     let labels = metadata.labels.take().unwrap_or_default();
     Ok((metadata.name().into(), labels))
 }
 
-/// A placeholder for labels, or for any other object, that ignores the content.
+/// Skips labels or any other object.
 #[derive(Default, Deserialize)]
 pub(super) struct Unread {}
 
@@ -69,7 +63,6 @@ struct OwnerReference<'a> {
     controller: Option<bool>,
 }
 
-/// A condition in the status of an object.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Condition<'a> {
@@ -84,7 +77,7 @@ pub(super) struct Condition<'a> {
     pub(super) last_transition_time: Option<Time>,
 }
 
-/// A reference to a set, as the objects that it controls name it.
+/// A reference to a set from an object that it controls.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// The namespace of both.
@@ -96,7 +89,7 @@ pub struct Owner {
 }
 
 impl<L> Metadata<'_, L> {
-    /// Returns the namespace; `default` if the object does not set it.
+    /// Returns `default` if the object sets no namespace.
     pub(super) fn namespace(&self) -> &str {
         namespace_or_default(self.namespace.as_deref())
     }
@@ -109,43 +102,38 @@ impl<L> Metadata<'_, L> {
         self.uid.as_deref().unwrap_or_default()
     }
 
-    /// Returns the time of creation, in seconds since 1970.
+    /// In seconds since 1970.
     pub(super) fn created(&self) -> i64 {
         self.creation_timestamp.as_ref().map_or(0, |it| it.0.as_second())
     }
 
-    /// Returns the time by which the object should be gone, if it is being deleted: the end of its
-    /// grace period, in seconds since 1970.
+    /// Returns when the grace period of a deletion ends, in seconds since 1970.
     pub(super) fn deleted(&self) -> Option<i64> {
         self.deletion_timestamp.as_ref().map(|it| it.0.as_second())
     }
 
-    /// Returns the finalizers, separated by commas.
+    /// Separated by commas.
     pub(super) fn finalizers(&self) -> Option<Box<str>> {
         let list = self.finalizers.as_ref().filter(|list| !list.is_empty())?;
         Some(list.join(", ").into())
     }
 
-    /// Returns whether any controller owns the object.
     pub(super) fn is_owned(&self) -> bool {
         self.owner_references.iter().flatten().any(|owner| owner.controller == Some(true))
     }
 
-    /// Returns kind and name of the controller of the object, if it has one.
     pub(super) fn controller(&self) -> Option<Box<str>> {
         let mut owners = self.owner_references.iter().flatten();
         let owner = owners.find(|owner| owner.controller == Some(true))?;
         Some(format!("{} {}", owner.kind, owner.name).into())
     }
 
-    /// Returns the names and uids of the pods that own the object.
     pub(super) fn owner_pods(&self) -> impl Iterator<Item = (&str, &str)> {
         let owners = self.owner_references.iter().flatten();
         let pods = owners.filter(|owner| owner.kind == "Pod" && owner.api_version == "v1");
         pods.map(|owner| (&*owner.name, &*owner.uid))
     }
 
-    /// Returns the set that controls the object, if one does.
     pub(super) fn owner(&self) -> Option<Owner> {
         let mut owners = self.owner_references.iter().flatten();
         let owner = owners.find(|owner| owner.controller == Some(true))?;

@@ -1,5 +1,3 @@
-//! A node.
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Taint;
@@ -11,18 +9,18 @@ use super::{
 };
 use crate::{finding::shorten, rollout::node::NodeInfo};
 
-/// A node, reduced to what matters for pods of sets.
+/// A node, reduced to what matters for the pods of sets.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The fields that the controller of DaemonSets reads.
+    /// The fields that the DaemonSet controller reads.
     pub place: NodeInfo,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// The time since which the node has been ready, if it is, and says so.
+    /// Since when the node has been ready, if known.
     pub ready_since: Option<i64>,
-    /// The time since which the node has not been ready, if it is not.
+    /// Since when the node has been unready.
     pub not_ready: Option<i64>,
-    /// The message of the `Ready` condition then. May be empty.
+    /// The message of an unready node's `Ready` condition; may be empty.
     pub why_not_ready: Box<str>,
     /// The uid.
     pub uid: Box<str>,
@@ -58,7 +56,7 @@ impl Node {
     /// Reads a Node.
     ///
     /// # Errors
-    /// Returns an error if the JSON is not a Node.
+    /// Fails if the JSON is not a Node.
     pub fn read(json: &str) -> serde_json::Result<Self> {
         let RawNode { mut metadata, spec, status } = serde_json::from_str(json)?;
         let created = metadata.created();

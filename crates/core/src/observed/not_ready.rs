@@ -1,4 +1,4 @@
-//! The reasons why a pod is not ready, as its status gives them.
+//! Why a pod is not ready, according to its status.
 
 use std::borrow::Cow;
 
@@ -25,33 +25,32 @@ const BROKEN: [&str; 13] = [
     "PreStartHookError",
     "RunContainerError",
 ];
-/// The number of restarts after which a container that has ended is expected to end again.
+/// After this many restarts, a container that ended will probably end again.
 const RESTARTS: i32 = 2;
 /// The first and the longest back-off of a container, in seconds.
 const FIRST_BACK_OFF: i64 = 10;
 const LONGEST_BACK_OFF: i64 = 300;
-/// The longest message of a container that has ended, in bytes.
+/// The longest termination message of a container, in bytes.
 const LONGEST_LAST_WORDS: usize = 200;
-/// The longest message that is kept, in bytes.
 pub(super) const LONGEST: usize = 400;
 
-/// The reason why a pod is not ready.
+/// Why a pod is not ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotReadyReason {
-    /// The kind of trouble.
+    /// The kind of problem.
     pub kind: NotReadyKind,
     /// The reason in one word, such as `ImagePullBackOff`.
     pub reason: Box<str>,
-    /// The message of the kubelet or the scheduler, at most a few hundred bytes. May be empty.
+    /// The message of the kubelet or the scheduler, at most a few hundred bytes; may be empty.
     pub message: Box<str>,
-    /// The container whose log tells more, if one does: it has ended, or holds up the others.
+    /// The container whose log is useful: it has ended, or blocks the others.
     pub ended: Option<Ended>,
-    /// The shortest time for which a container has ended again and again, in seconds, as its back-off shows.
+    /// For how long at least a container has been in a crash loop, in seconds, derived from its back-off.
     pub(crate) looped: i64,
 }
 
 impl NotReadyReason {
-    /// Adds the resource claims that a pod names, if no scheduler has processed it yet: none does before they exist.
+    /// Adds the resource claims of a pod that no scheduler has processed. No scheduler does before the claims exist.
     ///
     /// Kubernetes: `PreEnqueue`, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
     pub(super) fn with_claims(mut self, claims: &str) -> Self {
@@ -71,31 +70,28 @@ impl NotReadyReason {
 pub struct Ended {
     /// The name.
     pub container: Box<str>,
-    /// Whether the container has been started again since, or is about to be.
+    /// Whether the container was restarted afterwards, or is about to be.
     pub is_previous: bool,
 }
 
-/// The kind of trouble that a pod has.
+/// The kind of problem of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotReadyKind {
-    /// The scheduler finds no node for the pod, or the node that it must run on isn't suitable.
+    /// No node fits, or the node that the pod must run on doesn't.
     Unschedulable,
     /// A container does not start or continue without intervention.
     Broken,
     /// A container is about to start or to become ready.
     Waiting,
-    /// The kubelet of the pod's node has not begun with the pod, or no longer tells how it is.
+    /// The kubelet has not started with the pod, or no longer reports its state.
     NoKubelet,
     /// The pod has ended.
     Ended,
 }
 
-/// The way the node of a pod is determined.
 #[derive(Clone, Copy)]
 pub(super) enum Placed<'a> {
-    /// The pod runs on this node.
     On(&'a str),
-    /// This scheduler chooses the node.
     By(&'a str),
 }
 
@@ -164,7 +160,7 @@ impl<'a> Container<'a> {
         Some((self, why, why.reason.as_deref()?))
     }
 
-    /// Returns the way the container ended: now, or before it was started again.
+    /// Returns how the container ended: now, or before its last restart.
     fn end(&self) -> Option<(&Why<'a>, Ended)> {
         let now = self.state.as_ref().and_then(|it| it.terminated.as_ref());
         let before = || self.last_state.as_ref().and_then(|it| it.terminated.as_ref());
@@ -173,8 +169,7 @@ impl<'a> Container<'a> {
         Some((end, Ended { container, is_previous: now.is_none() }))
     }
 
-    /// Returns text such as `container app ended with exit code 137 (OOMKilled), restarted 14
-    /// times`.
+    /// `container app ended with exit code 137 (OOMKilled), restarted 14 times`
     fn account(&self, end: &Why<'_>) -> String {
         let code = end.exit_code.unwrap_or_default();
         let mut text = format!("container {} ended with exit code {code}", self.name);
@@ -198,14 +193,12 @@ impl Status<'_> {
         self.conditions.iter().flatten().find(|condition| condition.type_ == name)
     }
 
-    /// Returns the time between the assignment to a node, by the clock of the scheduler, and the start, by the
-    /// clock of the node, in seconds.
+    /// Returns the seconds from the assignment to a node, by the scheduler's clock, to the start, by the node's clock.
     pub(super) fn ahead(&self) -> i64 {
         let times = self.start_time.as_ref().zip(self.scheduled());
         times.map_or(0, |(start, then)| start.0.as_second() - then).max(0)
     }
 
-    /// Returns the time of the assignment to a node, by the clock of the scheduler.
     pub(super) fn scheduled(&self) -> Option<i64> {
         let scheduled = self.condition("PodScheduled").filter(|it| it.status == "True")?;
         scheduled.last_transition_time.as_ref().map(|it| it.0.as_second())
@@ -217,7 +210,7 @@ impl Status<'_> {
         all.map(|it| it.restart_count).max().unwrap_or_default()
     }
 
-    /// Returns the time since which all containers and sidecars have run, if all containers do.
+    /// Returns since when all containers and sidecars have run; `None` if a container does not run.
     pub(super) fn started(&self) -> Option<i64> {
         let start = |it: &Container<'_>| {
             let running = it.state.as_ref()?.running.as_ref()?;
@@ -243,7 +236,7 @@ impl Status<'_> {
         self.of_containers().or_else(|| self.not_started(placed)).or_else(|| self.not_ready())
     }
 
-    /// Returns the trouble of a container that does not start, has ended, or is about to start.
+    /// A container does not start, has ended, or is about to start.
     fn of_containers(&self) -> Option<NotReadyReason> {
         let init = self.init_container_statuses.iter().flatten();
         let containers = self.container_statuses.iter().flatten().chain(init);
@@ -261,10 +254,10 @@ impl Status<'_> {
             let trouble = trouble(NotReadyKind::Broken, reason, &message);
             return Some(NotReadyReason { ended, looped, ..trouble });
         }
-        // Between two back-offs the container has ended, or runs again for a moment.
+        // Between two back-offs, the container has ended, or runs for a moment.
         let unready = containers.filter(|it| !it.ready);
         let mut ends = unready.filter_map(|it| it.end().map(|(end, ended)| (it, end, ended)));
-        // An init container that has ended with 0 is ready. Any other that has ended is started again.
+        // An init container that ended with 0 is ready. Any other container that ended is restarted.
         let is_why = |(container, _, ended): &(&Container<'_>, &Why<'_>, Ended)| {
             !ended.is_previous || self.has_restarted(container)
         };
@@ -294,17 +287,16 @@ impl Status<'_> {
         })
     }
 
-    /// Returns the init container that runs, and for which the others wait: the last one, because a
-    /// sidecar before it goes on.
+    /// Returns the init container that the others wait for: the last running one, because sidecars before it keep
+    /// running.
     fn initializing(&self) -> Option<&Container<'_>> {
         let init = self.init_container_statuses.iter().flatten();
         let runs = |it: &&Container<'_>| it.state.as_ref().is_some_and(|it| it.running.is_some());
         init.rev().find(runs)
     }
 
-    /// Returns whether a container has been started again since the pod became unready, or in the same
-    /// second, as the first restart is. A container that was started before that is unready for another
-    /// reason.
+    /// Returns whether a container restarted since the pod became unready, or in the same second, as a first restart
+    /// does. A container that started earlier is unready for a different reason.
     fn has_restarted(&self, container: &Container<'_>) -> bool {
         let started =
             container.state.as_ref().and_then(|it| it.running.as_ref()?.started_at.as_ref());
@@ -313,8 +305,7 @@ impl Status<'_> {
             && started.zip(unready).is_none_or(|(started, unready)| started.0 >= unready.0)
     }
 
-    /// Returns the trouble of a pod that no scheduler, or not the kubelet of its node, has
-    /// processed yet.
+    /// No scheduler, or not the kubelet of the pod's node, has processed the pod.
     fn not_started(&self, placed: Placed<'_>) -> Option<NotReadyReason> {
         let message = match (placed, self.phase.as_deref()) {
             (Placed::By(scheduler), _) => {
@@ -339,8 +330,8 @@ impl Status<'_> {
         Some(trouble(kind, self.phase.as_deref().unwrap_or("Pending"), message))
     }
 
-    /// Returns the trouble of a pod whose containers run: the containers that are not ready, or
-    /// else the message of its `Ready` condition.
+    /// Names the unready containers of a pod whose containers run. Otherwise, uses the message of the `Ready`
+    /// condition.
     fn not_ready(&self) -> Option<NotReadyReason> {
         let unready = self.container_statuses.iter().flatten().filter(|it| !it.ready);
         let names: Vec<_> = unready.map(|it| &*it.name).collect();
@@ -372,9 +363,9 @@ fn trouble(kind: NotReadyKind, reason: &str, message: &str) -> NotReadyReason {
     NotReadyReason { kind, reason: reason.into(), message, ended: None, looped: 0 }
 }
 
-/// Returns the sum of the back-offs before the current one, in seconds, from the message of a kubelet about it:
-/// `back-off 2m40s restarting failed container=…`. A kubelet begins with ten seconds, doubles them up to five
-/// minutes, and begins again when a container has run for ten.
+/// Returns the sum of all back-offs before the current one, in seconds, from a message such as `back-off 2m40s
+/// restarting failed container=…`. The kubelet starts with ten seconds, doubles the back-off up to five minutes, and
+/// starts over after a container has run for ten minutes.
 ///
 /// Kubernetes: `doBackOff`, pkg/kubelet/kuberuntime/kuberuntime_manager.go; `MaxCrashLoopBackOff`,
 /// pkg/kubelet/kubelet.go.

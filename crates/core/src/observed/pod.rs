@@ -1,8 +1,7 @@
-//! A pod of a set.
-
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Affinity;
 use serde::Deserialize;
 
 use super::{
@@ -11,7 +10,7 @@ use super::{
 };
 use crate::{kubernetes::resource::WorkloadKind, rollout::Health};
 
-/// The condition of a pod that has its volumes and its network. Every supported kubelet sets it.
+/// True once a pod has its volumes and network. Every supported kubelet sets this condition.
 const SANDBOX: &str = "PodReadyToStartContainers";
 
 /// A pod of a set, reduced to what matters for rollouts.
@@ -25,36 +24,35 @@ pub struct Pod {
     pub is_bound: bool,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
-    /// The time since which the pod has had its node, or else of its creation, in seconds since 1970.
+    /// When the pod got its node, or else the time of creation, in seconds since 1970.
     pub bound: i64,
-    /// Whether the pod has its volumes and its network, if its kubelet says so: only then are images pulled and
-    /// containers started.
+    /// Whether the pod has its volumes and network, if its kubelet reports it. Images are pulled and containers started
+    /// only afterwards.
     pub has_sandbox: Option<bool>,
-    /// The time by which the pod should be gone, if it is being deleted.
+    /// When the pod should be gone, if it is being deleted.
     pub deleted: Option<i64>,
     /// The finalizers that delay the deletion, separated by commas.
     pub finalizers: Option<Box<str>>,
-    /// Whether the containers have terminated for good: the phase is `Failed` or `Succeeded`.
+    /// Whether all containers have terminated for good: the phase is `Failed` or `Succeeded`.
     pub has_ended: bool,
-    /// Whether the pod waits to be started: the phase is `Pending`.
+    /// Whether the phase is `Pending`.
     pub is_pending: bool,
-    /// Whether the pod is ready, and the time since which it has been ready or not.
+    /// Whether the pod is ready, and since when.
     pub ready: (bool, i64),
-    /// The time since which all of its containers have run, if they all run.
+    /// Since when all of its containers have run.
     pub started: Option<i64>,
-    /// The time between the assignment to the node and the start of the pod, in seconds. If other times of the pod
-    /// are in the future, the clock of the node is ahead by so much.
+    /// The seconds from the assignment to a node to the start of the pod. If other times of the pod are in the future,
+    /// the node's clock is ahead by this much.
     pub(crate) ahead: i64,
-    /// The number of restarts of the container that was restarted most often.
+    /// The most restarts of a container.
     pub restarts: i32,
-    /// The reason why the pod is not ready, if its status gives one.
+    /// Why the pod is not ready, if its status shows it.
     pub trouble: Option<Box<NotReadyReason>>,
     revision: Box<str>,
     generation: Box<str>,
 }
 
 impl Pod {
-    /// Reads a pod with its namespace, and the set that controls it.
     pub(super) fn read_in_namespace(
         json: &str,
     ) -> serde_json::Result<(Box<str>, Option<Owner>, Self)> {
@@ -62,7 +60,6 @@ impl Pod {
         Ok((raw.metadata.namespace().into(), raw.metadata.owner(), Pod::of(&raw)))
     }
 
-    /// Returns the pod in what was read of it.
     pub(super) fn of<V>(RawPod { metadata, spec, status }: &RawPod<'_, V>) -> Self {
         let labels = metadata.labels.as_ref();
         let label = |label: Option<&Cow<'_, str>>| label.map(|it| &**it).unwrap_or_default().into();
@@ -99,8 +96,7 @@ impl Pod {
         }
     }
 
-    /// Returns the revision, as the label of the pod says: the whole name for StatefulSets, only
-    /// the hash for DaemonSets.
+    /// Returns the revision in the pod's label: the whole name for StatefulSets, only the hash for DaemonSets.
     pub fn revision(&self) -> &str {
         &self.revision
     }
@@ -110,7 +106,7 @@ impl Pod {
         &*self.revision == revision
     }
 
-    /// Returns whether the pod has this generation of the template of a DaemonSet.
+    /// Returns whether the pod has this generation of a DaemonSet's template.
     pub fn is_of_generation(&self, generation: &str) -> bool {
         &*self.generation == generation
     }
@@ -120,7 +116,7 @@ impl Pod {
         self.name.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
     }
 
-    /// Returns the StatefulSet that would give a pod this name.
+    /// Returns the StatefulSet whose pods may have this name.
     pub(super) fn set_of_name(&self, namespace: &str) -> Option<Owner> {
         let (set, ordinal) = self.name.rsplit_once('-')?;
         let is_ordinal =
@@ -129,14 +125,13 @@ impl Pod {
         is_ordinal.then(|| Owner { namespace: namespace.into(), kind, name: set.into() })
     }
 
-    /// Returns whether the pod has been ready for this number of seconds.
+    /// Returns whether the pod has been ready for this many seconds.
     pub fn is_available(&self, min_ready_seconds: i64, now: Timestamp) -> bool {
         let (ready, since) = self.ready;
         ready && (min_ready_seconds <= 0 || since + min_ready_seconds <= now.as_second())
     }
 
-    /// Returns the health. A pod that is not ready is expected to become ready, unless one of its
-    /// containers is known not to start.
+    /// Returns the health. An unready pod counts as starting unless a container cannot start.
     pub fn health(&self, now: Timestamp) -> Health {
         match (self.ready, self.trouble.as_ref().map(|it| it.kind)) {
             _ if self.has_ended => Health::Ended,
@@ -147,9 +142,9 @@ impl Pod {
     }
 }
 
-/// A pod with volumes of this type.
+/// `V` is the type of the volumes.
 #[derive(Deserialize)]
-#[serde(bound(deserialize = "V: Deserialize<'de>"))]
+#[serde(bound(deserialize = "V: Deserialize<'de> + Default"))]
 pub(super) struct RawPod<'a, V> {
     #[serde(borrow)]
     pub(super) metadata: Metadata<'a, Labels<'a>>,
@@ -163,21 +158,19 @@ pub(super) struct RawPod<'a, V> {
 pub(super) struct Labels<'a> {
     #[serde(borrow, rename = "controller-revision-hash")]
     revision: Option<Cow<'a, str>>,
-    /// The generation of the template of a DaemonSet.
     #[serde(borrow, rename = "pod-template-generation")]
     generation: Option<Cow<'a, str>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default, bound(deserialize = "V: Deserialize<'de>"))]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "V: Deserialize<'de> + Default"))]
 pub(super) struct Spec<'a, V> {
     pub(super) volumes: Option<Vec<V>>,
     #[serde(borrow)]
     node_name: Option<Cow<'a, str>>,
     #[serde(borrow)]
     scheduler_name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    affinity: Option<Affinity<'a>>,
+    affinity: Option<Affinity>,
     #[serde(borrow)]
     resource_claims: Option<Vec<ResourceClaim<'a>>>,
 }
@@ -189,74 +182,25 @@ struct ResourceClaim<'a> {
     resource_claim_name: Option<Cow<'a, str>>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Affinity<'a> {
-    #[serde(borrow)]
-    node_affinity: Option<NodeAffinity<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct NodeAffinity<'a> {
-    #[serde(borrow, rename = "requiredDuringSchedulingIgnoredDuringExecution")]
-    required: Option<Terms<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Terms<'a> {
-    #[serde(borrow)]
-    node_selector_terms: Vec<Term<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Term<'a> {
-    #[serde(borrow)]
-    match_fields: Option<Vec<Requirement<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct Requirement<'a> {
-    #[serde(borrow, default)]
-    key: Cow<'a, str>,
-    #[serde(borrow, default)]
-    operator: Cow<'a, str>,
-    #[serde(borrow, default)]
-    values: Option<Vec<Cow<'a, str>>>,
-}
-
-impl<V> Default for Spec<'_, V> {
-    fn default() -> Self {
-        Spec {
-            volumes: None,
-            node_name: None,
-            scheduler_name: None,
-            affinity: None,
-            resource_claims: None,
-        }
-    }
-}
-
 impl<V> Spec<'_, V> {
-    /// Returns the resource claims that the pod shares with others, separated by commas.
+    /// Returns the shared resource claims, separated by commas.
     fn claims(&self) -> String {
         let claims = self.resource_claims.iter().flatten();
         let names: Vec<_> = claims.filter_map(|it| it.resource_claim_name.as_deref()).collect();
         names.join(", ")
     }
 
-    /// Returns the node that the affinity of a daemon pod names. Kubernetes: `GetTargetNodeName`,
+    /// Returns the pod's node, or the node in a daemon pod's affinity. Kubernetes: `GetTargetNodeName`,
     /// pkg/controller/daemon/util/daemonset_util.go.
     fn node(&self) -> Option<&str> {
         if let Some(name) = self.node_name.as_deref().filter(|name| !name.is_empty()) {
             return Some(name);
         }
-        let required = self.affinity.as_ref()?.node_affinity.as_ref()?.required.as_ref()?;
+        let affinity = self.affinity.as_ref()?.node_affinity.as_ref()?;
+        let required = affinity.required_during_scheduling_ignored_during_execution.as_ref()?;
         let fields = required.node_selector_terms.iter().flat_map(|it| it.match_fields.iter());
         let mut names =
             fields.flatten().filter(|it| it.key == "metadata.name" && it.operator == "In");
-        names.next()?.values.as_ref()?.first().map(|name| &**name)
+        names.next()?.values.as_ref()?.first().map(String::as_str)
     }
 }

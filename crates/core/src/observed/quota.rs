@@ -1,5 +1,3 @@
-//! ResourceQuotas as they are now.
-
 use std::{borrow::Cow, collections::BTreeMap};
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -12,7 +10,7 @@ use super::meta::{Metadata, Name, Unread};
 pub struct Quota {
     /// The limits, by resource.
     pub hard: BTreeMap<Box<str>, Quantity>,
-    /// The amounts that are used, by resource.
+    /// The used amounts, by resource.
     pub used: BTreeMap<Box<str>, Quantity>,
 }
 
@@ -34,7 +32,6 @@ struct Status<'a> {
 }
 
 impl Quota {
-    /// Reads a quota with its namespace and name.
     pub(super) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
         let RawQuota { metadata, status } = serde_json::from_str(json)?;
         let amounts = |map: BTreeMap<Cow<'_, str>, Quantity>| {

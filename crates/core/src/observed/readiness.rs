@@ -1,17 +1,15 @@
-//! The readiness probes of a template.
-
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
-/// The defaults of a probe, in seconds and failures.
+/// The defaults of a probe: seconds and failures.
 const PERIOD: i32 = 10;
 const THRESHOLD: i32 = 3;
 
-/// How readiness probes find that a pod is not ready. All zero for a template without such probes.
+/// All zero without readiness probes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Readiness {
-    /// The longest time between two probes, in seconds.
+    /// The longest interval between two probes, in seconds.
     pub(crate) period: i64,
-    /// The longest time in which probes must fail before a pod is not ready, in seconds.
+    /// The longest time until failing probes make a pod unready, in seconds.
     pub(crate) loss: i64,
 }
 

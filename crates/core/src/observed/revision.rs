@@ -1,5 +1,3 @@
-//! Revisions of templates.
-
 use std::borrow::Cow;
 
 use serde::Deserialize;
@@ -20,13 +18,13 @@ pub struct Revision {
     pub created: i64,
     /// The label value on the pods of a DaemonSet; empty for a StatefulSet.
     pub hash: Box<str>,
-    /// The number: the higher, the newer. `None` if only the metadata was read.
+    /// A higher number is newer. `None` if only the metadata was read.
     pub number: Option<i64>,
-    /// The template in JSON, as `{"spec": {"template": …}}`. It is known of the newest revisions of a set that is not healthy.
+    /// The template as JSON, `{"spec": {"template": …}}`. Known only for the newest revisions of an unhealthy set.
     pub(crate) data: Option<Box<str>>,
     /// Whether any controller owns the revision.
     pub is_owned: bool,
-    /// Whether the revision belongs to a DaemonSet or StatefulSet, as its labels say.
+    /// Whether the labels show that the revision belongs to a DaemonSet or StatefulSet.
     pub is_of_set: bool,
 }
 
@@ -51,7 +49,7 @@ impl Revision {
     /// Reads a revision, and the set that controls it.
     ///
     /// # Errors
-    /// Returns an error if the JSON is not one.
+    /// Fails if the JSON is not a revision.
     pub fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
         let RawRevision { metadata, revision, data } = serde_json::from_str(json)?;
         let labels = metadata.labels.as_ref();
@@ -70,8 +68,7 @@ impl Revision {
         Ok((metadata.owner(), revision))
     }
 
-    /// Returns the label value on the pods: the whole name for StatefulSets, only the hash for
-    /// DaemonSets.
+    /// Returns the label value on the pods: the whole name for StatefulSets, only the hash for DaemonSets.
     pub fn on_pods(&self) -> &str {
         if self.hash.is_empty() { &self.name } else { &self.hash }
     }

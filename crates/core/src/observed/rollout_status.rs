@@ -1,5 +1,3 @@
-//! The progress of a rollout, as the status of its set says.
-
 use super::workload::{DaemonSet, StatefulSet, WorkloadState, WorkloadStatus};
 use crate::{
     kubernetes::cluster::Cluster,
@@ -9,28 +7,28 @@ use crate::{
 /// The progress of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolloutStatus {
-    /// The number of pods with the new revision.
+    /// How many pods have the new revision.
     pub updated: i32,
-    /// The number of pods that must have the new revision.
+    /// How many pods must have the new revision.
     pub to_update: i32,
-    /// The number of ready pods.
+    /// How many pods are ready.
     pub ready: i32,
-    /// The number of pods that have been ready for long enough.
+    /// How many pods are available.
     pub available: i32,
-    /// The number of pods that must be ready for long enough.
+    /// How many pods must be available.
     pub wanted: i32,
-    /// The number of existing pods.
+    /// How many pods exist.
     pub exist: i32,
-    /// Whether the rollout is at its end.
+    /// Whether the rollout has ended.
     pub phase: Phase,
 }
 
-/// Whether a rollout is at its end.
+/// Whether a rollout has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The controller has not seen this generation of the spec yet, so the status says nothing.
+    /// The controller has not observed this generation of the spec, so the status is out of date.
     Unseen(i64),
-    /// The rollout goes on.
+    /// The rollout continues.
     Going,
     /// The rollout has ended.
     Ended(Completion),
@@ -40,20 +38,19 @@ pub enum Phase {
     Covered(i64),
 }
 
-/// The way a rollout has ended.
+/// How a rollout ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
     /// All pods have the new revision and are available.
     RolledOut,
-    /// All pods from this index on have the new revision and are available; the others below keep
-    /// the old revision.
+    /// All pods from the partition on have the new revision and are available; the others keep the old revision.
     Partitioned {
         /// The partition.
         partition: i64,
         /// The number of pods below it.
         kept: i32,
     },
-    /// All pods are available; this number gets the new revision when they are deleted.
+    /// All pods are available; those with an old revision get the new one when they are deleted.
     OnDelete {
         /// The number of pods with an old revision.
         kept: i32,
@@ -63,7 +60,7 @@ pub enum Completion {
 }
 
 impl Completion {
-    /// Returns the word for programs.
+    /// Returns the value for programs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Completion::RolledOut => "rolled-out",
@@ -75,12 +72,12 @@ impl Completion {
 }
 
 impl RolloutStatus {
-    /// Returns the progress of a set. `allow_none` counts a set as rolled out although nothing is: a
-    /// DaemonSet that matches no node, or a new revision that a partition keeps from all pods.
+    /// Returns the progress of a set. `allow_none` counts a set as done even if no pod gets the new revision: no node
+    /// matches a DaemonSet, or a partition covers all pods.
     pub fn of(set: &WorkloadStatus, cluster: &Cluster, allow_none: bool) -> Self {
         let mut progress = match &set.state {
             WorkloadState::StatefulSet(it) => stateful_set(set.name(), it, cluster, allow_none),
-            WorkloadState::DaemonSet(it) => daemon_set(it, allow_none),
+            WorkloadState::DaemonSet(it) => daemon_set(it, set.is_on_delete(), allow_none),
         };
         if !set.is_current() {
             progress.phase = Phase::Unseen(set.generation());
@@ -88,7 +85,7 @@ impl RolloutStatus {
         progress
     }
 
-    /// Returns the outcome, if the rollout has ended.
+    /// Returns the outcome of a rollout that has ended.
     pub const fn outcome(&self) -> Option<Completion> {
         match self.phase {
             Phase::Ended(outcome) => Some(outcome),
@@ -130,9 +127,8 @@ impl RolloutStatus {
     }
 }
 
-/// Returns the progress of a StatefulSet. Kubernetes: `Status` of `StatefulSetStatusViewer`,
-/// kubectl pkg/polymorphichelpers/rollout_status.go, which does not require the pods of an old
-/// revision to be ready.
+/// Unlike kubectl, requires the pods of an old revision to be ready. Kubernetes: `Status` of `StatefulSetStatusViewer`,
+/// kubectl pkg/polymorphichelpers/rollout_status.go.
 fn stateful_set(
     name: &str,
     set: &StatefulSet,
@@ -171,16 +167,13 @@ fn stateful_set(
     RolloutStatus { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
 }
 
-/// Returns the progress of a DaemonSet. Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl
-/// pkg/polymorphichelpers/rollout_status.go.
-fn daemon_set(set: &DaemonSet, allow_none: bool) -> RolloutStatus {
-    let DaemonSet { spec, status, .. } = set;
+/// Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go.
+fn daemon_set(set: &DaemonSet, is_on_delete: bool, allow_none: bool) -> RolloutStatus {
+    let status = &set.status;
     let wanted = status.desired_number_scheduled;
-    let strategy = spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref());
     let updated = status.updated_number_scheduled.unwrap_or_default();
     let ready = status.number_ready;
     let available = status.number_available.unwrap_or_default();
-    let is_on_delete = strategy == Some("OnDelete");
     let serves =
         status.current_number_scheduled >= wanted && ready >= wanted && available >= wanted;
     let phase = if wanted == 0 {

@@ -1,4 +1,4 @@
-//! The answers of autoscalers of nodes to pods that have no place, and preemption.
+//! How node autoscalers react to pods without a node, and preemption.
 
 use super::{
     event::{CREATED, Event, LONGEST_WAIT, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP, SLACK},
@@ -8,30 +8,30 @@ use super::{
 };
 use crate::kubernetes::kind::Kind;
 
-/// The time that a new node may take, in seconds. Then both autoscalers give it up and try another.
+/// How long a new node may take, in seconds. Both autoscalers then give up and try a different node.
 ///
 /// Cluster Autoscaler: `--max-node-provision-time`; Karpenter: `registrationTTL`, pkg/controllers/nodeclaim/lifecycle.
 const LONGEST: i64 = 900;
-/// The beginning of a warning of Karpenter. The scheduler's have the same reason.
+/// Distinguishes Karpenter's warnings from the scheduler's. Both have the same reason.
 const KARPENTER: &str = "Failed to schedule pod, ";
 
-/// The last answer of an autoscaler of nodes to a pod that has no place.
+/// The last reaction of a node autoscaler to a pod without a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scaling<'a> {
     /// The name of the autoscaler.
     pub by: &'static str,
     /// Whether a node is coming.
     pub node: NewNode,
-    /// The time of the answer, in seconds since 1970.
+    /// In seconds since 1970.
     pub(crate) at: i64,
-    /// The details: the node or its group, or why none is added.
+    /// The node or its group, or why the autoscaler adds none.
     pub message: &'a str,
 }
 
 /// The node that an autoscaler adds for a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewNode {
-    /// The node may come until this second.
+    /// The node may come until this time, in seconds since 1970.
     Coming(i64),
     /// The node should have come.
     Late,
@@ -40,7 +40,7 @@ pub enum NewNode {
 }
 
 impl<'a> Scaling<'a> {
-    /// Reads an answer. A refusal is repeated as long as it is true, so an old one is history.
+    /// Ignores an old refusal: autoscalers repeat a refusal as long as it applies.
     fn of(event: &'a Event, now: i64) -> Option<Self> {
         let cluster_autoscaler = "the cluster autoscaler";
         let (by, adds_node, prefix) = match &*event.reason {
@@ -65,7 +65,7 @@ impl<'a> Scaling<'a> {
 }
 
 impl Observed {
-    /// Returns the last answer of an autoscaler to a pod, as of this second.
+    /// Returns the last reaction of an autoscaler to a pod, at this time.
     pub fn scaling(&self, namespace: &str, pod: &Pod, now: i64) -> Option<Scaling<'_>> {
         let notes = self.notes(namespace, Kind::Pod, &pod.name).iter();
         let all = notes.chain(self.events(namespace, Kind::Pod, &pod.name));
@@ -73,13 +73,11 @@ impl Observed {
         answers.filter(|it| it.at >= pod.created).max_by_key(|it| it.at)
     }
 
-    /// Returns the events about the creation of pods of a StatefulSet, one for each name.
     pub(crate) fn creations(&self, set: &WorkloadStatus) -> impl Iterator<Item = &Event> {
         let notes = self.notes(set.namespace(), set.kind().into(), set.name()).iter();
         notes.filter(|it| &*it.reason == CREATED)
     }
 
-    /// Returns the preemption of the pod that had the name of this one before.
     pub(crate) fn preemption(&self, namespace: &str, pod: &Pod) -> Option<&Event> {
         let mut notes = self.notes(namespace, Kind::Pod, &pod.name).iter();
         notes.find(|it| &*it.reason == PREEMPTED)

@@ -1,5 +1,3 @@
-//! All objects that were read from a cluster.
-
 mod add;
 mod get;
 
@@ -24,54 +22,49 @@ use crate::{
     rollout::node::{Placement, placements},
 };
 
-/// The objects of a running cluster, as far as the rules about status need them.
+/// The objects of a running cluster that the status rules need.
 ///
-/// DaemonSets and StatefulSets must be added before the objects that belong to them, because the
-/// objects of a set that is healthy according to its status are not kept. A kind that was neither
-/// added nor forbidden is taken to have no objects.
+/// Add DaemonSets and StatefulSets before the objects that belong to them: the store drops the objects of sets that are
+/// healthy according to their status. A kind that was neither added nor forbidden counts as empty.
 #[derive(Debug, Default)]
 pub struct Observed {
     sets: BTreeMap<Owner, WorkloadStatus>,
     nodes: BTreeMap<Box<str>, Node>,
     pods: BTreeMap<Owner, Vec<Pod>>,
-    /// Pods with the name of a pod of a StatefulSet to which they don't belong, by namespace and name.
+    /// Pods with the name of a StatefulSet's pod that don't belong to the set, by namespace and name.
     foreign_pods: BTreeMap<(Box<str>, Box<str>), ForeignPod>,
-    /// The claims by namespace and name; the maps below have keys of the same form.
+    /// By namespace and name, like the maps below with this type of key.
     claims: BTreeMap<(Box<str>, Box<str>), PersistentVolumeClaim>,
     volumes: BTreeMap<Box<str>, PersistentVolume>,
     classes: BTreeMap<Box<str>, StorageClass>,
-    /// The warnings about each object.
     events: BTreeMap<About, Vec<Event>>,
-    /// The other events about each object.
     notes: BTreeMap<About, Vec<Event>>,
-    /// The revisions of each set, by name.
+    /// By set and name.
     revisions: BTreeMap<Owner, BTreeMap<Box<str>, Revision>>,
     /// Revisions of sets that no controller owns, by namespace and name.
     orphans: BTreeMap<(Box<str>, Box<str>), Revision>,
-    /// The PodDisruptionBudgets by namespace.
     budgets: BTreeMap<Box<str>, Vec<PodDisruptionBudget>>,
-    /// Objects of which only the existence matters, by kind, namespace and name.
+    /// Objects whose existence is all that matters, by kind, namespace and name.
     others: BTreeSet<(Kind, Box<str>, Box<str>)>,
-    /// The labels of the namespaces.
     namespaces: BTreeMap<Box<str>, BTreeMap<String, String>>,
     quotas: BTreeMap<(Box<str>, Box<str>), Quota>,
     webhooks: Vec<Webhook>,
-    /// The endpoints of Services.
+    /// By the namespace and name of the Service.
     endpoints: BTreeMap<(Box<str>, Box<str>), Endpoints>,
-    /// The kinds that could not be read, with the namespace; `None` stands for all namespaces.
+    /// Kinds that could not be read, with the namespace; `None` for all namespaces.
     forbidden: BTreeSet<(Kind, Option<Box<str>>)>,
-    /// Whether the pods and revisions of healthy sets are kept too.
+    /// Whether to keep the pods and revisions of healthy sets.
     keeps_all: bool,
 }
 
 impl Observed {
-    /// Creates an empty store that keeps the pods and revisions of healthy sets too.
+    /// Creates an empty store that also keeps the pods and revisions of healthy sets.
     pub fn keeping_all() -> Self {
         Observed { keeps_all: true, ..Observed::default() }
     }
 
-    /// Remembers that objects of a kind could not be read, in one namespace or in all. No rule then
-    /// takes the absence of such an object for a fact.
+    /// Records that objects of a kind could not be read, in one namespace or in all. Rules then never treat such an
+    /// object as missing.
     pub fn forbid(&mut self, kind: Kind, namespace: Option<&str>) {
         self.forbidden.insert((kind, namespace.map(Into::into)));
     }
@@ -83,18 +76,18 @@ impl Observed {
         !is_forbidden(None) && !is_forbidden(Some(namespace))
     }
 
-    /// Returns all sets, in the order of namespace, kind and name.
+    /// Returns all sets, ordered by namespace, kind and name.
     pub fn sets(&self) -> impl Iterator<Item = &WorkloadStatus> {
         self.sets.values()
     }
 
-    /// Returns the namespaces whose pods and events must be added because a set in them is not
-    /// healthy according to its status, in alphabetical order.
+    /// Returns the namespaces with a set that is unhealthy according to its status, sorted. Their pods and events must
+    /// be added.
     pub fn namespaces_with_unhealthy_sets(&self) -> Vec<&str> {
         self.namespaces(|set| !self.is_healthy(set))
     }
 
-    /// Returns the namespaces whose claims must be added, in alphabetical order.
+    /// Returns the namespaces whose claims must be added, sorted.
     pub fn namespaces_with_claim_templates(&self) -> Vec<&str> {
         self.namespaces(WorkloadStatus::has_claim_templates)
     }
@@ -106,9 +99,8 @@ impl Observed {
         namespaces
     }
 
-    /// Returns whether a set is healthy according to its status, and the status is up to date with
-    /// the nodes. The controller does not update the status of a DaemonSet when a node gets a taint
-    /// that keeps only new pods away.
+    /// Returns whether a set is healthy according to its status, and the status is up to date with the nodes. The
+    /// controller does not update a DaemonSet's status when a node gets a taint that only repels new pods.
     ///
     /// Kubernetes: `syncNodeUpdate`, pkg/controller/daemon/daemon_controller.go.
     pub fn is_healthy(&self, set: &WorkloadStatus) -> bool {

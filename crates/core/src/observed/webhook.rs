@@ -1,5 +1,3 @@
-//! Webhooks that the API server calls for pods, claims and nodes, and the endpoints of their Services.
-
 use std::collections::BTreeSet;
 
 use k8s_openapi::{
@@ -14,8 +12,8 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::meta::Name;
 use crate::kubernetes::kind::Kind;
 
-/// A webhook without which pods cannot be created or nodes not be changed: it is called for such requests,
-/// and its `failurePolicy` is `Fail`.
+/// A webhook that can block pods or nodes: the API server calls it for such requests, and its `failurePolicy` is
+/// `Fail`.
 #[derive(Clone, Debug)]
 pub struct Webhook {
     /// The kind of its configuration.
@@ -24,35 +22,34 @@ pub struct Webhook {
     pub configuration: Box<str>,
     /// The uid of its configuration.
     pub uid: Box<str>,
-    /// The time at which the configuration was created, in seconds since 1970.
+    /// When its configuration was created, in seconds since 1970.
     pub created: i64,
     /// The name of the webhook.
     pub name: Box<str>,
-    /// The requests that it is called for.
+    /// The requests for which it is called.
     pub calls: BTreeSet<Call>,
     /// The namespace and name of its Service; `None` for a URL.
     pub service: Option<Name>,
-    /// The certificates that its server must have been signed by, as PEM.
+    /// The trusted CA certificates of its server, as PEM.
     pub ca_bundle: Vec<u8>,
-    /// The time at which the last of these certificates has expired, in seconds since 1970, once that
-    /// was looked at.
+    /// When the last of these certificates expired, in seconds since 1970. Set by the caller.
     pub expired: Option<i64>,
-    /// Whether conditions in CEL decide which pods it is called for.
+    /// Whether CEL conditions limit the calls.
     pub has_conditions: bool,
-    /// The labels of the namespaces that it is called for.
+    /// The labels of the namespaces for which it is called.
     pub namespaces: LabelSelector,
-    /// The labels of the pods that it is called for.
+    /// The labels of the pods for which it is called.
     pub objects: LabelSelector,
 }
 
-/// A request that a webhook can be called for, and without which a cluster does not work.
+/// A request that a cluster depends on and that a webhook may be called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Call {
     /// The creation of a pod.
     NewPod,
-    /// The choice of a pod's node.
+    /// The binding of a pod to a node.
     BoundPod,
-    /// The status that a kubelet reports of a pod.
+    /// The kubelet's report about a pod.
     PodStatus,
     /// The deletion of a pod.
     GonePod,
@@ -62,9 +59,9 @@ pub enum Call {
     NewNode,
     /// A change of a node, such as a taint.
     ChangedNode,
-    /// The status that a kubelet reports.
+    /// The kubelet's report about its node.
     NodeStatus,
-    /// The renewal of a lease, by which a kubelet says that it is there.
+    /// The renewal of a kubelet's lease, its sign of life.
     Lease,
 }
 
@@ -81,8 +78,6 @@ impl Call {
         Call::Lease,
     ];
 
-    /// Returns whether a rule is about such requests.
-    ///
     /// Kubernetes: `Matcher`, apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go.
     fn is_asked_by(self, rule: &RuleWithOperations) -> bool {
         let has = |list: &Option<Vec<String>>, word: &str| {
@@ -110,8 +105,8 @@ impl Call {
     }
 }
 
-/// Returns whether a pattern of a rule, such as `pods/*`, names a resource or subresource. A pattern without a
-/// slash names no subresource, and `pods/*` also names the pods themselves.
+/// Returns whether a rule's pattern, such as `pods/*`, matches a resource. A pattern without a slash matches no
+/// subresource, and `pods/*` also matches the pods themselves.
 fn matches_resource(pattern: &str, resource: &str) -> bool {
     let (name, sub) = pattern.split_once('/').unwrap_or((pattern, ""));
     let (of, of_sub) = resource.split_once('/').unwrap_or((resource, ""));
@@ -121,9 +116,9 @@ fn matches_resource(pattern: &str, resource: &str) -> bool {
 /// The endpoints of a Service.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoints {
-    /// Whether one of them gets requests.
+    /// Whether an endpoint receives requests.
     pub is_ready: bool,
-    /// The time at which they last changed, in seconds since 1970.
+    /// When the endpoints last changed, in seconds since 1970.
     pub changed: i64,
 }
 
@@ -151,8 +146,7 @@ struct RawWebhook {
 }
 
 impl Webhook {
-    /// Reads a configuration: its webhooks without which pods cannot be created or nodes not be
-    /// changed. setguard's own webhooks are not among them.
+    /// Returns the webhooks of a configuration that can block pods or nodes, except setguard's own.
     pub(super) fn read(kind: Kind, json: &str) -> serde_json::Result<Vec<Self>> {
         let Configuration { metadata, webhooks } = serde_json::from_str(json)?;
         let created = metadata.creation_timestamp.map_or(0, |it| it.0.as_second());
@@ -187,22 +181,21 @@ impl Webhook {
 }
 
 impl Endpoints {
-    /// Reads a slice of the endpoints of a Service, with the namespace and name of the Service.
-    pub(super) fn read(json: &str) -> serde_json::Result<Option<(Name, Self)>> {
-        let EndpointSlice { endpoints, metadata, .. } = serde_json::from_str(json)?;
-        let service = metadata.labels.and_then(|mut it| it.remove("kubernetes.io/service-name"));
-        let managed = metadata.managed_fields.into_iter().flatten().filter_map(|it| it.time);
-        let times = managed.chain(metadata.creation_timestamp).map(|it| it.0.as_second());
-        let mut conditions = endpoints.into_iter().flatten().map(|it| it.conditions);
+    /// Returns the endpoints of a slice, and the namespace and name of its Service.
+    pub fn of(slice: &EndpointSlice) -> Option<(Name, Self)> {
+        let EndpointSlice { endpoints, metadata, .. } = slice;
+        let service = metadata.labels.as_ref()?.get("kubernetes.io/service-name")?;
+        let managed = metadata.managed_fields.iter().flatten().filter_map(|it| it.time.as_ref());
+        let times = managed.chain(&metadata.creation_timestamp).map(|it| it.0.as_second());
+        let mut conditions = endpoints.iter().flatten().map(|it| it.conditions.as_ref());
         let endpoints = Endpoints {
             is_ready: conditions.any(|it| it.and_then(|it| it.ready).unwrap_or(true)),
             changed: times.max().unwrap_or_default(),
         };
-        let namespace = metadata.namespace.unwrap_or_default();
-        Ok(service.map(|service| ((namespace.into(), service.into()), endpoints)))
+        let namespace = metadata.namespace.as_deref().unwrap_or_default();
+        Some(((namespace.into(), service.as_str().into()), endpoints))
     }
 
-    /// Adds another slice of the same Service.
     pub(super) fn add(&mut self, other: Endpoints) {
         self.is_ready |= other.is_ready;
         self.changed = self.changed.max(other.changed);

@@ -1,5 +1,3 @@
-//! A DaemonSet or StatefulSet with its status.
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::{
@@ -30,10 +28,9 @@ use crate::{
     rollout::{daemon_set::Settings, node::Placing},
 };
 
-/// The annotation with the generation of a DaemonSet's template, which its pods have as a label.
+/// The annotation with the generation of a DaemonSet's template. Its pods have the generation as a label.
 const GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
 
-/// The grace period of pods that set none, in seconds.
 const GRACE: i64 = 30;
 
 /// The parts of a pod template that are read.
@@ -41,7 +38,7 @@ const GRACE: i64 = 30;
 pub struct Template {
     #[serde(default)]
     metadata: Labelled,
-    /// The fields that determine on which nodes the pods of a DaemonSet run.
+    /// The fields that determine on which nodes a DaemonSet's pods run.
     #[serde(default, rename = "spec")]
     pub placing: Placing,
 }
@@ -51,7 +48,6 @@ struct Labelled {
     labels: Option<BTreeMap<String, String>>,
 }
 
-/// A spec with the whole template.
 #[derive(Deserialize)]
 struct Whole {
     #[serde(default)]
@@ -64,7 +60,7 @@ struct WholeSpec {
     template: PodTemplateSpec,
 }
 
-/// A DaemonSet or StatefulSet, reduced to what rules about status need.
+/// A DaemonSet or StatefulSet, reduced to what the status rules need.
 #[derive(Debug)]
 pub struct WorkloadStatus {
     namespace: Box<str>,
@@ -72,24 +68,23 @@ pub struct WorkloadStatus {
     uid: Box<str>,
     generation: i64,
     ignore: Option<Box<str>>,
-    /// The tool that deploys the set, if it says so.
+    /// The tool that deploys the set, if its metadata shows it.
     pub(crate) deployer: Option<Box<Deployer>>,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
     deletion: Option<Box<Deletion>>,
-    /// The time at which the status was last written, if it is known.
+    /// When the status was last written, if known.
     pub(crate) status_written: Option<i64>,
-    /// The time at which something other than the status was last written, if it is known.
+    /// When anything but the status was last written, if known.
     pub(crate) spec_written: Option<i64>,
-    /// The time at which another client has last done so.
+    /// When a different client last did that.
     pub(crate) spec_written_by_other: Option<i64>,
-    /// Whether the Pod Security level `baseline` refuses the pods.
     needs_privileged: bool,
-    /// Whether the pods end once all containers have exited. It is known only for a set that is not healthy.
+    /// Whether the pods end once all containers have exited. Known only for an unhealthy set.
     pub(crate) ends: bool,
-    /// The readiness probes of the template. They are known only for a set that is not healthy.
+    /// Known only for an unhealthy set.
     pub(crate) readiness: Readiness,
-    /// What its kind has.
+    /// The spec and status.
     pub state: WorkloadState,
 }
 
@@ -103,24 +98,22 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Returns whether no pod is ready, although there should be some.
+    /// Returns whether no pod is ready although some should be.
     pub const fn is_outage(self) -> bool {
         self.ready <= 0 && self.wanted > 0
     }
 }
 
-/// The deletion of a set that has not ended.
 #[derive(Debug)]
 pub(crate) struct Deletion {
-    /// The time at which it was requested, in seconds since 1970.
+    /// In seconds since 1970.
     pub(crate) requested: i64,
-    /// The finalizers that delay it.
     pub(crate) finalizers: Vec<Box<str>>,
     /// The grace period of the pods, in seconds.
     pub(crate) grace: i64,
 }
 
-/// Spec and status, by kind.
+/// The spec and status, by kind.
 #[derive(Debug)]
 pub enum WorkloadState {
     /// A DaemonSet.
@@ -132,9 +125,9 @@ pub enum WorkloadState {
 /// The spec and status of a DaemonSet.
 #[derive(Debug)]
 pub struct DaemonSet {
-    /// Its spec.
+    /// The spec.
     pub spec: DaemonSetSpec<Template>,
-    /// Its status.
+    /// The status.
     pub status: DaemonSetStatus,
     /// The generation of the template.
     pub generation: Option<Box<str>>,
@@ -143,9 +136,9 @@ pub struct DaemonSet {
 /// The spec and status of a StatefulSet.
 #[derive(Debug)]
 pub struct StatefulSet {
-    /// Its spec.
+    /// The spec.
     pub spec: StatefulSetSpec<Template>,
-    /// Its status.
+    /// The status.
     pub status: StatefulSetStatus,
 }
 
@@ -237,13 +230,13 @@ impl WorkloadStatus {
         Ok(set)
     }
 
-    /// Returns the strictest Pod Security level below `restricted` that allows the pods. The level
-    /// is known only for a set that is not healthy.
+    /// Returns the strictest Pod Security level below `restricted` that allows the pods. Valid only for an unhealthy
+    /// set.
     pub(crate) const fn least_pod_security(&self) -> &'static str {
         if self.needs_privileged { "privileged" } else { "baseline" }
     }
 
-    /// Returns the kind, `DaemonSet` or `StatefulSet`.
+    /// Returns the kind.
     pub const fn kind(&self) -> WorkloadKind {
         match self.state {
             WorkloadState::DaemonSet(_) => WorkloadKind::DaemonSet,
@@ -276,12 +269,11 @@ impl WorkloadStatus {
         self.deletion.is_some()
     }
 
-    /// Returns the deletion of the set that has not ended.
     pub(crate) fn deletion(&self) -> Option<&Deletion> {
         self.deletion.as_deref()
     }
 
-    /// Returns the time for which a pod must be ready before it is available, in seconds.
+    /// Returns how long a pod must be ready before it is available, in seconds.
     pub fn min_ready_seconds(&self) -> i64 {
         let seconds = match &self.state {
             WorkloadState::DaemonSet(it) => it.spec.min_ready_seconds,
@@ -290,7 +282,7 @@ impl WorkloadStatus {
         seconds.unwrap_or_default().into()
     }
 
-    /// Returns whether there are fewer pods than there should be, ready or not, as the status says.
+    /// Returns whether fewer pods exist than desired, according to the status.
     pub fn lacks_pods(&self) -> bool {
         match &self.state {
             WorkloadState::DaemonSet(it) => {
@@ -300,7 +292,7 @@ impl WorkloadStatus {
         }
     }
 
-    /// Returns whether pods of an old template wait for new ones beside them: the update of a DaemonSet with `maxSurge`.
+    /// Returns whether a DaemonSet with `maxSurge` still waits for new pods next to old ones.
     pub(crate) fn lacks_surge(&self) -> bool {
         let WorkloadState::DaemonSet(it) = &self.state else { return false };
         let (spec, status) = (&it.spec, &it.status);
@@ -311,31 +303,27 @@ impl WorkloadStatus {
             && settings.budget(usize::try_from(wanted).unwrap_or_default()).max_surge > 0
     }
 
-    /// Returns whether pods get a new template only after they were deleted manually.
+    /// Returns whether pods get a new template only after they are deleted manually.
     pub fn is_on_delete(&self) -> bool {
-        let strategy = match &self.state {
-            WorkloadState::DaemonSet(it) => {
-                it.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref())
-            }
+        match &self.state {
+            WorkloadState::DaemonSet(it) => Settings::of(&it.spec).is_on_delete(),
             WorkloadState::StatefulSet(it) => {
-                it.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref())
+                let strategy = it.spec.update_strategy.as_ref();
+                strategy.and_then(|it| it.type_.as_deref()) == Some("OnDelete")
             }
-        };
-        strategy == Some("OnDelete")
+        }
     }
 
-    /// Returns whether a pod has the generation of the template of this DaemonSet.
     pub(crate) fn has_generation_of(&self, pod: &Pod) -> bool {
         let WorkloadState::DaemonSet(it) = &self.state else { return false };
         it.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
     }
 
-    /// Returns the value of the annotation `setguard.io/ignore`.
+    /// Returns the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
         self.ignore.as_deref()
     }
 
-    /// Returns the labels of the pods.
     pub(crate) const fn pod_labels(&self) -> Option<&BTreeMap<String, String>> {
         let template = match &self.state {
             WorkloadState::DaemonSet(it) => &it.spec.template,
@@ -344,7 +332,7 @@ impl WorkloadStatus {
         template.metadata.labels.as_ref()
     }
 
-    /// Returns whether each pod gets claims of its own.
+    /// Returns whether each pod gets its own claims.
     pub fn has_claim_templates(&self) -> bool {
         match &self.state {
             WorkloadState::DaemonSet(_) => false,
@@ -354,8 +342,7 @@ impl WorkloadStatus {
         }
     }
 
-    /// Returns whether the status is current. The status of a set that is being deleted no longer
-    /// matters.
+    /// Returns whether the status is current. The status of a set that is being deleted does not matter.
     pub fn is_current(&self) -> bool {
         !self.is_being_deleted() && self.observed_generation() >= self.generation
     }
@@ -365,7 +352,7 @@ impl WorkloadStatus {
         !self.is_being_deleted() && self.observed_generation() < self.generation
     }
 
-    /// Returns the generation that the controller has observed; 0 for none.
+    /// 0 for none.
     pub(crate) fn observed_generation(&self) -> i64 {
         let observed = match &self.state {
             WorkloadState::DaemonSet(it) => it.status.observed_generation,
@@ -374,8 +361,7 @@ impl WorkloadStatus {
         observed.unwrap_or_default()
     }
 
-    /// Returns the number of pods that are ready, and the number that there should be, as the
-    /// status says.
+    /// Returns how many pods are ready and desired, according to the status.
     pub fn ready(&self) -> Ready {
         match &self.state {
             WorkloadState::DaemonSet(it) => {
@@ -389,14 +375,14 @@ impl WorkloadStatus {
         }
     }
 
-    /// Returns whether no pod is ready, although there should be some.
+    /// Returns whether no pod is ready although some should be.
     pub fn has_outage(&self) -> bool {
         self.is_current() && self.ready().is_outage()
     }
 
-    /// Returns whether all pods that the set should have exist, are available and have the current
-    /// revision, as the status says. A set that is being deleted, or that the controller has not
-    /// seen yet, also counts as healthy, because nothing can be said about it.
+    /// Returns whether all desired pods exist, are available and have the current revision, according to the status. A
+    /// set also counts as healthy if it is being deleted or the controller has not observed it: its status shows
+    /// nothing.
     pub fn is_healthy(&self) -> bool {
         if !self.is_current() {
             return true;
@@ -423,6 +409,6 @@ fn is_healthy_stateful_set<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetSta
         && status.ready_replicas.unwrap_or_default() == wanted
         && status.available_replicas.unwrap_or_default() == wanted
         && status.current_revision == status.update_revision
-        // A pod that is being deleted counts as ready as long as it is, and not as updated.
+        // A ready pod that is being deleted counts as ready but not as updated.
         && status.updated_replicas.unwrap_or_default() == wanted
 }

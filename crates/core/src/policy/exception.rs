@@ -13,9 +13,11 @@ use crate::{finding::Meta, policy::file_patterns::FilePatterns};
 /// A validated exception.
 #[derive(Clone, Debug, Default)]
 pub struct Exception {
-    pub(super) namespaces: Vec<String>,
-    pub(super) names: Vec<String>,
-    /// Patterns of files. Empty: every file.
+    /// The patterns of namespaces. Empty: every namespace.
+    pub namespaces: Vec<String>,
+    /// The patterns of names. Empty: every name.
+    pub names: Vec<String>,
+    /// Empty: every file.
     pub(super) files: Vec<String>,
     /// The names of a run's files that match the patterns; see [`assign_files`].
     pub(super) matched: BTreeSet<String>,
@@ -32,23 +34,12 @@ impl Exception {
         self.rules.contains(&rule)
     }
 
-    /// Returns the patterns of namespaces. Empty: every namespace.
-    pub fn namespaces(&self) -> &[String] {
-        &self.namespaces
-    }
-
-    /// Returns the patterns of names. Empty: every name.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
     /// Returns whether the exception covers only certain files, and so no object in a cluster.
     pub const fn names_files(&self) -> bool {
         !self.files.is_empty()
     }
 
-    /// Returns whether the exception covers this rule for this object, even if it has expired.
-    /// `file` is the object's file, if it has one.
+    /// Returns whether the exception covers this rule for this object and its file, even if it has expired.
     pub fn covers(&self, rule: &Meta, namespace: &str, name: &str, file: Option<&str>) -> bool {
         self.rules.contains(&rule)
             && any(&self.namespaces, namespace)

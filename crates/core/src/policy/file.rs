@@ -57,6 +57,9 @@ pub struct PolicyFile {
     /// to each other. The server ignores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<ClusterFiles>,
+    /// Releases of charts that `--render` renders beside the default values. The server ignores them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub render: Vec<ChartRelease>,
 }
 
 /// How `setguard check` treats warnings below a folder.
@@ -88,6 +91,30 @@ pub struct PolicyMetadata {
     /// A name for people.
     #[serde(default)]
     pub name: String,
+}
+
+/// A release of a chart.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChartRelease {
+    /// The folder of the chart, relative to the folder of this file.
+    #[schemars(extend("pattern" = r"\S"))]
+    pub chart: String,
+    /// Files of values, relative to the folder of this file; the last one counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// The name of the release. If absent: the name of the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// The namespace of the release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The Kubernetes release for the chart, such as `1.36`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kube_version: Option<String>,
+    /// API versions that the cluster has, such as `monitoring.coreos.com/v1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub api_versions: Vec<String>,
 }
 
 /// Exempts objects from rules.

@@ -9,14 +9,13 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 pub struct FilePatterns(Gitignore);
 
 impl FilePatterns {
-    /// Creates the patterns, relative to a folder with links resolved. Invalid patterns are
-    /// ignored: they were reported earlier.
+    /// Creates the patterns, relative to a folder with links resolved. Ignores invalid patterns, which were reported
+    /// earlier.
     pub fn new(lines: &[String], root: &Path) -> Self {
         FilePatterns(patterns(root, lines))
     }
 
-    /// Returns whether the patterns match a file or a folder above it. `file` has its links
-    /// resolved.
+    /// Returns whether the patterns match a file, with links resolved, or a folder above it.
     pub fn matches(&self, file: &Path) -> bool {
         let inside = file.strip_prefix(self.0.path());
         inside.is_ok_and(|it| self.0.matched_path_or_any_parents(it, false).is_ignore())

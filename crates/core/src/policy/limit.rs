@@ -5,10 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::pattern::any;
-use crate::{
-    finding::Mode, kubernetes::int_or_percent, object::User, rules::limit_exceeded::Limits,
-};
+use super::pattern::{any, include};
+use crate::{finding::Mode, kubernetes::int_or_percent, rules::limit_exceeded::Limits};
 
 /// Limits on the effects of changes of certain objects.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -64,19 +62,12 @@ pub struct MayExceed {
     pub in_manifests: bool,
 }
 
-/// The groups that nearly every client belongs to.
+/// Nearly every client belongs to these groups.
 const EVERYONE: [&str; 3] =
     ["system:authenticated", "system:unauthenticated", "system:serviceaccounts"];
 
 impl MayExceed {
-    /// Returns whether a user is listed.
-    pub fn lists(&self, user: &User<'_>) -> bool {
-        let mut groups = user.groups.iter().flatten();
-        self.users.iter().any(|it| **it == *user.username)
-            || groups.any(|group| self.groups.iter().any(|it| **it == **group))
-    }
-
-    /// Returns whether everyone in `other` is also listed here.
+    /// Everyone in `other` is also listed here.
     fn includes(&self, other: &MayExceed) -> bool {
         other.users.iter().all(|it| self.users.contains(it))
             && other.groups.iter().all(|it| self.groups.contains(it))
@@ -97,7 +88,6 @@ const fn deny() -> Mode {
     Mode::Deny
 }
 
-/// JSON Schemas of entries with each kind of limit.
 fn consequences() -> Value {
     let forbids =
         |name: &str| json!({ "properties": { name: { "const": false } }, "required": [name] });
@@ -118,8 +108,10 @@ fn number_or_percentage(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 /// A validated limit.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    namespaces: Vec<String>,
-    names: Vec<String>,
+    /// The patterns of namespaces. Empty: every namespace.
+    pub namespaces: Vec<String>,
+    /// The patterns of names. Empty: every name.
+    pub names: Vec<String>,
     /// The forbidden effects.
     pub limits: Limits,
     /// How setguard reacts to a change beyond the limit.
@@ -129,28 +121,13 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Returns the patterns of namespaces. Empty: every namespace.
-    pub fn namespaces(&self) -> &[String] {
-        &self.namespaces
-    }
-
-    /// Returns the patterns of names. Empty: every name.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
     /// Returns whether the limit applies to this object.
     pub fn covers(&self, namespace: &str, name: &str) -> bool {
         any(&self.namespaces, namespace) && any(&self.names, name)
     }
 
-    /// Returns whether this limit forbids everything that `other` forbids, for at least the same
-    /// objects and as strictly. Patterns are compared as text.
+    /// This limit forbids everything that `other` forbids, for at least the same objects and as strictly.
     pub(super) fn includes(&self, other: &Limit) -> bool {
-        let has = |ours: &[String], theirs: &[String]| {
-            ours.is_empty()
-                || !theirs.is_empty() && theirs.iter().all(|pattern| ours.contains(pattern))
-        };
         let (ours, theirs) = (&self.limits, &other.limits);
         let most = match (&ours.at_most_unavailable, &theirs.at_most_unavailable) {
             (_, None) => true,
@@ -167,8 +144,8 @@ impl Limit {
         let none = MayExceed::default();
         let [our_users, their_users] =
             [self, other].map(|it| it.may_exceed.as_ref().unwrap_or(&none));
-        has(&self.namespaces, &other.namespaces)
-            && has(&self.names, &other.names)
+        include(&self.namespaces, &other.namespaces)
+            && include(&self.names, &other.names)
             && their_users.includes(our_users)
             && self.mode >= other.mode
             && most
@@ -179,7 +156,6 @@ impl Limit {
 }
 
 impl LimitEntry {
-    /// Returns the validated limit and its problems, each with a field and a message.
     pub(super) fn validate(self) -> (Limit, Vec<(&'static str, String)>) {
         let mut problems = Vec::new();
         if self.reason.trim().is_empty() {

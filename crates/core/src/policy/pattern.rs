@@ -1,12 +1,15 @@
-//! Name patterns, in which `*` stands for any text.
-
-/// Returns whether the text matches one of the patterns. Without patterns, it does.
+/// `true` without patterns.
 pub(super) fn any(patterns: &[String], text: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
 }
 
-/// Matches a pattern, in which `*` stands for any text, including none. Each part between two stars
-/// is matched at its first occurrence, so no part of the text is read twice.
+/// `ours` match all that `theirs` match. Patterns are compared as text, so equivalent patterns may count as different.
+pub(super) fn include(ours: &[String], theirs: &[String]) -> bool {
+    ours.is_empty() || !theirs.is_empty() && theirs.iter().all(|pattern| ours.contains(pattern))
+}
+
+/// `*` stands for any text, including none. Each part between two stars is matched at its first occurrence, so no part
+/// of the text is read twice.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };

@@ -1,8 +1,7 @@
 //! The parts of the JSON Schema that the types of the policy file cannot express.
 //!
-//! The program accepts whatever the schema accepts, so an editor, or Helm, reports a mistake before
-//! setguard does. Feature gates are the exception: the program also accepts gates that no rule
-//! depends on.
+//! The program accepts whatever the schema accepts, so an editor, or Helm, reports a mistake before setguard does. Only
+//! feature gates differ: the program also accepts gates that no rule depends on.
 
 use serde_json::{Value, json};
 
@@ -11,7 +10,7 @@ use crate::{
     kubernetes::cluster::{self, Version},
 };
 
-/// The ids of the rules that a policy may change and make exceptions from.
+/// Without the rules that a policy may not change.
 pub(super) fn rule_ids() -> Value {
     let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
     json!({"enum": adjustable.map(|rule| rule.meta.id).collect::<Vec<_>>()})

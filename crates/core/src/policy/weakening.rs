@@ -1,9 +1,8 @@
-//! Compares a policy with an earlier one: which rules it enforces less, which files it skips, and
-//! what it lets pods do.
+//! Compares a policy with an earlier one.
 
 use std::collections::BTreeSet;
 
-use super::{Exception, Policy};
+use super::{Exception, Policy, pattern::include};
 use crate::{
     catalogue,
     finding::{Findings, Path, Reason},
@@ -11,13 +10,12 @@ use crate::{
     rules::policy_weakened::POLICY_WEAKENED,
 };
 
-/// How many rules a message lists.
 const NAMED: usize = 5;
 
 impl Policy {
-    /// Finds what this policy enforces less than an earlier one. `name` is the earlier policy's
-    /// name for messages. Every field of the policy is either compared here or weakens nothing; a
-    /// test lists all of them.
+    /// Finds what this policy enforces less than an earlier one. `name` is the earlier policy's name for messages.
+    ///
+    /// Every field of the policy is either compared here or weakens nothing; a test lists all of them.
     pub fn weaker_than(&self, earlier: &Policy, name: &str) -> Findings {
         let mut weaker = Weaker { found: Findings::of(POLICY_WEAKENED), name };
         weaker.modes(self, earlier);
@@ -33,6 +31,11 @@ impl Policy {
                 cluster.name
             );
             weaker.report(&Path::new("clusters"), message);
+        }
+        for release in earlier.render.iter().filter(|it| !self.render.contains(it)) {
+            let message =
+                format!("a release that {name} renders has changed, or is gone: {}", release.chart);
+            weaker.report(&Path::new("render"), message);
         }
         weaker.found
     }
@@ -97,8 +100,7 @@ impl Weaker<'_> {
         }
     }
 
-    /// Paired controllers choose the nodes of their pods, and injected tolerations let pods run on
-    /// more nodes.
+    /// Paired controllers choose the nodes of their pods, and injected tolerations let pods run on more nodes.
     fn injection(&mut self, now: &Settings, earlier: &Settings) {
         let injection = Path::new("injection");
         let paired = injection.child("pairedControllers");
@@ -172,8 +174,7 @@ impl Weaker<'_> {
         }
     }
 
-    /// A name in neither policy may be one of setguard's own. So every change counts, except a
-    /// change to `warn`.
+    /// A name in neither policy may be one of setguard's own. So every change counts, except a change to `warn`.
     fn folder_names(&mut self, now: &Policy, earlier: &Policy) {
         let names: BTreeSet<_> =
             now.folder_names.keys().chain(earlier.folder_names.keys()).collect();
@@ -215,19 +216,14 @@ impl Weaker<'_> {
 }
 
 impl Exception {
-    /// Returns whether this exception exempts everything that `other` does, for at least as long.
-    /// Patterns are compared as text, so equivalent patterns may count as different.
+    /// Exempts everything that `other` does, for at least as long.
     fn includes(&self, other: &Exception) -> bool {
-        let has = |ours: &[String], theirs: &[String]| {
-            ours.is_empty()
-                || !theirs.is_empty() && theirs.iter().all(|pattern| ours.contains(pattern))
-        };
         // A pattern with `!` excludes from the others, so fewer patterns may match more.
         let plain = |it: &Exception| !it.files.iter().any(|pattern| pattern.starts_with('!'));
-        has(&self.namespaces, &other.namespaces)
-            && has(&self.names, &other.names)
+        include(&self.namespaces, &other.namespaces)
+            && include(&self.names, &other.names)
             && (self.files == other.files
-                || plain(self) && plain(other) && has(&self.files, &other.files))
+                || plain(self) && plain(other) && include(&self.files, &other.files))
             && other.rules.iter().all(|rule| self.rules.contains(rule))
             && self.expires.is_none_or(|last| other.expires.is_some_and(|it| it <= last))
     }
@@ -249,9 +245,9 @@ mod tests {
         found.into_vec().iter().map(|found| found.field.to_string()).collect()
     }
 
-    /// On each line: a field of the policy; a policy with `%` in place of the change; the text
-    /// there before and now; and the reported field, or nothing if the change weakens nothing. A
-    /// pattern with `!` excludes from the others and is reviewed too.
+    /// On each line: a field of the policy; a policy with `%` in place of the change; the text there before and after;
+    /// and the reported field, or nothing if the change weakens nothing. A pattern with `!` excludes from the others
+    /// and is reviewed too.
     const FIELDS: &str = "\
 apiVersion |  |  |  |
 kind |  |  |  |
@@ -261,6 +257,9 @@ rules.* | rules: {surge-host-port: %} | warn | deny |
 rules.* | % | rules: {tolerates-everything: deny} |  | rules
 exceptions[].namespaces[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | namespaces: [a] | namespaces: [a, b] | exceptions[0]
 exceptions[].names[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | names: [a] | names: ['*'] | exceptions[0]
+exceptions[].names[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | names: [a] |  | exceptions[0]
+exceptions[].names[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | names: [a, b] | names: [a] |
+exceptions[].names[] | exceptions: [{rules: [surge-host-port], reason: r, %}] |  | names: [a] |
 exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a] | files: [a, '!b'] | exceptions[0]
 exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a] | files: [a, b] | exceptions[0]
 exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a] |  | exceptions[0]
@@ -269,8 +268,13 @@ exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | 
 exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a, '!a/b'] | files: [a, '!a/b'] |
 exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a, '!a/b'] | files: ['!a/b', a] | exceptions[0]
 exceptions[].rules[] | exceptions: [{rules: [shared-volume%], reason: r}] |  | , many-pods-at-once | exceptions[0]
+exceptions[].rules[] | exceptions: [{rules: [shared-volume%], reason: r}] | , many-pods-at-once |  |
+exceptions[].rules[] | % |  | exceptions: [{rules: [shared-volume], reason: r}] | exceptions[0]
 exceptions[].reason | exceptions: [{rules: [shared-volume], reason: %}] | a | b |
 exceptions[].expires | exceptions: [{rules: [surge-host-port], reason: r, %}] | expires: 2027-01-01 | expires: 2027-01-02 | exceptions[0]
+exceptions[].expires | exceptions: [{rules: [surge-host-port], reason: r, %}] | expires: 2027-01-01 |  | exceptions[0]
+exceptions[].expires | exceptions: [{rules: [surge-host-port], reason: r, %}] | expires: 2027-01-02 | expires: 2027-01-01 |
+exceptions[].expires | exceptions: [{rules: [surge-host-port], reason: r, %}] |  | expires: 2027-01-01 |
 limits[].namespaces[] | limits: [{atMostUnavailable: 1, reason: r, %}] | namespaces: [a, b] | namespaces: [a] | limits
 limits[].names[] | limits: [{atMostUnavailable: 1, reason: r, %}] | names: [a, b] | names: [a] | limits
 limits[].atMostUnavailable | limits: [{atMostUnavailable: %, reason: r}] | 1 | 2 | limits
@@ -312,6 +316,13 @@ folderNames.* | folderNames: {%} | sandbox: note | hack: warn, sandbox: warn |
 clusters[].name | clusters: [{name: %, paths: [c]}] | a | b | clusters
 clusters[].paths[] | clusters: [{name: a, paths: [%]}] | b | c | clusters
 clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] |
+render[].chart | render: [{chart: %}] | a | b | render
+render[].values[] | render: [{chart: a, values: [%]}] | b | c | render
+render[].release | render: [{chart: a, release: %}] | b | c | render
+render[].namespace | render: [{chart: a, namespace: %}] | b | c | render
+render[].kubeVersion | render: [{chart: a, kubeVersion: %}] | '1.35' | '1.36' | render
+render[].apiVersions[] | render: [{chart: a, apiVersions: [%]}] | b | c | render
+render[].chart | % |  | render: [{chart: a}] |
 ";
 
     #[test]
@@ -331,7 +342,6 @@ clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] |
         assert_eq!(fields, known);
     }
 
-    /// Collects the fields of a schema that have no subfields.
     fn collect(schema: &Value, root: &Value, path: &str, fields: &mut BTreeSet<String>) {
         let named = schema["$ref"].as_str().and_then(|it| it.strip_prefix("#/$defs/"));
         let schema = named.map_or(schema, |name| &root["$defs"][name]);
@@ -354,29 +364,7 @@ clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] |
     }
 
     #[test]
-    fn exceptions_that_reach_further_are_weaker() {
-        let exception = |rest: &str| {
-            format!("exceptions: [{{rules: [surge-host-port, shared-volume], reason: r{rest}}}]")
-        };
-        for (now, before, is_weaker) in [
-            ("", "", false),
-            (", names: [a]", ", names: [a, b]", false),
-            (", names: [a, c]", ", names: [a, b]", true),
-            (", names: [a]", "", false),
-            ("", ", names: [a]", true),
-            (", namespaces: [\"*\"]", ", namespaces: [a]", true),
-            (", expires: 2027-01-02", ", expires: 2027-01-01", true),
-            (", expires: 2027-01-01", ", expires: 2027-01-02", false),
-            (", expires: 2027-01-01", "", false),
-            ("", ", expires: 2027-01-01", true),
-        ] {
-            let found = fields_of(&exception(now), &exception(before));
-            assert_eq!(!found.is_empty(), is_weaker, "{now} after {before}: {found:?}");
-        }
-        let fewer = "exceptions: [{rules: [surge-host-port], reason: r}]";
-        assert!(fields_of(fewer, &exception("")).is_empty());
-        assert_eq!(fields_of(&exception(""), fewer), ["exceptions[0]"]);
-        assert_eq!(fields_of(fewer, ""), ["exceptions[0]"]);
+    fn a_limit_that_is_gone_has_its_reason() {
         let before = policy("limits: [{atMostUnavailable: 1, reason: agreed}]");
         let gone = policy("").weaker_than(&before, "main").into_vec().remove(0);
         assert_eq!(gone.message, "a limit of main is gone, or weaker: agreed");

@@ -11,7 +11,7 @@ pub(super) struct Clock<K> {
     pub(super) now: i64,
     min_ready: i64,
     starting: BTreeSet<K>,
-    /// The pods that become available, by time.
+    /// By the time at which the pods become available.
     ready: BTreeMap<i64, BTreeSet<K>>,
 }
 
@@ -20,7 +20,6 @@ impl<K: Ord + Copy> Clock<K> {
         Clock { now: 0, min_ready, starting: BTreeSet::new(), ready: BTreeMap::new() }
     }
 
-    /// Tracks a pod, if it changes on its own.
     pub(super) fn add(&mut self, pod: K, health: Health) {
         match health {
             Health::Starting => {

@@ -30,17 +30,15 @@ pub struct NodePods {
     pub new: Option<Health>,
     /// Whether the pod with the new template is the older one, as after a rollback.
     pub new_is_older: bool,
-    /// Whether the pod that counts as new was made from an old template. It has the new generation
-    /// number, as after the set was deleted without its pods and created again.
+    /// Whether the pod that counts as new was made from an old template. It has the new generation number, as after the
+    /// set was deleted without its pods and created again.
     pub new_is_stale: bool,
-    /// The number of further pods with old templates, as after a change in the middle of a rollout
-    /// with `maxSurge`. They are younger than the other pod, or have terminated for good.
+    /// The number of further pods with old templates, as after a change during a rollout with `maxSurge`. They are
+    /// younger than the other pod, or have terminated for good.
     pub excess: usize,
-    /// The number of further pods with the new template. Pods that only count as new are in
-    /// `excess`.
+    /// The number of further pods with the new template. Pods that only count as new are in `excess`.
     pub excess_new: usize,
-    /// Whether a pod is terminating. Until it ends, a node without any other pod counts as
-    /// unavailable.
+    /// Whether a pod is terminating. Until it ends, a node without any other pod counts as unavailable.
     pub is_ending: bool,
 }
 
@@ -63,7 +61,7 @@ pub fn simulate(settings: &Settings, nodes: Vec<NodePods>, never_ready: &NeverRe
     simulation.finish()
 }
 
-/// The nodes, grouped by what the controller does next.
+/// By what the controller does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     /// The node should have a pod and has none.
@@ -72,11 +70,11 @@ enum Group {
     Forbidden,
     /// An available old pod on a node that should have a pod.
     Old,
-    /// An available old pod on a node that gets no new one.
+    /// Like `Old`, on a node that gets no new pod.
     OldLeaving,
     /// An unavailable old pod.
     OldDown,
-    /// An unavailable old pod on a node that gets no new one.
+    /// Like `OldDown`, on a node that gets no new pod.
     OldDownLeaving,
     /// An unavailable new pod.
     NewDown,
@@ -84,7 +82,6 @@ enum Group {
     BothWaiting,
     /// An old and a new pod; the old one can be deleted.
     BothDone,
-    /// Nothing to do.
     Settled,
 }
 
@@ -104,26 +101,25 @@ struct Simulation<'a> {
     /// Nodes that get a new pod once a pod that was already terminating ends.
     ending: BTreeSet<usize>,
     clock: Clock<(usize, Revision)>,
-    /// The nodes with excess pods, one entry for each pod: old pods, then new ones.
+    /// One entry for each excess pod: old pods, then new ones.
     excess: [Vec<usize>; 2],
-    /// The nodes that the controller has begun to choose from at random.
+    /// The controller has begun to choose from these nodes at random.
     candidates: Option<Rc<[usize]>>,
-    /// For each node, whether the old and the new pod that it started with still exist.
+    /// By node: whether the old and the new pod that it started with still exist.
     kept: Vec<[bool; 2]>,
-    /// For each node, whether it had a pod. If it gets no new one, it stays down.
+    /// By node: whether it had a pod. If it gets no new one, it stays down.
     had_pod: Vec<bool>,
     down: usize,
-    /// The number of nodes with an available pod.
+    /// Nodes with an available pod.
     serving: usize,
-    /// The number of nodes that had an available pod, or that should have one, whichever is
-    /// smaller.
+    /// The number of nodes that had an available pod, or that should have one, whichever is smaller.
     expected: usize,
     course: Course,
 }
 
 impl Controller for Simulation<'_> {
-    /// Kubernetes: `updateDaemonSet`. After creating or deleting pods, the controller waits until
-    /// it has seen the change before it continues the rolling update.
+    /// Kubernetes: `updateDaemonSet`. The controller waits until it has seen its creations and deletions before it
+    /// continues the rolling update.
     fn sync(&mut self) -> bool {
         let steps = self.course.steps.len();
         self.manage();
@@ -208,8 +204,7 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
-    /// Ends the already terminating pods on nodes that get new ones. If the controller had nothing
-    /// to do until now, the other terminating pods have ended too.
+    /// If the controller had nothing to do until now, the other terminating pods have ended too.
     fn end_pods(&mut self) {
         if self.course.steps.is_empty() {
             self.leaving.clear();
@@ -219,7 +214,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Creates missing pods and deletes excess ones. Kubernetes: `manage` and `podsShouldBeOnNode`.
+    /// Kubernetes: `manage` and `podsShouldBeOnNode`.
     fn manage(&mut self) {
         self.create_on(Group::Empty);
         let [old, new] = mem::take(&mut self.excess);
@@ -327,7 +322,6 @@ impl<'a> Simulation<'a> {
         self.serving = self.serving + usize::from(after.serves()) - usize::from(before.serves());
     }
 
-    /// Returns whether the node had a pod and has no available one.
     fn is_down(&self, index: usize) -> bool {
         self.had_pod.get(index) == Some(&true)
             && self.nodes.get(index).is_some_and(|node| !node.serves())

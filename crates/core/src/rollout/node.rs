@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::kubernetes::{
     node_selector,
+    taints::written,
     tolerations::{self, of_daemons},
 };
 
@@ -99,12 +100,11 @@ pub enum WhyNot {
     Affinity,
     /// A taint (`key=value:effect`) that the pods do not tolerate.
     Taint(String),
-    /// The node no longer exists.
+    /// The node does not exist.
     Gone,
 }
 
-/// Returns all reasons why a node's labels and taints keep a pod away. The only tolerations are the
-/// template's.
+/// Returns all reasons why a node's labels and taints keep a pod away. The only tolerations are the template's.
 ///
 /// Kubernetes: `Filter`, pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go and
 /// plugins/tainttoleration/taint_toleration.go.
@@ -121,7 +121,7 @@ pub fn reasons(pod: &Placing, node: &NodeInfo) -> Vec<WhyNot> {
     let mut taints: Vec<&Taint> = node.taints.iter().filter(keeps_away).collect();
     // A node that is down has each of its taints twice, with different effects.
     taints.dedup_by_key(|taint| &taint.key);
-    let taints = taints.into_iter().map(|taint| WhyNot::Taint(text(taint)));
+    let taints = taints.into_iter().map(|taint| WhyNot::Taint(written(taint)));
     missing.chain(affinity).chain(taints).collect()
 }
 
@@ -135,8 +135,7 @@ pub fn placements<'a>(
     nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
 }
 
-/// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`,
-/// pkg/controller/daemon/daemon_controller.go.
+/// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
 fn placement(pod: &Placing, tolerations: &[Toleration], node: &NodeInfo) -> Placement {
     let named = pod.node_name.as_deref().filter(|name| !name.is_empty());
     if let Some(name) = named.filter(|name| *name != node.name) {
@@ -155,14 +154,7 @@ fn placement(pod: &Placing, tolerations: &[Toleration], node: &NodeInfo) -> Plac
     };
     match (hurts(&["NoExecute"]), hurts(&["NoSchedule", "NoExecute"])) {
         (_, None) => Placement::Runs,
-        (None, Some(taint)) => Placement::Keeps(WhyNot::Taint(text(taint))),
-        (Some(taint), _) => Placement::Loses(WhyNot::Taint(text(taint))),
-    }
-}
-
-fn text(Taint { key, value, effect, .. }: &Taint) -> String {
-    match value.as_deref() {
-        None | Some("") => format!("{key}:{effect}"),
-        Some(value) => format!("{key}={value}:{effect}"),
+        (None, Some(taint)) => Placement::Keeps(WhyNot::Taint(written(taint))),
+        (Some(taint), _) => Placement::Loses(WhyNot::Taint(written(taint))),
     }
 }

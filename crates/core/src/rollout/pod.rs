@@ -1,5 +1,3 @@
-//! The template and health of simulated pods.
-
 /// The template that a pod was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Revision {
@@ -59,8 +57,7 @@ impl NeverReady {
         NeverReady { all_new: true, ordinals: Vec::new() }
     }
 
-    /// Returns the health of a pod that is not ready yet. `ordinal` is `None` for a DaemonSet's
-    /// pod.
+    /// Returns the health of a pod that is not ready yet. `ordinal` is `None` for a DaemonSet's pod.
     pub fn start(&self, revision: Revision, ordinal: Option<i64>) -> Health {
         let is_listed = ordinal.is_some_and(|ordinal| self.ordinals.contains(&ordinal));
         match is_listed || (self.all_new && revision == Revision::New) {

@@ -41,22 +41,20 @@ pub struct State {
     pub claims: BTreeSet<String>,
     /// The claims that pods own, by the pods' ordinals. They are deleted with these pods.
     pub owned: BTreeMap<i64, BTreeSet<String>>,
-    /// The claims that are being deleted, by the ordinals of the pods that still use them. They
-    /// disappear with these pods.
+    /// The claims that are being deleted, by the ordinals of the pods that still use them. They disappear with these
+    /// pods.
     pub ending_claims: BTreeMap<i64, BTreeSet<String>>,
-    /// The claims that disappear with pods that do not belong to the set but have the names of its
-    /// pods, by ordinal. These pods are terminating.
+    /// The claims that disappear with terminating pods outside the set that have the names of its pods, by ordinal.
     pub doomed: Vec<(i64, Vec<String>)>,
-    /// Whether the last rollout completed with the new template, or there was none. Otherwise pods
-    /// below the partition are made from the old template.
+    /// Whether the last rollout completed with the new template, or there was none. Otherwise pods below the partition
+    /// are made from the old template.
     pub is_current: bool,
-    /// The ordinals of pods that lack the volume of a claim template, as after the claim templates
-    /// were renamed.
+    /// The ordinals of pods without the volume of a claim template, as after a claim template was renamed.
     pub misfits: BTreeSet<i64>,
     /// The ordinals of missing pods whose names are taken by other pods.
     pub taken: BTreeSet<i64>,
-    /// The ordinals of pods that wait to be started, including terminating ones. The controller
-    /// creates their missing claims.
+    /// The ordinals of pods that wait to be started, including terminating ones. The controller creates their missing
+    /// claims.
     pub pending: BTreeSet<i64>,
 }
 
@@ -73,32 +71,24 @@ struct Simulation<'a> {
     never_ready: &'a NeverReady,
     pods: BTreeMap<i64, Replica>,
     claims: BTreeSet<String>,
-    /// The claims that pods own, by the pods' ordinals.
     owned: BTreeMap<i64, BTreeSet<String>>,
-    /// The claims that are being deleted, by the ordinals of the pods that still use them.
     ending_claims: BTreeMap<i64, BTreeSet<String>>,
     is_current: bool,
     clock: Clock<i64>,
-    /// The ordinals within the set's range whose pods are missing, terminating or unavailable.
+    /// Missing, terminating or unavailable, within the set's range.
     unavailable: BTreeSet<i64>,
-    /// The ordinals within the set's range whose pods have the old revision.
+    /// With the old revision, within the set's range.
     outdated: BTreeSet<i64>,
-    /// The ordinals of pods outside the set's range, unless they are terminating.
+    /// Outside the set's range, and not terminating.
     condemned: BTreeSet<i64>,
-    /// The terminating pods, with the step that deleted them; `None` for pods that were already
-    /// terminating.
+    /// With the step that deleted the pod; `None` if it was already terminating.
     terminating: BTreeMap<i64, Option<usize>>,
-    /// The ordinals of pods that lack the volume of a claim template.
     misfits: BTreeSet<i64>,
-    /// The ordinals whose names are taken by other pods.
     taken: BTreeSet<i64>,
-    /// The ordinals of pods that wait to be started.
     pending: BTreeSet<i64>,
     /// The ordinals that have a pod both before and after.
     lasting: BTreeSet<i64>,
-    /// How many `lasting` pods are unavailable.
     down: usize,
-    /// The ordinals of available pods.
     serving: BTreeSet<i64>,
     /// The number of pods that were available, or that should be, whichever is smaller.
     expected: usize,
@@ -196,7 +186,6 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
-    /// Removes the terminating pods that pass the filter.
     fn end_pods(&mut self, which: impl Fn(&Range<i64>, i64) -> bool) -> bool {
         let ordinals = &self.settings.ordinals;
         let gone = self.terminating.iter().map(|(ordinal, step)| (*ordinal, *step));

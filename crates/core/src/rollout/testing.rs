@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::{Action, Course, Revision, Target};
 
-/// Returns the steps as `1 -4 +4 | 2 -3 +3(data-db-3)`, and steps on some of several nodes as
-/// `-2of012`. `*` marks a created pod of the old template.
+/// Steps such as `1 -4 +4 | 2 -3 +3(data-db-3)`, and steps on some of several nodes as `-2of012`. `*` marks a created
+/// pod of the old template.
 pub(super) fn text(course: &Course) -> String {
     let mut text = String::new();
     let mut wave = 0;

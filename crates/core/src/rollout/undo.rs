@@ -15,8 +15,8 @@ pub enum Undo {
 }
 
 impl Undo {
-    /// Chooses the newest revision with an available pod. `others` contains the number of each
-    /// revision except the newest, and whether one of its pods is available.
+    /// Chooses the newest revision with an available pod. `others` contains the number of each revision except the
+    /// newest, and whether one of its pods is available.
     pub fn among(others: impl IntoIterator<Item = (i64, bool)>) -> Self {
         let mut others: Vec<_> = others.into_iter().collect();
         others.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));

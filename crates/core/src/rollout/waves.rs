@@ -1,13 +1,10 @@
-//! The loop that both simulations share.
-
 use super::Course;
 
-/// A controller and its pods.
 pub(super) trait Controller {
-    /// Runs one round of the controller. Returns whether it did anything.
+    /// Returns whether the round did anything.
     fn sync(&mut self) -> bool;
 
-    /// Prepares the next round of the same wave. Returns whether there is one.
+    /// Returns whether the wave has one more round.
     fn goes_on(&mut self) -> bool {
         true
     }
@@ -15,14 +12,11 @@ pub(super) trait Controller {
     /// Lets time pass until something changes. Returns whether anything did.
     fn advance(&mut self) -> bool;
 
-    /// Returns how many pods are missing or unavailable.
     fn down(&self) -> usize;
 
-    /// Returns the course so far.
     fn course(&mut self) -> &mut Course;
 }
 
-/// Runs a controller until nothing changes.
 pub(super) fn run(controller: &mut impl Controller) {
     loop {
         controller.course().waves += 1;

@@ -1,21 +1,19 @@
-//! Commands that a reader can paste safely.
+//! Commands that users can paste safely.
 
 use std::borrow::Cow;
 
 use crate::finding::{Command, Effect};
 
-/// How kubectl reaches an object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kubectl<'a> {
-    /// The context, if it is not the current one.
+    /// `None` for the current context.
     pub(super) context: Option<&'a str>,
-    /// `None` for a cluster-scoped object, or if the namespace is kubectl's current one.
+    /// `None` for a cluster-scoped object, or for kubectl's current namespace.
     pub(super) namespace: Option<&'a str>,
 }
 
 impl Kubectl<'_> {
-    /// Returns `kubectl COMMAND -n NAMESPACE WORDS`. The command is written as it is, and each word
-    /// is quoted for a shell if necessary.
+    /// Returns `kubectl COMMAND -n NAMESPACE WORDS`. Quotes each word for a shell if necessary, but not the command.
     pub(super) fn does(&self, effect: Effect, command: &str, words: &[&str]) -> Command {
         let mut line = format!("kubectl {command}");
         let options = [("--context", self.context), ("-n", self.namespace)];
@@ -36,7 +34,7 @@ impl Kubectl<'_> {
     }
 }
 
-/// Quotes the text as one word for a shell. Names that the API server accepts need no quotes.
+/// Quotes a word for a shell. Names that the API server accepts need no quotes.
 pub(super) fn quoted(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._/=:,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -1,7 +1,6 @@
-//! Code that cross-object rules share.
+//! Code that rules about several objects share.
 //!
-//! Such a rule compares one object with the others in an inventory. There may be many, so no rule
-//! iterates over all of them: the inventory has indexes.
+//! There may be many objects, so these rules use the indexes of an inventory and never iterate over all objects.
 
 pub(super) mod budgets;
 pub(super) mod missing;

@@ -1,23 +1,24 @@
 //! Values that several traps read from an object.
 
 mod command;
+mod images;
 mod object;
 mod plugins;
 mod pods;
-mod rollout;
 mod stateful_sets;
 mod wave;
 
 pub use self::wave::{Cause, Wave};
 pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
-    object::{pod_spec, selector, stateful_set_status, template_changes},
+    images::{database, image, is_mounted_near},
+    object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,
     pods::{host_port, self_affinity, self_anti_affinity},
-    rollout::{scaled, strategy, surges},
     stateful_sets::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,
         removed_names, replaced,
     },
     wave::{begins, pace, wave},
 };
+pub(super) use crate::{kubernetes::int_or_percent::scaled, rollout::daemon_set::surges};

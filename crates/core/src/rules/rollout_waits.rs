@@ -1,5 +1,4 @@
-//! Rollouts that wait for unavailable pods. Rules about an UPDATE and rules about a running cluster
-//! share this code.
+//! Rollouts that wait for unavailable pods: for rules about updates and about running clusters.
 
 use k8s_openapi::api::apps::v1::DaemonSetStatus;
 
@@ -17,7 +16,7 @@ pub(super) struct Unavailability {
 }
 
 impl Unavailability {
-    /// `None` if the update does not delete the pods of the DaemonSet a few at a time.
+    /// `None` unless the update deletes pods a few at a time.
     pub(super) fn of<T>(spec: &DaemonSetSpec<T>, status: &DaemonSetStatus) -> Option<Self> {
         let settings = Settings::of(spec);
         let desired = status.desired_number_scheduled;
@@ -29,8 +28,8 @@ impl Unavailability {
         deletes.then_some(Unavailability { desired, unavailable, allowed })
     }
 
-    /// Returns whether available pods must wait for unavailable ones. If no pod is available, all
-    /// of them are replaced at once.
+    /// Returns whether available pods must wait for unavailable ones. If no pod is available, the controller replaces
+    /// all of them at once.
     pub(super) fn is_used_up(&self) -> bool {
         i64::from(self.unavailable) >= self.allowed && self.unavailable < self.desired
     }
@@ -44,21 +43,19 @@ impl Unavailability {
     }
 }
 
-/// Returns what follows when an ordered StatefulSet gets a new template while pods are not ready.
-/// `who` names these pods.
+/// Describes what happens when an ordered StatefulSet gets a new template while pods are not ready. `who` names these
+/// pods.
 ///
 /// Kubernetes: `processReplica`, pkg/controller/statefulset/stateful_set_control.go.
 pub(super) fn ordered(who: &str) -> String {
     format!("{who}, and {ORDERED}")
 }
 
-/// Without the pods.
 pub(super) const ORDERED: &str = "with podManagementPolicy OrderedReady the new template is not rolled \
                                   out until every pod is ready, even if it is the fix";
 
-/// Returns why it would not help to delete a broken pod below the partition: it comes back with the
-/// old template. The partition is an index, not an ordinal. `lower` explains how to lower it and
-/// delete the pod.
+/// Explains why it does not help to delete a broken pod below the partition: it comes back with the old template.
+/// `partition` is an index, not an ordinal; `lower` explains how to lower it and delete the pod.
 pub(super) fn below_partition(index: i64, partition: i64, lower: Help) -> Option<Help> {
     let why = format!(
         "it is below the partition, {partition}, and comes back with the old template: repair it, \

@@ -1,5 +1,3 @@
-//! The definition of a rule.
-
 pub mod cel;
 pub mod inventory;
 mod operation;
@@ -23,19 +21,19 @@ use crate::{
 pub struct Rule {
     /// The description.
     pub meta: Meta,
-    /// The functions, and what each needs to see. Functions are pure: no IO, no clock, no policy.
+    /// The functions, and what each needs to see. They are pure: no I/O, no clock, no policy.
     pub scopes: &'static [Scope],
-    /// CEL expressions that let the API server find the fault itself.
+    /// CEL expressions with which the API server finds the fault itself.
     pub cel: Option<&'static Cel>,
 }
 
-/// The scope of a rule's function: how much it needs to see.
+/// How much the function of a rule needs to see.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope {
-    /// One DaemonSet or StatefulSet and its previous state. The rule is a trap: it finds a setting
-    /// that the API server accepts, but that does not work, or not as its author intended.
+    /// One DaemonSet or StatefulSet and its previous state. The rule is a trap: it finds a setting that the API server
+    /// accepts, but that does not work as intended.
     Object {
-        /// When the trap can be found.
+        /// When the trap can find its fault.
         phase: Phase,
         /// Whether the trap applies to OpenKruise too.
         openkruise: OpenKruise,
@@ -55,7 +53,7 @@ pub enum Scope {
     Engine {
         /// The kinds of object that findings are about.
         kinds: &'static [Kind],
-        /// The commands that report it.
+        /// The commands that report the finding.
         by: &'static [Runner],
     },
     /// The status of objects in a running cluster.
@@ -67,28 +65,26 @@ pub enum Scope {
     },
 }
 
-/// When a trap can detect its fault during an admission.
+/// When a trap can find its fault during an admission.
 ///
-/// The API server runs mutating webhooks, drops the fields of disabled features, validates the
-/// object itself, and then runs validating webhooks.
+/// The API server runs mutating webhooks, drops the fields of disabled features, validates the object, and then runs
+/// validating webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Only before the API server drops or rejects the setting: in `/mutate`, as a warning, and in
-    /// `check`.
+    /// Only before the API server drops or rejects the setting: in `/mutate`, as a warning, and in `check`.
     Before {
-        /// The operations that can contain the fault: `CREATE`, `UPDATE`.
+        /// The operations that can contain the fault.
         operations: &'static [Operation],
-        /// A CEL expression that selects the writes that the API server sends to `/mutate` for this
-        /// trap. It is true for every write in which the trap can find a fault, and for few others.
-        /// An error counts as false, so the expression must not fail, whatever fields an object of
-        /// the built-in kinds has.
+        /// A CEL expression that selects the writes that the API server sends to `/mutate` for this trap. It is true
+        /// for every write in which the trap can find a fault, and for few others. An error counts as false, so the
+        /// expression must not fail for any object of the built-in kinds.
         sent_if: &'static str,
     },
-    /// Only in a manifest, in `check`. The API server drops the setting before `/validate`, and a
-    /// condition for `/mutate` would have to read every container of every write.
+    /// Only in a manifest, in `check`. The API server drops the setting before `/validate`, and a condition for
+    /// `/mutate` would have to read every container in every write.
     Manifest,
-    /// In `check` and `audit`, and in `/validate` only to deny: the API server itself warns about
-    /// the fault in each write.
+    /// In `check` and `audit`, and in `/validate` only to deny: the API server itself warns about the fault in each
+    /// write.
     Warned,
     /// Once the API server has accepted the object, in `/validate` and in `check`.
     After,
@@ -105,7 +101,7 @@ pub enum OpenKruise {
     DoesNotApply,
 }
 
-/// The function of a trap, by the kinds that it checks.
+/// The function of a trap, by kind.
 #[derive(Clone, Copy, Debug)]
 pub enum ObjectCheck {
     /// For DaemonSets.
@@ -116,14 +112,14 @@ pub enum ObjectCheck {
     Both(fn(&Subject<'_>, &Cluster, &mut Findings)),
 }
 
-/// The function of a status rule, by its subject.
+/// The function of a status rule, by subject.
 #[derive(Clone, Copy, Debug)]
 pub enum StatusCheck {
     /// A set with its surroundings. Runs only if the set's status is up to date.
     Workload(fn(&StatusQuery<'_>, &mut StatusFindings)),
-    /// As `Workload`, for faults that do not keep a rollout from finishing.
+    /// Like `Workload`, for faults that do not block a rollout.
     Aside(fn(&StatusQuery<'_>, &mut StatusFindings)),
-    /// A set in which no other status rule has found anything but notes.
+    /// A set for which no other status rule has found anything but notes.
     IfSilent(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Objects that belong to no set.
     Others(fn(&Audit<'_>, &mut StatusFindings)),
@@ -161,12 +157,12 @@ impl Runner {
 pub const SETS: &[Kind] = &[Kind::DaemonSet, Kind::StatefulSet];
 
 impl Scope {
-    /// Returns the scope of a trap that works once the API server has accepted the object.
+    /// Returns the scope of a trap that works on objects that the API server has accepted.
     pub const fn trap(openkruise: OpenKruise, check: ObjectCheck) -> Self {
         Scope::Object { phase: Phase::After, openkruise, check }
     }
 
-    /// Returns the kinds that the findings are about.
+    /// Returns the kinds that findings are about.
     pub const fn kinds(&self) -> &'static [Kind] {
         match self {
             Scope::Object { check: ObjectCheck::DaemonSet(_), .. } => &[Kind::DaemonSet],
@@ -212,14 +208,13 @@ impl Rule {
         self.scopes.iter().any(|scope| scope.kinds().contains(&kind))
     }
 
-    /// Returns which commands run the rule.
+    /// Returns the commands that run the rule.
     pub fn runners(&self) -> BTreeSet<Runner> {
         let in_cel = self.cel.map(|_| Runner::Policy);
         self.scopes.iter().flat_map(Scope::runners).copied().chain(in_cel).collect()
     }
 
-    /// Returns when a trap can detect its fault during an admission. `None` if the rule is not a
-    /// trap.
+    /// Returns when a trap can find its fault during an admission; `None` if the rule is not a trap.
     pub fn phase(&self) -> Option<Phase> {
         self.scopes.iter().find_map(|scope| match scope {
             Scope::Object { phase, .. } => Some(*phase),
@@ -227,7 +222,7 @@ impl Rule {
         })
     }
 
-    /// Returns the evidence for the findings of a cross-object rule. `None` for any other rule.
+    /// Returns the evidence of a rule about several objects; `None` for other rules.
     pub fn evidence(&self) -> Option<Evidence> {
         self.scopes.iter().find_map(|scope| match scope {
             Scope::Inventory { evidence, .. } => Some(*evidence),
@@ -235,7 +230,7 @@ impl Rule {
         })
     }
 
-    /// Returns the function of a status rule and its kinds. `None` for any other rule.
+    /// Returns the kinds and the function of a status rule; `None` for other rules.
     pub fn status(&self) -> Option<(&'static [Kind], StatusCheck)> {
         self.scopes.iter().find_map(|scope| match scope {
             Scope::Status { kinds, check } => Some((*kinds, *check)),
@@ -282,7 +277,7 @@ impl Rule {
         }
     }
 
-    /// Runs a cross-object rule on an object.
+    /// Runs a rule about several objects on an object.
     pub fn run_among(&'static self, query: &Query<'_>) -> InventoryFindings {
         let mut found = InventoryFindings::of(&self.meta);
         for scope in self.scopes {

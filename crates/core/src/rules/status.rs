@@ -1,7 +1,6 @@
-//! What the rules about the status of DaemonSets and StatefulSets have in common: why there is no pod, and why a rollout does not
-//! go on.
+//! Code that the status rules share: why a pod is missing, and why a rollout does not continue.
 //!
-//! No two rules report one cause: what explains most is asked first, and the others leave it alone.
+//! No two rules report one cause: the rule that explains the most runs first, and the others skip what it explains.
 
 pub(crate) mod budget_eaten;
 pub(crate) mod claims;

@@ -1,9 +1,6 @@
-//! The claim templates of a StatefulSet.
+//! The claim templates of a StatefulSet. Only the `spec` is validated here; names are validated as names of volumes.
 //!
-//! Only the `spec` is validated here. Names are validated as names of volumes.
-//!
-//! Kubernetes: `validateVolumeClaimTemplates`, `pkg/apis/apps/validation/validation.go`, and
-//! `ValidatePersistentVolumeClaimSpec`, `pkg/apis/core/validation/validation.go`.
+//! Kubernetes: `validateVolumeClaimTemplates`, `pkg/apis/apps/validation/validation.go`.
 
 use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, TypedLocalObjectReference,
@@ -93,7 +90,7 @@ fn class_name(name: Option<&str>, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates `dataSource` and `dataSourceRef`, alone and together.
+/// `dataSource` and `dataSourceRef`, alone and together.
 fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
     let source = spec.data_source.as_ref();
     let reference = spec.data_source_ref.as_ref();
@@ -111,7 +108,7 @@ fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findin
             }
         }
     }
-    // Upstream prints a field path here. As JSON, it is an empty object.
+    // Upstream prints a field path here: as JSON, an empty object.
     let value = || Value::Json("{}".to_owned());
     let (Some(source), Some(reference)) = (source, reference) else { return };
     if elsewhere {

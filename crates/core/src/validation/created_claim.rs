@@ -1,11 +1,9 @@
-//! Faults in a claim template that the API server accepts there, but not in the claims made from
-//! it.
+//! Faults in a claim template that the API server accepts there, but not in the claims made from it.
 //!
-//! The StatefulSet controller creates a claim from each template for each pod: it sets the name and
-//! the namespace, and adds the labels of the selector (`getPersistentVolumeClaims`,
-//! `pkg/controller/statefulset/stateful_set_utils.go`). Only then is the metadata validated
-//! (`ValidatePersistentVolumeClaim`, `pkg/apis/core/validation/validation.go`). The API server
-//! itself sets `uid`, `creationTimestamp` and `deletionTimestamp`.
+//! The StatefulSet controller sets a claim's name and namespace and adds the labels of the selector
+//! (`getPersistentVolumeClaims`, `pkg/controller/statefulset/stateful_set_utils.go`). Only then is the metadata
+//! validated (`ValidatePersistentVolumeClaim`). The API server itself sets `uid`, `creationTimestamp` and
+//! `deletionTimestamp`.
 
 use k8s_openapi::{
     api::core::v1::PersistentVolumeClaim, apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -32,7 +30,6 @@ const VALUE: &str =
     "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
 const LEAVE_OUT: &str = "leave it out of the claim template";
 
-/// Reports the faults that prevent the creation of the claims.
 pub(crate) fn validate(
     set: &StatefulSetSpec,
     claim: &PersistentVolumeClaim,
@@ -100,7 +97,7 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
     let mut size = 0;
     for (key, value) in metadata.annotations.iter().flatten() {
         size += key.len() + value.len();
-        // Keys are checked like label keys, but in either case.
+        // Annotation keys follow the rule for label keys, in either case.
         if let Some(fault) = names::label_key(&names::lower_case(key)).into_iter().next() {
             found.quote(REFUSED, KEY, |found| found.invalid(&at.key(key), key, fault));
         }
@@ -111,9 +108,8 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
     }
 }
 
-/// Returns whether the store takes the text for the version of an existing object
-/// (`ObjectResourceVersion`, apiserver pkg/storage/api_object_versioner.go). It ignores text that
-/// isn't a number.
+/// Whether the store takes the text for the version of an existing object (`ObjectResourceVersion`, apiserver
+/// pkg/storage/api_object_versioner.go). It ignores text that isn't a number.
 fn is_version(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse().is_ok_and(|it: u64| it != 0)
 }

@@ -48,7 +48,6 @@ use crate::{
     object::Object,
 };
 
-/// Reports the faults that prevent the creation of every pod of this object.
 pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findings) {
     finalizers(object, found);
     let Some(spec) = &object.template().spec else { return };
@@ -65,8 +64,8 @@ pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findi
     node_name(pod, found);
 }
 
-/// Follows `ValidateObjectMeta`. A template's finalizers are not validated, and the controller sets
-/// all metadata except labels and annotations.
+/// Follows `ValidateObjectMeta`. A template's finalizers are not validated. The controller sets the rest of the
+/// metadata except labels and annotations.
 fn finalizers(object: &Object<'_>, found: &mut Findings) {
     let metadata = object.template().metadata.as_ref();
     let Some(all) = metadata.and_then(|metadata| metadata.finalizers.as_deref()) else { return };
@@ -76,7 +75,7 @@ fn finalizers(object: &Object<'_>, found: &mut Findings) {
     });
 }
 
-/// Validates the whole template of a StatefulSet for releases whose API server does not.
+/// For releases whose API server does not validate the template of a StatefulSet.
 fn whole_template(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(set) = pod.stateful_set() else { return };
     if pod.cluster.has(since::STATEFUL_SET_TEMPLATE_VALIDATED) {
@@ -98,8 +97,7 @@ fn image_volumes(pod: &CreatedPod<'_>, found: &mut Findings) {
     let lacks_reference = |volume: &Volume| {
         volume.image.as_ref().is_some_and(|image| text(&image.reference).is_empty())
     };
-    // Since 1.37, validation of the template reports this. It also reports a volume without a
-    // source if the feature is off.
+    // From 1.37 on, validation of the template reports this, and also a volume without a source if the feature is off.
     let all = list(&pod.spec.volumes);
     let reported = pod.cluster.has(since::IMAGE_REFERENCE_REQUIRED);
     if reported || !all.iter().any(lacks_reference) || !pod.cluster.enabled("ImageVolume") {
@@ -125,8 +123,7 @@ fn images(pod: &CreatedPod<'_>, found: &mut Findings) {
     });
 }
 
-/// Returns whether the pods have both a node and scheduling gates; `ValidatePodCreate` rejects
-/// that.
+/// `ValidatePodCreate` rejects pods with both a node and scheduling gates.
 pub(crate) fn is_bound_and_gated(spec: &PodSpec) -> bool {
     !text(&spec.node_name).is_empty() && !list(&spec.scheduling_gates).is_empty()
 }

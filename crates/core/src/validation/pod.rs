@@ -1,7 +1,6 @@
 //! The validation of a pod spec, one module per part. `pod_template` combines them.
 //!
-//! Kubernetes: `ValidatePodSpec` and the functions that it calls in
-//! `pkg/apis/core/validation/validation.go`.
+//! Kubernetes: `ValidatePodSpec`. Functions without a file are in `pkg/apis/core/validation/validation.go`.
 
 pub(crate) mod affinity;
 pub(crate) mod allowances;

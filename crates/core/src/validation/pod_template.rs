@@ -1,7 +1,4 @@
-//! The API server's validation of a pod template's spec.
-//!
-//! Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpec` in
-//! `pkg/apis/core/validation/validation.go`. The parts are in [`pod`].
+//! The validation of a pod template's spec: `ValidatePodTemplateSpec`. The parts are in [`pod`].
 
 use std::collections::BTreeMap;
 
@@ -26,24 +23,19 @@ use crate::{
     object::dropped::{drop_disabled, uses_disabled},
 };
 
-/// The inputs of validation besides the pod spec.
 #[derive(Clone, Copy)]
 pub(crate) struct PodInputs<'a> {
-    /// The template's annotations. The fields must not contradict some of them.
+    /// The fields must not contradict some of these annotations.
     pub annotations: Option<&'a BTreeMap<String, String>>,
-    /// The cluster that the pod is meant for.
     pub cluster: &'a Cluster,
-    /// The names of a StatefulSet's claim templates. They count as volumes.
+    /// The claim templates of a StatefulSet count as volumes.
     pub claims: &'a [&'a str],
-    /// Returns the old spec on UPDATE. Called only if the result may depend on it.
+    /// The old spec on UPDATE. Called only if the result may depend on it.
     pub old: &'a dyn Fn() -> Option<&'a PodSpec>,
 }
 
-/// Reports the API server's errors for the pod spec of a StatefulSet's template. The controller
-/// sets `hostname` and `subdomain` of its pods and adds volumes for its claim templates.
-///
-/// Kubernetes: `ValidatePodTemplateSpecForStatefulSet` and `ValidateStatefulSetSpec`,
-/// `pkg/apis/apps/validation/validation.go`.
+/// The controller sets `hostname` and `subdomain` of the pods and adds volumes for claim templates. Kubernetes:
+/// `ValidatePodTemplateSpecForStatefulSet` and `ValidateStatefulSetSpec`, `pkg/apis/apps/validation/validation.go`.
 pub(crate) fn validate_of_stateful_set<'a>(
     template: &PodTemplateSpec,
     claims: &[PersistentVolumeClaim],
@@ -61,8 +53,6 @@ pub(crate) fn validate_of_stateful_set<'a>(
     validate_pod_spec(pod, &inputs, &POD_SPEC, found);
 }
 
-/// Reports the API server's errors for a pod spec, and fields that contradict the template's
-/// annotations.
 pub(crate) fn validate_pod_spec(
     spec: &PodSpec,
     inputs: &PodInputs<'_>,
@@ -71,8 +61,8 @@ pub(crate) fn validate_pod_spec(
 ) {
     let before = found.checkpoint();
     let count = found.len();
-    // If the spec uses a disabled feature or label keys, the old spec can make validation stricter.
-    // Otherwise the old spec can only relax it.
+    // If the spec uses a disabled feature or label keys, the old spec can make validation stricter. Otherwise the old
+    // spec can only relax it.
     let cluster = inputs.cluster;
     let old_can_only_relax = !uses_disabled(spec, cluster) && !spread::uses_label_keys(spec);
     if old_can_only_relax {
@@ -148,7 +138,7 @@ fn all_containers(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &
     ephemeral_containers::validate(spec, cx, &path.child("ephemeralContainers"), found);
 }
 
-/// Validates the fields from the service account on, most of them single strings and numbers.
+/// The fields from the service account on.
 fn remaining_fields(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let account = text(&spec.service_account_name);
     // The deprecated field `serviceAccount` counts if `serviceAccountName` is empty.
@@ -309,8 +299,7 @@ mod tests {
         );
     }
 
-    /// Returns the findings if the old spec is read up front. [`validate_pod_spec`] must reproduce
-    /// them.
+    /// Reads the old spec up front. [`validate_pod_spec`] must find the same.
     fn at_once(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         let spec = drop_disabled(spec, old, cluster);
@@ -320,7 +309,6 @@ mod tests {
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
 
-    /// Returns the pod specs of all recorded cases, each made from its base and its patches.
     #[expect(clippy::disallowed_methods, reason = "a test reads its cases")]
     fn recorded() -> Vec<PodSpec> {
         let folder =

@@ -1,5 +1,4 @@
-//! Objects of the same kind, namespace and name in several files: for other clouds or releases. A
-//! cluster has one of them.
+//! Objects with the same kind, namespace and name in several files, for different clouds or releases.
 
 use std::{
     collections::BTreeMap,
@@ -8,14 +7,13 @@ use std::{
 
 use super::group::Group;
 
-/// The values of such objects in another version of the manifests.
+/// The values of such objects in an earlier version of the manifests.
 #[derive(Clone, Debug)]
 pub struct Alternatives<T>(Vec<Alternative<T>>);
 
 #[derive(Clone, Debug)]
 struct Alternative<T> {
     file: String,
-    /// The files to which its file belongs.
     group: Group,
     value: T,
 }
@@ -27,26 +25,25 @@ impl<T> Default for Alternatives<T> {
 }
 
 impl<T> Alternatives<T> {
-    /// Adds the object of a file. It replaces all if the user named its file, so that the last file that
-    /// is named counts.
+    /// Adds the object of a file. A file that the user named replaces all others, so the last named file counts.
     pub fn add(&mut self, file: &str, group: Group, value: T) {
         self.0.retain(|other| group != Group::Named && other.file != file);
         self.0.push(Alternative { file: file.to_owned(), group, value });
     }
 
-    /// Returns the object that the object of a file continues. Of several, it is the one whose path has the
-    /// most in common with the end of the file's. An object that another file continues comes last: `has_nearer`
-    /// returns whether one of the new files that have more than so much in common with an old file has the object
-    /// too. Then the file is a second one with an object that there was before, and applying it changes that
-    /// object: the one in the nearest folder, of several there the one that is applied last, or the only one. `None`
-    /// if it is not [clear](Self::unclear) which one it is, or if the policy assigns the files to different clusters.
+    /// Returns the object that the object in `file` continues: of several, the one whose path has the most in common
+    /// with the end of `file`. An object that a different file continues comes last: `has_nearer` returns whether a new
+    /// file with the object has more than this many parts in common with an old file. If all others are continued,
+    /// `file` is a second file with an old object, and applying it changes the object in the nearest folder: of several
+    /// there, the last one applied. `None` if the choice is not [clear](Self::unclear), or if the policy assigns the
+    /// files to different clusters.
     pub fn continued_by(
         &self,
         file: &str,
         group: &Group,
         has_nearer: &dyn Fn(&str, usize) -> bool,
     ) -> Option<&T> {
-        // A root continues itself, whatever else has the object.
+        // A root continues itself, no matter which other files have the object.
         if let Group::Rendered { .. } = group {
             let of_root = self.0.iter().find(|it| it.group == *group);
             let named = || self.0.iter().find(|it| it.group == Group::Named);
@@ -76,7 +73,7 @@ impl<T> Alternatives<T> {
         open.or_else(second).map(|it| &it.value)
     }
 
-    /// Returns whether the chart of a root has the object with other values. Values for tests make no object of a cluster.
+    /// Returns whether a root of the same chart has the object with other values. Values for tests make no real object.
     fn has_variant(&self, group: &Group) -> bool {
         let Group::Rendered { folder: own, .. } = group else { return false };
         let folders = self.0.iter().filter_map(|it| match &it.group {
@@ -86,7 +83,7 @@ impl<T> Alternatives<T> {
         folders.into_iter().any(|folder| folder == own)
     }
 
-    /// Returns a note for an object that continues none of these, although there are some.
+    /// Returns a note for an object that continues none of these although some exist.
     pub fn unclear(&self, group: &Group) -> Option<String> {
         let first = self.near(group).next().filter(|_| !self.has_variant(group))?;
         Some(format!(
@@ -96,7 +93,6 @@ impl<T> Alternatives<T> {
         ))
     }
 
-    /// The objects that may be in the same cluster.
     fn near(&self, group: &Group) -> impl Iterator<Item = &Alternative<T>> {
         self.0.iter().filter(move |it| {
             let clusters = (&it.group, group);
@@ -110,7 +106,7 @@ impl<T> Alternatives<T> {
     }
 }
 
-/// Returns the only one, or the one that has the most in common with something.
+/// Returns the only one, or the one with the most in common; `None` for a tie.
 fn nearest<T>(
     all: Vec<&Alternative<T>>,
     common: impl Fn(&Alternative<T>) -> usize,
@@ -136,7 +132,7 @@ impl FromIterator<PathBuf> for Files {
 }
 
 impl Files {
-    /// Returns the files that have more than so many parts in common with a path at the end.
+    /// Returns the files that have more than `so_many` parts in common with the end of a path.
     pub fn nearer(&self, path: &str, so_many: usize) -> impl Iterator<Item = &Path> {
         let end: Vec<_> = parts(path).take(so_many + 1).map(str::to_owned).collect();
         let has_more = end.len() > so_many;
@@ -145,17 +141,16 @@ impl Files {
     }
 }
 
-/// Returns how many parts two paths have in common at the end.
+/// Returns the number of parts that two paths have in common at the end.
 pub fn common(one: &str, other: &str) -> usize {
     parts(one).zip(parts(other)).take_while(|(a, b)| a == b).count()
 }
 
-/// Returns the parts of the path of a file's folder, from its end.
 fn folders(file: &str) -> impl Iterator<Item = &str> {
     parts(file).skip(1)
 }
 
-/// Returns the parts of a path from its end, such as `HEAD:./deploy/set.yaml`.
+/// The path can begin with a commit: `HEAD:./deploy/set.yaml`.
 fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit(['/', '\\', ':']).filter(|part| *part != ".")
 }
@@ -164,7 +159,6 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    /// Returns what a file continues, next to other new files with the object.
     fn continued(all: &Alternatives<i32>, file: &str, others: &[&str]) -> Option<i32> {
         let others: Files = others.iter().map(PathBuf::from).collect();
         let has_nearer = |old: &str, so_much: usize| others.nearer(old, so_much).next().is_some();

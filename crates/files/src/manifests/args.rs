@@ -18,7 +18,8 @@ pub struct ManifestArgs {
     /// Has no effect, since folders are always read with all folders below them
     #[arg(short = 'R', long, hide = true)]
     recursive: bool,
-    /// A folder with a kustomization, which the kustomize or the kubectl on the PATH builds. May be given more than once
+    /// A folder with a kustomization, which the kustomize or the kubectl on the PATH builds. May be given more than
+    /// once
     #[arg(short, long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
     /// A chart, which the helm on the PATH renders
@@ -41,7 +42,7 @@ pub struct ManifestArgs {
 }
 
 impl ManifestArgs {
-    /// Returns the paths that are read as they are.
+    /// Returns the paths to read as they are.
     ///
     /// # Errors
     /// Returns an error about the usage of `setguard NAME` if nothing is named.
@@ -58,12 +59,12 @@ impl ManifestArgs {
         Err(Self::augment_args(command).error(ErrorKind::MissingRequiredArgument, message))
     }
 
-    /// Returns whether charts or kustomizations are to be rendered.
+    /// Returns whether any charts or kustomizations are to be rendered.
     pub const fn renders(&self) -> bool {
         !self.kustomize.is_empty() || self.chart.is_some() || !self.render.is_empty()
     }
 
-    /// Returns what is to be rendered, and how.
+    /// Returns the roots and folders to render, and the settings.
     pub fn rendering(
         &self,
         namespace: Option<&str>,
@@ -81,12 +82,12 @@ impl ManifestArgs {
                 timeout: Duration::from_secs(self.render_timeout.into()),
                 may_be_empty,
             },
+            releases: Default::default(),
         }
     }
 }
 
-/// Returns whether standard input is a pipe or a file. In a pipeline without input it is often a closed or empty
-/// device.
+/// Returns whether standard input is a pipe or a file. In a pipeline without input, it is often closed or a device.
 fn is_piped() -> bool {
     #[cfg(unix)]
     fn is_fifo(kind: fs::FileType) -> bool {

@@ -11,16 +11,16 @@ use super::{exclude::whole, group::Group, source::Source};
 pub struct Clusters(Vec<(String, FilePatterns)>);
 
 impl Clusters {
-    /// Takes the name and the patterns of each cluster, and the folder from which these are meant; an empty
-    /// path is the working folder. Invalid patterns were reported before, and are ignored.
+    /// Takes the name and the file patterns of each cluster. The patterns are relative to `root`; an empty path is the
+    /// working folder. Ignores invalid patterns, which were reported before.
     pub fn new<'a>(clusters: impl Iterator<Item = (&'a str, &'a [String])>, root: &Path) -> Self {
         let root = whole(root);
         let patterns = |paths: &[String]| FilePatterns::new(paths, &root);
         Clusters(clusters.map(|(name, paths)| (name.to_owned(), patterns(paths))).collect())
     }
 
-    /// Returns the cluster of a file, given by its path without links. A file of several clusters belongs
-    /// to none of them: its objects would be related with those of all.
+    /// Returns the cluster of a file, given by its path without links. A file of several clusters belongs to none,
+    /// because its objects would be related to the objects of all.
     pub(crate) fn group(&self, file: &Path) -> Option<Group> {
         let mut of = self.0.iter().filter(|(_, patterns)| patterns.matches(file));
         let (name, _) = of.next()?;

@@ -18,34 +18,31 @@ use super::{
 /// An object to evaluate.
 #[derive(Debug)]
 pub struct Manifest<'a> {
-    /// The resource that the manifest declares. `None` if no cluster serves it; a problem then says
-    /// why.
+    /// The declared resource. `None` if no cluster serves it; a problem then gives the reason.
     pub resource: Option<&'static Resource>,
     /// The tree of the object.
     pub node: Node<'a>,
-    /// Problems with the text or the resource. Their fields are relative to the object, not to the
-    /// document.
+    /// Problems with the text or the resource. Their fields are relative to the object, not to the document.
     pub problems: Vec<Problem>,
     /// The object's path in the document.
     pub at: Field,
-    /// The file from which Helm rendered the object.
+    /// From Helm's comment `# Source:`.
     template: Option<&'a str>,
 }
 
 /// A manifest as the API server decodes it.
 #[derive(Debug)]
 pub struct Decoded {
-    /// The resource that the manifest declares.
+    /// The declared resource.
     pub resource: &'static Resource,
     /// The JSON of the object; see [`schema::Reading::json`].
     pub json: String,
-    /// The differences from the schema. The manifest's own problems aren't among them.
+    /// The differences from the schema, without the manifest's own problems.
     pub problems: Vec<Problem>,
 }
 
 impl Manifest<'_> {
-    /// Decodes the manifest by the schema of this release. `None` if no cluster serves its
-    /// resource.
+    /// Decodes the manifest by the schema of this release. `None` if no cluster serves its resource.
     pub fn decode(&self, release: Version) -> Option<Decoded> {
         let resource = self.resource?;
         let reading = schema::read_for(&self.node, resource, release);
@@ -53,8 +50,8 @@ impl Manifest<'_> {
         Some(Decoded { resource, json, problems: reading.problems })
     }
 
-    /// Returns whether the manifest has only a part of a set: no selector, and no labels of pods. The API server would
-    /// not create it.
+    /// Returns whether the manifest is only a part of a set, without selector and Pod labels. The API server rejects
+    /// it.
     pub fn is_partial(&self) -> bool {
         let spec = self.node.get("spec");
         let labels = ["template", "metadata", "labels"];
@@ -62,8 +59,7 @@ impl Manifest<'_> {
         spec.and_then(|spec| spec.get("selector")).is_none() && labels.is_none()
     }
 
-    /// Returns the file that the object was rendered from, according to Helm's comment `# Source:`
-    /// or kustomize's annotation.
+    /// Returns the file that the object was rendered from, according to Helm's comment or kustomize's annotation.
     pub fn rendered_from(&self) -> Option<String> {
         let annotations = self.node.get("metadata").and_then(|it| it.get("annotations"));
         let origin = annotations.and_then(|it| it.get(ORIGIN_ANNOTATION)).and_then(Node::as_str);
@@ -72,11 +68,11 @@ impl Manifest<'_> {
     }
 }
 
-/// The annotation in which kustomize records the origin of an object, with `originAnnotations`.
+/// kustomize records the origin of an object here, with `originAnnotations`.
 const ORIGIN_ANNOTATION: &str = "config.kubernetes.io/origin";
 
-/// Returns the documents of a text, each with its objects, or with the problem that makes it
-/// unreadable. `is_named` is false for a file that is read only because it is in a folder.
+/// Returns the documents of a text, each with its objects or with the problem that makes it unreadable. `is_named` is
+/// false for a file that is read only because it is in a folder.
 pub fn documents(
     text: &str,
     is_named: bool,
@@ -92,15 +88,14 @@ pub struct DocumentObjects<'a> {
     pub manifests: Vec<Manifest<'a>>,
     /// Objects of other kinds.
     pub others: Vec<ManifestObject<'a>>,
-    /// Values that aren't objects, although they are where one should be.
+    /// Values in the place of an object that aren't objects.
     pub strays: Vec<Problem>,
     /// The number of parts that aren't objects and need not be.
     pub passed_over: usize,
 }
 
 impl<'a> DocumentObjects<'a> {
-    /// Sorts the objects of a document. `is_named` is false for a file that is read only because it
-    /// is in a folder, and so need not be a manifest.
+    /// Sorts the objects of a document; see [`documents`] for `is_named`.
     pub fn of(document: Document<'a>, is_named: bool) -> Self {
         let mut sorted = DocumentObjects::default();
         let first = document.root.mark.line;
@@ -113,7 +108,7 @@ impl<'a> DocumentObjects<'a> {
         sorted
     }
 
-    /// Sets the namespace of the objects that set none.
+    /// Sets the namespace of objects that have none.
     pub fn in_namespace(mut self, namespace: Option<&str>) -> Self {
         if let Some(namespace) = namespace {
             let manifests = self.manifests.iter_mut().map(|manifest| &mut manifest.node);
@@ -123,8 +118,7 @@ impl<'a> DocumentObjects<'a> {
         self
     }
 
-    /// Returns the objects that are not evaluated themselves, but that rules need to evaluate
-    /// others.
+    /// Returns the objects of other kinds that rules need to evaluate the manifests.
     pub fn related(&self) -> impl Iterator<Item = &Node<'a>> {
         let is_of_interest = |object: &&ManifestObject<'_>| {
             ObjectSummary::is_of_interest(object.api_version(), object.kind())
@@ -132,8 +126,7 @@ impl<'a> DocumentObjects<'a> {
         self.others.iter().filter(is_of_interest).map(|object| &object.node)
     }
 
-    /// Assigns each problem with the text to the object that contains it. Problems of objects that
-    /// are not evaluated are dropped.
+    /// Assigns each problem to the object that contains it. Drops problems of objects that are not evaluated.
     fn hand_out(&mut self, problems: Vec<Problem>) {
         if problems.is_empty() {
             return;

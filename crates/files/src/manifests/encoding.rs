@@ -1,12 +1,9 @@
 //! Decodes bytes to text, as kubectl does.
 
-/// Decodes UTF-8, or UTF-16 if there is a byte order mark for it. kubectl replaces invalid bytes;
-/// here they are allowed only in comments.
+/// Decodes UTF-8, or UTF-16 with a byte order mark. kubectl replaces invalid bytes; here, only comments may have them.
+/// Otherwise returns the first line with invalid bytes, and the text with these bytes replaced.
 ///
 /// Upstream: `FileVisitor.Visit` in k8s.io/cli-runtime/pkg/resource.
-///
-/// # Errors
-/// Returns the first line with invalid bytes outside of a comment, and the text with these replaced.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<String, (usize, String)> {
     let text = match bytes.as_slice() {
         [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes),
@@ -22,7 +19,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, (usize, String)> {
     }
 }
 
-/// Returns whether invalid bytes have been replaced outside of the comment of a line.
+/// Returns whether invalid bytes were replaced outside a comment.
 fn is_damaged(line: &str) -> bool {
     line.find(char::REPLACEMENT_CHARACTER).is_some_and(|at| {
         let before = line.get(..at).unwrap_or_default();

@@ -6,37 +6,35 @@ use kube_yaml::Mark;
 
 /// Lines longer than this many bytes are cut to the part around the mark.
 const LONG_LINE: usize = 300;
-/// The number of characters that are kept on each side of the mark.
+/// The number of characters to keep on each side of the mark.
 const AROUND: usize = 60;
 
-/// In a line longer than this, the characters before each multiple of this many bytes are counted
-/// beforehand: a whole document may be in one line.
+/// In a longer line, the characters before each multiple of this many bytes are counted beforehand: a whole document
+/// may be on one line.
 const STRIDE: usize = 1 << 10;
 
 /// The positions of the lines of a text.
 #[derive(Debug)]
 pub struct Lines {
-    /// The positions, in bytes, at which the lines begin, and the end of the text.
+    /// The byte at which each line begins, and the end of the text.
     bounds: Vec<usize>,
-    /// Positions in long lines, in the order of the text.
+    /// Positions in long lines, in order.
     milestones: Vec<Milestone>,
 }
 
-/// A position in a line.
 #[derive(Clone, Copy, Debug)]
 struct Milestone {
-    /// The number of bytes of the text before it.
+    /// Bytes of the text before it.
     byte: usize,
-    /// The number of characters of the line before it.
+    /// Characters of the line before it.
     characters: usize,
 }
 
-/// The part of a line that a report shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Excerpt<'a> {
-    /// The line without its ending, or the part of a long one around the mark.
+    /// The line without its ending, or the part of a long line around the mark.
     pub(crate) text: &'a str,
-    /// The marked part, in bytes of this text.
+    /// The marked bytes of `text`.
     pub(crate) marked: Range<usize>,
     /// Whether text before it was cut off.
     pub(crate) is_cut: bool,
@@ -64,7 +62,6 @@ impl Lines {
         Lines { bounds, milestones }
     }
 
-    /// Returns the part of the marked line that is shown. `None` if there is no such line.
     pub(super) fn excerpt<'a>(&self, text: &'a str, mark: Mark) -> Option<Excerpt<'a>> {
         let number = mark.line.checked_sub(1)?;
         let (begin, end) = (*self.bounds.get(number)?, *self.bounds.get(number + 1)?);
@@ -94,7 +91,6 @@ impl Lines {
         })
     }
 
-    /// Returns the byte at which a mark begins.
     fn byte(&self, text: &str, line: Range<usize>, mark: Mark) -> usize {
         let characters = mark.column.saturating_sub(1);
         let first = self.milestones.partition_point(|it| it.byte < line.start);
@@ -109,7 +105,7 @@ impl Lines {
     }
 }
 
-/// Returns the position of the first column of a line. A byte order mark has no column.
+/// A byte order mark has no column.
 fn begin(text: &str, line: usize) -> usize {
     let has_mark = text.get(line..).is_some_and(|line| line.starts_with('\u{feff}'));
     if has_mark { line + '\u{feff}'.len_utf8() } else { line }

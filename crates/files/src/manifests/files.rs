@@ -1,7 +1,7 @@
 //! Reads files, with limits for their size and for the targets of links.
 //!
-//! The author of a pull request chooses every name in a folder. A link in it can lead to a secret,
-//! whose lines an error message would show, or to a device without an end.
+//! The author of a pull request chooses every name in a folder. A link can lead to a secret, whose lines an error
+//! message would show, or to an endless device.
 
 use std::{
     ffi::OsStr,
@@ -10,47 +10,39 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest file that a user names, and the largest standard input: 256 MiB.
+/// The size limit for a file that the user names, and for standard input: 256 MiB.
 pub const LARGEST: u64 = 256 << 20;
-/// The largest file in a folder: 32 MiB.
+/// The size limit for a file in a folder: 32 MiB.
 pub const LARGEST_IN_FOLDER: u64 = 32 << 20;
-/// The largest policy: 1 MiB.
+/// The size limit for a policy: 1 MiB.
 pub const LARGEST_POLICY: u64 = 1 << 20;
 
-/// Reads a file that the user names, which may be a pipe or a device.
-///
-/// # Errors
-/// Returns an error if the file can't be read, or has more than `most` bytes.
+/// The user names the file, so it may be a pipe or a device.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     at_most(File::open(path)?, most)
 }
 
-/// The memory that is reserved beyond the expected size of a file, in bytes. With less, its last bytes would take
-/// more reads.
+/// The number of bytes to reserve beyond the expected size. With less, the last bytes of a file would take more reads.
 const SPARE: u64 = 64;
 
-/// Reads a file that the user has not chosen, which has to be a regular file.
+/// Reads a regular file that the user did not choose.
 ///
 /// # Errors
 /// Returns an error if the file isn't regular, can't be read, or has more than `most` bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
-    // A pipe is not even opened, since that would wait for a writer.
+    // Opening a pipe would wait for a writer.
     if !metadata.is_file() {
         return Err(io::Error::other("it isn't a regular file"));
     }
     to_end(File::open(path)?, metadata.len(), most)
 }
 
-/// Reads to the end.
-///
-/// # Errors
-/// Returns an error if reading fails, or if there are more than `most` bytes.
 pub(super) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     to_end(from, 0, most)
 }
 
-/// Reads to the end, which is expected after `size` bytes.
+/// `size` is the expected number of bytes.
 fn to_end(from: impl Read, size: u64, most: u64) -> io::Result<Vec<u8>> {
     let size = size.min(most).saturating_add(SPARE);
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
@@ -61,7 +53,6 @@ fn to_end(from: impl Read, size: u64, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the error for a file with more than `most` bytes.
 pub(super) fn too_large(most: u64) -> io::Error {
     io::Error::other(format!("it has more than {} MiB, which is the limit", most >> 20))
 }
@@ -71,13 +62,12 @@ pub(super) fn too_large(most: u64) -> io::Error {
 pub(crate) struct Fence(PathBuf);
 
 impl Fence {
-    /// Creates the fence around a folder.
     pub(crate) fn around(folder: &Path) -> Self {
         Fence(dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()))
     }
 
-    /// Returns whether a path leads to a file in the folder that isn't hidden. `visible` are hidden
-    /// names that may be read nevertheless.
+    /// Returns whether a path leads to a file in the folder that isn't hidden. `visible` has hidden names that may be
+    /// read.
     pub(crate) fn has(&self, path: &Path, visible: &[&str]) -> bool {
         let is_visible = |name: &OsStr| {
             !name.as_encoded_bytes().starts_with(b".") || visible.iter().any(|it| name == *it)
@@ -88,8 +78,7 @@ impl Fence {
     }
 }
 
-/// The folders that are not entered unless they are named: other people's files, and tests. Tests have
-/// parts of objects to compare with, and objects with faults.
+/// Folders to skip unless the user names them: dependencies, and tests, which have parts of objects and faulty objects.
 const FOREIGN: [&str; 11] = [
     "e2e",
     "e2e-tests",
@@ -104,12 +93,10 @@ const FOREIGN: [&str; 11] = [
     "vendor",
 ];
 
-/// Returns whether a folder with this name is not entered.
 pub(super) fn is_foreign(name: &OsStr) -> bool {
     FOREIGN.iter().any(|foreign| name == *foreign)
 }
 
-/// Returns whether a file in a folder is read.
 pub(super) fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().map(|it| it.to_ascii_lowercase());
     let extension = extension.as_ref().and_then(|it| it.to_str());

@@ -1,5 +1,4 @@
-//! The manifests in a folder. A repository has much else: dependencies, test data, files that git
-//! ignores, templates.
+//! The manifests in a folder. A repository also has dependencies, test data, ignored files and templates.
 
 use std::{
     cell::RefCell,
@@ -25,14 +24,13 @@ use super::{
 };
 use crate::error::FileError;
 
-/// The folder of a repository.
 const GIT: &str = ".git";
 
-/// The name of a policy, which counts only in the working folder and above.
+/// A policy counts only in the working folder and above.
 const POLICY: &str = "setguard.yaml";
 
-/// Returns the manifests in a folder. A policy decides about the names of folders. With `is_rendered`, they lack what charts and
-/// kustomizations take.
+/// Returns the manifests in a folder. `names` has the policy's decisions about folder names. With `is_rendered`, leaves
+/// out the files that charts and kustomizations use.
 pub(super) fn list(
     folder: &Path,
     exclude: &Exclude,
@@ -59,7 +57,7 @@ pub(super) fn list(
         let takes = |path: &Path| layout.takes(path);
         contents.sources.retain(|it| it.as_ref().map_or(true, |it| !it.is_in_folder(takes)));
         contents.roots = layout.roots();
-        // The program that builds a kustomization says in its own words what is wrong with it.
+        // The program that builds a kustomization reports its faults itself.
         contents.wrong.clear();
     }
     not_checked.extend(layout.not_built(folder, is_rendered));
@@ -68,12 +66,10 @@ pub(super) fn list(
     contents
 }
 
-/// Returns the facts that a folder gives about the files in it.
 pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
     walk(folder, exclude).context
 }
 
-/// The result of a walk.
 struct Walked<'a> {
     files: Vec<Result<PathBuf, FileError>>,
     context: FolderContext,
@@ -108,40 +104,32 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     Walked { files, context, walk }
 }
 
-/// Returns whether the policy leaves a file out of a folder.
-pub(super) fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
-    let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
-}
-
 fn read(path: &Path) -> Option<String> {
     let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
     String::from_utf8(bytes).ok()
 }
 
-/// The files and folders below a folder that are left out.
 #[derive(Debug, Default)]
 struct LeftOut {
     notes: Vec<String>,
     not_checked: Vec<NotChecked>,
-    /// Files and folders whose content is looked at only for a list, with the reasons.
+    /// Files and folders to read only for a list, with the reasons.
     unread: Vec<(PathBuf, Cause, String)>,
-    /// The files and folders that git ignores, and whether each is a folder.
+    /// The paths that git ignores, and whether each is a folder.
     ignored: Vec<(PathBuf, bool)>,
 }
 
-/// The patterns of the files `.gitignore`.
 #[derive(Debug, Default)]
 struct Ignores {
-    /// By folder, the patterns of its file and of those above it, the nearest first.
+    /// The patterns in effect in a folder, the nearest file first.
     by_folder: HashMap<PathBuf, Rc<[Rc<Gitignore>]>>,
-    /// The files that have no effect, each with the reason.
+    /// The files without effect, with the reasons.
     unread: Vec<(PathBuf, String)>,
 }
 
 impl Ignores {
-    /// Returns the patterns that count in a folder, the nearest first. The folders above the root of the repository
-    /// have no effect.
+    /// Returns the patterns in effect in a folder, the nearest first. Folders above the root of the repository don't
+    /// count.
     fn of(&mut self, folder: &Path) -> Rc<[Rc<Gitignore>]> {
         if let Some(known) = self.by_folder.get(folder) {
             return Rc::clone(known);
@@ -156,7 +144,7 @@ impl Ignores {
         all
     }
 
-    /// Returns the patterns of the `.gitignore` in a folder. Like git, this doesn't follow a link.
+    /// Like git, does not follow a link.
     fn patterns(&mut self, folder: &Path) -> Gitignore {
         let path = folder.join(".gitignore");
         let text = match path.symlink_metadata() {
@@ -178,7 +166,6 @@ impl Ignores {
     }
 }
 
-/// A walk through a folder.
 #[derive(Debug)]
 struct Walk<'a> {
     folder: &'a Path,
@@ -186,7 +173,7 @@ struct Walk<'a> {
     base: PathBuf,
     fence: Fence,
     exclude: &'a Exclude,
-    /// The files that git ignores; none outside of a repository.
+    /// `None` outside a repository.
     ignores: Option<RefCell<Ignores>>,
     left_out: RefCell<LeftOut>,
 }
@@ -205,7 +192,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns whether an entry is a file to look at, or a folder to enter.
     fn enters(&self, entry: &DirEntry) -> bool {
         if entry.depth() == 0 {
             return true;
@@ -245,7 +231,6 @@ impl<'a> Walk<'a> {
         !leads_out
     }
 
-    /// Returns the path of a file, if it is to be read.
     fn takes(&self, entry: DirEntry) -> Option<PathBuf> {
         if entry.file_type().is_dir() {
             return None;
@@ -264,8 +249,7 @@ impl<'a> Walk<'a> {
         (is_read && is_regular).then(|| entry.into_path())
     }
 
-    /// Returns the error about an entry that cannot be read, if that is an error. A link to nothing
-    /// has no content to check.
+    /// Returns the error about an unreadable entry, unless it is a link to nothing, which has no content to check.
     fn fails(&self, error: walkdir::Error) -> Option<FileError> {
         let is_gone = error.io_error().is_some_and(|it| it.kind() == std::io::ErrorKind::NotFound);
         let path = error.path().filter(|path| error.depth() > 0 && path.is_symlink());
@@ -296,17 +280,16 @@ impl<'a> Walk<'a> {
         self.left_out.borrow_mut().not_checked.push(entry);
     }
 
-    /// Records a file or folder that is left out.
     fn leave_out(&self, path: &Path, cause: Cause, why: String) {
         self.left_out.borrow_mut().unread.push((path.to_owned(), cause, why));
     }
 
-    /// Returns the path of an entry without the links that lead to the folder.
+    /// Returns a path without the links that lead to the folder.
     fn whole(&self, path: &Path) -> PathBuf {
         path.strip_prefix(self.folder).map_or_else(|_| path.to_owned(), |it| self.base.join(it))
     }
 
-    /// Returns whether git ignores a path. The nearest `.gitignore` with a matching pattern decides.
+    /// The nearest `.gitignore` with a matching pattern decides.
     fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
         let Some(ignores) = &self.ignores else { return false };
         let path = self.whole(path);
@@ -316,8 +299,7 @@ impl<'a> Walk<'a> {
         matches.find(|it| !it.is_none()).is_some_and(|nearest| nearest.is_ignore())
     }
 
-    /// Returns the manifests that a pattern ignores and that git has nevertheless: git ignores only files that it does
-    /// not track.
+    /// Returns the tracked manifests that match a pattern, because git ignores only untracked files.
     fn tracked(&self) -> Vec<PathBuf> {
         let mut left_out = self.left_out.borrow_mut();
         if left_out.ignored.is_empty() {
@@ -332,7 +314,6 @@ impl<'a> Walk<'a> {
         paths
     }
 
-    /// Returns notes, and what is not read.
     fn left_out(self) -> (Vec<String>, Vec<NotChecked>) {
         let unread = self.ignores.iter().flat_map(|it| it.take().unread);
         for (path, why) in unread {
@@ -358,7 +339,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the files that may have a set: this one, or those in this folder.
+/// Returns the files that may have a set: `path`, or the files in it.
 fn with_sets(path: &Path) -> impl Iterator<Item = PathBuf> {
     let is_folder = path.is_dir();
     let files = WalkDir::new(path).sort_by_file_name().into_iter();

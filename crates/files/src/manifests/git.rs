@@ -1,4 +1,4 @@
-//! Files as they were at a commit, read by the `git` command.
+//! Files at a commit, read by the `git` command.
 
 pub mod checkout;
 mod command;
@@ -24,27 +24,25 @@ use super::{
 };
 use crate::error::FileError;
 
-/// The manifests below paths, as they were at a commit.
+/// The manifests below some paths at a commit.
 #[derive(Debug, Default)]
 pub struct Old {
-    /// In order of the paths, and of their names.
+    /// In the order of the paths and of the names.
     pub sources: Vec<Result<Source, FileError>>,
-    /// The parts that could not be read, and need not be.
+    /// Notes about parts that are not read.
     pub notes: Vec<String>,
 }
 
-/// A file at a commit.
 struct Blob {
     id: String,
     /// Relative to the repository.
     path: PathBuf,
-    /// Whether the path is the one that was asked for, and not below it.
+    /// Whether this path was requested, rather than a folder above it.
     is_named: bool,
 }
 
-/// A file, link or submodule at a commit.
 struct Entry {
-    /// Its type and rights, as git writes them: `100644`.
+    /// Type and permissions, as git writes them: `100644`.
     mode: String,
     blob: Blob,
 }
@@ -55,19 +53,18 @@ impl Entry {
     }
 }
 
-/// The files as they were at a commit of the repository of the working folder.
+/// A commit of the repository of the working folder.
 #[derive(Clone, Debug)]
 pub struct Commit {
     git: Git,
     /// The flag that names the commit, for messages.
     flag: &'static str,
-    /// The commit in the names of its files: as the user named it, or the start of its id.
+    /// The commit in the names of its files: as the user wrote it, or the start of its id.
     label: String,
     id: String,
 }
 
-/// Returns the files of the repository of the working folder that git tracks although a pattern ignores them, with their
-/// whole paths; none without git.
+/// Returns the absolute paths of the files that git tracks although a pattern ignores them; none without git.
 pub(super) fn tracked_although_ignored() -> Vec<PathBuf> {
     let list = || {
         let git = Git::find()?;
@@ -80,7 +77,7 @@ pub(super) fn tracked_although_ignored() -> Vec<PathBuf> {
     list().unwrap_or_default()
 }
 
-/// Returns the content of a file in the work tree as git stores it: of a link, its target.
+/// Returns the content as git stores it. For a link, that is its target.
 fn current(file: &Path) -> Option<Vec<u8>> {
     if file.is_symlink() {
         return fs::read_link(file).ok().map(|it| it.into_os_string().into_encoded_bytes());
@@ -88,16 +85,16 @@ fn current(file: &Path) -> Option<Vec<u8>> {
     files::read_regular(file, LARGEST_IN_FOLDER).ok()
 }
 
-/// Git can change the ends of lines in the work tree.
+/// Git may change line endings in the work tree.
 fn without_returns(bytes: &[u8]) -> impl PartialEq {
     bytes.iter().filter(|byte| **byte != b'\r').copied().collect::<Vec<u8>>()
 }
 
 impl Commit {
-    /// Finds the commit that the user names with a flag, by anything that git takes for one.
+    /// Finds the commit that a flag names, in any form that git accepts.
     ///
     /// # Errors
-    /// Without git, outside a repository, and if the reference names no commit of it.
+    /// Returns an error without git, outside a repository, and if the reference names no commit.
     pub fn find(flag: &'static str, reference: &str) -> Result<Self, FileError> {
         if reference.is_empty() || reference.starts_with('-') {
             let why = format!("{reference:?} isn't the name of a commit");
@@ -119,10 +116,9 @@ impl Commit {
         Ok(Commit { git, flag, label: reference.to_owned(), id })
     }
 
-    /// Finds the commit from which a change starts: the last one that the work tree has in common
-    /// with the one that the user names. Otherwise, what was fixed there since then would be blamed on
-    /// the change. As in `git diff`, `REF...` is this one too, and `REF..` the named commit itself.
-    /// Also returns a note if it is not known what they have in common.
+    /// Finds the start of a change: the last commit that the work tree and the named commit have in common. Otherwise
+    /// the change would be blamed for faults that were fixed on the other side since. As in `git diff`, `REF...` means
+    /// the same, and `REF..` the named commit itself. Also returns a note if the common commit is unknown.
     ///
     /// # Errors
     /// See [`Commit::find`].
@@ -155,10 +151,10 @@ impl Commit {
         Ok((commit, None))
     }
 
-    /// Reads the manifests below paths. A path that did not exist at the commit has no manifests.
+    /// Reads the manifests below paths. A path that did not exist at the commit has none.
     ///
     /// # Errors
-    /// For standard input, for a path outside of the repository, and if git cannot read an object.
+    /// Returns an error for standard input, for a path outside the repository, and if git cannot read an object.
     pub fn manifests(&self, paths: &[PathBuf], clusters: &Clusters) -> Result<Old, FileError> {
         let mut old = Old::default();
         for path in paths {
@@ -169,10 +165,10 @@ impl Commit {
         Ok(old)
     }
 
-    /// The whole path of a file, which may be gone, in the repository.
+    /// Returns the absolute path of a file in the repository. The file need not exist.
     ///
     /// # Errors
-    /// When it is outside of the repository.
+    /// Returns an error if the file is outside the repository.
     pub fn resolve(&self, path: &Path) -> Result<PathBuf, FileError> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -193,11 +189,11 @@ impl Commit {
         FileError::Commit { flag: self.flag, why }
     }
 
-    /// Reads the first of these files that exists at the commit, and returns its path too. Paths are
-    /// absolute; those outside of the repository don't exist.
+    /// Reads the first of these absolute paths that exists at the commit, and returns the path too. Skips paths outside
+    /// the repository.
     ///
     /// # Errors
-    /// When it isn't a regular file, has more than `most` bytes, or isn't UTF-8.
+    /// Returns an error if the file isn't regular, has more than `most` bytes, or isn't UTF-8.
     pub fn first(
         &self,
         paths: &[PathBuf],
@@ -221,10 +217,7 @@ impl Commit {
         Ok(source.map(|source| (self.git.top.join(&entry.blob.path), source)))
     }
 
-    /// Returns for each file of the work tree whether it differs from the commit, or is not in it.
-    ///
-    /// # Errors
-    /// If git cannot read an object.
+    /// Returns for each file of the work tree whether it differs from the commit or is missing there.
     fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, FileError> {
         let inside = files.iter().map(|file| {
             let whole = self.resolve(file).ok()?;
@@ -247,11 +240,11 @@ impl Commit {
         Ok(files.iter().zip(&inside).map(is_changed).collect())
     }
 
-    /// Finds out which of these the change has added or edited. `excludes_more` says whether the change itself excludes
-    /// files by the policy.
+    /// Marks the entries that the change adds or edits. `excludes_more` is whether the change itself excludes files in
+    /// the policy.
     ///
     /// # Errors
-    /// If git cannot read an object.
+    /// Returns an error if git cannot read an object.
     pub fn compare(
         &self,
         not_checked: &mut [NotChecked],
@@ -265,12 +258,10 @@ impl Commit {
         Ok(())
     }
 
-    /// The name of a file at the commit, as git writes it.
     fn name(&self, inside: &Path) -> String {
         format!("{}:{}", self.label, inside.display())
     }
 
-    /// A path relative to the repository.
     fn inside(&self, path: &Path) -> Result<PathBuf, FileError> {
         if path.as_os_str() == "-" {
             let why = "standard input has no older version in git; use --against";
@@ -282,10 +273,9 @@ impl Commit {
         inside.map(Path::to_owned).map_err(|_| self.outside(path))
     }
 
-    /// Everything at or below these paths.
     fn entries(&self, inside: &[&Path]) -> Result<Vec<Entry>, FileError> {
         let args = ["ls-tree", "-r", "-z", "--full-tree", &self.id, "--"].map(OsStr::new);
-        // The empty path is the whole repository, of which git takes no name.
+        // The empty path is the whole repository, for which git takes no name.
         let paths = inside.iter().map(|path| path.as_os_str()).filter(|path| !path.is_empty());
         let args: Vec<_> = args.into_iter().chain(paths).collect();
         let listed = self.git.output(&args).map_err(|error| self.incomplete(&error.to_string()))?;
@@ -303,7 +293,7 @@ impl Commit {
         Ok(entries.collect())
     }
 
-    /// The manifests below a path. Of a folder, those that would be read in it today.
+    /// Of a folder, returns the manifests that would be read in it today.
     fn list(&self, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob>, FileError> {
         let mut blobs = Vec::new();
         for entry in self.entries(&[inside])? {
@@ -315,7 +305,7 @@ impl Commit {
                 let (path, flag) = (path.display(), self.flag);
                 notes.push(format!("{path} is a submodule, of which {flag} reads no old files"));
             }
-            // A link is not followed: what it points to is read at its own place.
+            // A link is not followed, because its target is read in its own place.
             if entry.is_regular() && (entry.blob.is_named || !is_foreign) {
                 blobs.push(entry.blob);
             }
@@ -323,7 +313,6 @@ impl Commit {
         Ok(blobs)
     }
 
-    /// Reads those files that are manifests.
     fn read_all(
         &self,
         blobs: &[Blob],
@@ -352,7 +341,7 @@ impl Commit {
         Ok(())
     }
 
-    /// A file with what [`Commit::cat`] says about it.
+    /// `bytes` is the result of [`Commit::cat`].
     fn source(
         &self,
         blob: &Blob,
@@ -370,7 +359,7 @@ impl Commit {
         }
     }
 
-    /// Returns the contents of files. A file with more than `most` bytes causes an error of its own.
+    /// Returns the contents of files. A file with more than `most` bytes gets an error of its own.
     fn cat(&self, blobs: &[&Blob], most: u64) -> Result<Vec<io::Result<Vec<u8>>>, FileError> {
         if blobs.is_empty() {
             return Ok(Vec::new());
@@ -384,7 +373,7 @@ impl Commit {
             .map_err(|error| cannot_run(&error))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let texts = std::thread::scope(|scope| {
-            // A thread writes while this one reads, since a pipe does not hold everything.
+            // A thread writes while this one reads, because a pipe does not hold everything.
             scope.spawn(move || {
                 let mut stdin = stdin?;
                 blobs.iter().try_for_each(|blob| writeln!(stdin, "{}", blob.id)).ok()
@@ -397,7 +386,6 @@ impl Commit {
         texts
     }
 
-    /// Reads the next file from `git cat-file --batch`.
     fn next(
         &self,
         out: &mut impl BufRead,
@@ -428,7 +416,6 @@ impl Commit {
         Ok(content)
     }
 
-    /// Returns the error for an object that git cannot read.
     fn incomplete(&self, error: &str) -> FileError {
         self.error(format!(
             "{error}. A partial clone lacks objects, and setguard fetches nothing: clone without \

@@ -1,9 +1,9 @@
-//! The objects that are applied together. Only these are neighbours: a repository has the manifests
-//! of many clusters, alternatives next to each other, and examples.
+//! The objects that are applied together. Only these are neighbors: a repository has the manifests of many clusters,
+//! alternatives, and examples.
 
 use std::path::PathBuf;
 
-/// The files whose objects are applied together with those of a file.
+/// The files whose objects are applied together with the objects of a file.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Group {
     /// Files that the user named, and standard input.
@@ -16,7 +16,7 @@ pub enum Group {
     Rendered {
         /// The name of the root.
         name: String,
-        /// Its folder. A chart has several roots, one for each file of values.
+        /// Its folder. A chart has a root for each file of values.
         folder: PathBuf,
     },
     /// The files that the policy assigns to a cluster, by its name.
@@ -27,13 +27,12 @@ pub enum Group {
 }
 
 impl Group {
-    /// Returns whether the user named the files, or a program has written them: everything in them is meant.
+    /// Returns whether every object in the files is meant: the user named the files, or a program wrote them.
     pub const fn is_meant(&self) -> bool {
         matches!(self, Group::Named | Group::Rendered { .. })
     }
 
-    /// Returns whether the group has everything that is applied together. What it lacks then has to be
-    /// in the cluster.
+    /// Returns whether the group is complete. Whatever else its objects need must then be in the cluster.
     pub const fn is_whole(&self) -> bool {
         match self {
             Group::Named | Group::Folder(_) | Group::Kustomization(_) | Group::Rendered { .. } => {

@@ -5,8 +5,10 @@ use std::fmt;
 use kube_yaml::Node;
 use setguard_core::object::namespace_or_default;
 
+use super::objects::filled;
+
 /// Identifies an object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ObjectId {
     /// The object's `apiVersion`.
     pub api_version: String,
@@ -24,17 +26,13 @@ impl ObjectId {
     /// Returns the identity that a manifest declares.
     pub fn of(node: &Node<'_>) -> ObjectId {
         let metadata = node.get("metadata");
-        let text = |node: Option<&Node<'_>>, key| {
-            let text = node.and_then(|node| node.get(key)).and_then(Node::as_str);
-            text.filter(|text| !text.is_empty()).map(str::to_owned)
-        };
-        let name = text(metadata, "name");
+        let name = filled(metadata, "name");
         ObjectId {
             is_generated: name.is_none(),
-            api_version: text(Some(node), "apiVersion").unwrap_or_default(),
-            kind: text(Some(node), "kind").unwrap_or_default(),
-            namespace: namespace_or_default(text(metadata, "namespace").as_deref()).to_owned(),
-            name: name.or_else(|| text(metadata, "generateName")).unwrap_or_default(),
+            api_version: filled(Some(node), "apiVersion").unwrap_or_default(),
+            kind: filled(Some(node), "kind").unwrap_or_default(),
+            namespace: namespace_or_default(filled(metadata, "namespace").as_deref()).to_owned(),
+            name: name.or_else(|| filled(metadata, "generateName")).unwrap_or_default(),
         }
     }
 }

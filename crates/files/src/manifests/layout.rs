@@ -1,5 +1,4 @@
-//! Files from which something else is built or tested: the templates of Helm charts, the parts of a
-//! `kustomization.yaml`, and the cases of tests that run in a cluster.
+//! Files for building or testing something else: templates of charts, parts of kustomizations, and test cases.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,31 +18,26 @@ use super::{
 /// The charts, kustomizations and test cases in some folders.
 #[derive(Debug, Default)]
 pub struct Layout {
-    /// The folders of charts.
     charts: BTreeSet<PathBuf>,
-    /// Those that only have templates for others, and that Helm doesn't render.
+    /// Charts that only have templates for other charts, and that Helm doesn't render.
     libraries: BTreeSet<PathBuf>,
-    /// The kustomizations by their folders.
     kustomizations: BTreeMap<PathBuf, Kustomization>,
-    /// The files that change the resources of kustomizations, with the folders of these.
+    /// The files that change the resources of a kustomization, with the folder of the kustomization.
     parts: BTreeMap<PathBuf, PathBuf>,
-    /// The faults of kustomizations.
     pub(super) wrong: Vec<Wrong>,
-    /// The files that kustomizations list as resources, with the folders of these.
+    /// The files that kustomizations list as resources, with the folders of the kustomizations.
     resources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
-    /// The changes that kustomizations make to their resources, by their folders.
+    /// The changes that kustomizations make to their resources, by folder.
     patches: BTreeMap<PathBuf, Vec<Patch>>,
-    /// The folders of the components of kustomizations, by the folders of these: of all kustomizations.
+    /// The folders of the components of each kustomization, by its folder. Every kustomization has an entry.
     components: BTreeMap<PathBuf, Vec<PathBuf>>,
-    /// The folders of test cases.
     tests: BTreeSet<PathBuf>,
 }
 
-/// The file of a kustomization.
 #[derive(Debug)]
 struct Kustomization {
     file: PathBuf,
-    /// Whether it makes other objects of its resources.
+    /// Whether it makes different objects of its resources.
     changes: bool,
     is_component: bool,
 }
@@ -57,7 +51,7 @@ pub struct Wrong {
     pub problem: Problem,
 }
 
-/// The keys of a kustomization that make other objects of its resources, or objects of their own.
+/// The keys of a kustomization that change its resources or add objects.
 const CHANGES: [&str; 14] = [
     "commonLabels",
     "components",
@@ -76,7 +70,7 @@ const CHANGES: [&str; 14] = [
 ];
 
 impl Layout {
-    /// The names of kustomizations.
+    /// The file names of kustomizations.
     pub const KUSTOMIZATIONS: [&str; 3] =
         ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
@@ -85,8 +79,8 @@ impl Layout {
         is_chart(path) || is_kustomization(path) || Layout::is_of_test(path)
     }
 
-    /// Returns whether a file says that its folder is a case of a test in a cluster: the steps of Chainsaw, or what
-    /// KUTTL expects after a step, such as `00-assert.yaml`.
+    /// Returns whether a file marks its folder as a test case: the steps of Chainsaw, or a KUTTL assertion such as
+    /// `00-assert.yaml`.
     pub(super) fn is_of_test(path: &Path) -> bool {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
         let assert = name.strip_suffix("-assert.yaml").or_else(|| name.strip_suffix("-assert.yml"));
@@ -95,7 +89,6 @@ impl Layout {
                 .is_some_and(|step| !step.is_empty() && step.bytes().all(|it| it.is_ascii_digit()))
     }
 
-    /// Returns the layout of these files. `read` returns the text of a file.
     pub(crate) fn of<'p>(
         files: impl Iterator<Item = &'p Path>,
         read: &dyn Fn(&Path) -> Option<String>,
@@ -147,12 +140,11 @@ impl Layout {
         layout
     }
 
-    /// Returns whether a folder has a kustomization.
     pub(super) fn is_kustomization(&self, folder: &Path) -> bool {
         self.kustomizations.contains_key(folder)
     }
 
-    /// Returns the chart of which a file is a template, or has values.
+    /// Returns the chart to which a file belongs, as a template or as values.
     pub(super) fn chart_of<'f>(&self, file: &'f Path) -> Option<&'f Path> {
         let chart = file.ancestors().skip(1).find(|folder| self.charts.contains(*folder))?;
         let inside = file.strip_prefix(chart).ok()?;
@@ -167,7 +159,7 @@ impl Layout {
         is_of_chart.then_some(chart)
     }
 
-    /// Returns the reason why a set in a file may be a part of one.
+    /// Returns the reason why a set in a file may be only a part.
     pub(super) fn part(&self, file: &Path) -> Option<String> {
         let folder = (!self.parts.is_empty()).then(|| self.parts.get(&clean(file))).flatten();
         if let Some(folder) = folder {
@@ -185,10 +177,10 @@ impl Layout {
             .then(|| "without a selector and labels, this seems to be a patch".to_owned())
     }
 
-    /// Returns the kustomizations and charts whose objects differ from what is in their files.
+    /// Returns the kustomizations and charts whose objects differ from their files.
     pub(super) fn not_built(&self, named: &Path, is_rendered: bool) -> Vec<NotChecked> {
         if is_rendered {
-            // Only another kustomization can build a component.
+            // Only a different kustomization can build a component.
             let unused = self.tops().filter(|(_, it)| it.is_component);
             let why = "no kustomization takes this component";
             let unused = unused.map(|(_, it)| it.file.display().to_string());
@@ -213,14 +205,13 @@ impl Layout {
         kustomizations.chain(charts).collect()
     }
 
-    /// Returns the charts that no other contains.
     fn outer_charts(&self) -> impl Iterator<Item = &PathBuf> {
         self.charts
             .iter()
             .filter(|chart| !chart.ancestors().skip(1).any(|folder| self.charts.contains(folder)))
     }
 
-    /// Returns the kustomizations that no other takes, by their folders.
+    /// Returns the kustomizations that no other uses, by folder.
     fn tops(&self) -> impl Iterator<Item = (&PathBuf, &Kustomization)> {
         let components: BTreeSet<_> = self.components.values().flatten().collect();
         self.kustomizations.iter().filter(move |(folder, _)| {
@@ -229,7 +220,6 @@ impl Layout {
         })
     }
 
-    /// Returns what is rendered: each kustomization that no other takes, and each chart that no other contains.
     pub(super) fn roots(&self) -> Vec<Root> {
         let kustomizations = self.tops().filter(|(_, it)| !it.is_component);
         let kustomizations = kustomizations.map(|(folder, _)| Root::kustomization(shown(folder)));
@@ -237,7 +227,7 @@ impl Layout {
         kustomizations.chain(charts.flat_map(|it| Root::variants(shown(it)))).collect()
     }
 
-    /// Returns whether a file is a part of what is rendered.
+    /// Returns whether a root uses a file.
     pub(super) fn takes(&self, file: &Path) -> bool {
         let path = clean(file);
         self.resources.contains_key(&path)
@@ -247,7 +237,6 @@ impl Layout {
             || is_kustomization(file)
     }
 
-    /// Returns the files to which a file belongs, of those below a folder that the user named.
     pub(crate) fn group(&self, file: &Path, named: &Path) -> Group {
         let users = self.users(file);
         // Several kustomizations with the same resource are alternatives.
@@ -258,7 +247,7 @@ impl Layout {
         }
     }
 
-    /// Returns the changes that kustomizations make to a file, also those that build on another one.
+    /// Returns the changes that kustomizations make to a file, directly or through other kustomizations.
     pub(crate) fn patches(&self, file: &Path) -> Vec<Patch> {
         let mut patches = Vec::new();
         let mut seen = BTreeSet::new();
@@ -280,8 +269,8 @@ impl Layout {
         patches
     }
 
-    /// Returns whether a file can be a patch that no kustomization lists: there is one in its folder or in
-    /// the folder above, or the file or one of these is named after patches.
+    /// Returns whether a file can be a patch that no kustomization lists: a kustomization is in its folder or the
+    /// folder above, or the file or one of these folders is named after patches.
     pub(super) fn may_be_patch(&self, file: &Path) -> bool {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let is_called_so = stem.split(['-', '_', '.']).any(|it| matches!(it, "patch" | "patches"));
@@ -293,7 +282,6 @@ impl Layout {
             && self.users(file).next().is_none()
     }
 
-    /// Returns the folders of the kustomizations that have a file among their resources.
     fn users(&self, file: &Path) -> impl Iterator<Item = &PathBuf> {
         let has_resources = !self.resources.is_empty();
         let users = has_resources.then(|| self.resources.get(&clean(file))).flatten();
@@ -301,13 +289,12 @@ impl Layout {
     }
 }
 
-/// Returns how to check what a chart renders to.
+/// Returns how to check the output of a chart.
 pub fn render(chart: &Path) -> String {
     let chart = shown(chart).display();
     format!("a chart is checked as `helm template` renders it: setguard check --chart {chart}")
 }
 
-/// Returns how to check what a kustomization builds.
 fn build(folder: &Path) -> String {
     let folder = shown(folder).display();
     format!("`kubectl kustomize {folder}` builds it: setguard check -k {folder}")
@@ -327,7 +314,7 @@ fn no_such_patch(path: &str, mark: Mark) -> Problem {
 }
 
 const CHART: &str = "Chart.yaml";
-/// The names of the file with the steps of a test by Chainsaw.
+/// The steps of a Chainsaw test.
 const CHAINSAW: [&str; 2] = ["chainsaw-test.yaml", "chainsaw-test.yml"];
 
 fn is_chart(path: &Path) -> bool {
@@ -338,7 +325,7 @@ fn is_kustomization(path: &Path) -> bool {
     path.file_name().is_some_and(|name| Layout::KUSTOMIZATIONS.iter().any(|it| name == *it))
 }
 
-/// Returns the files with which a kustomization changes its resources, each with its place.
+/// Returns the files with which a kustomization changes its resources, and their positions.
 fn parts<'n>(root: &'n Node<'_>) -> Vec<(&'n str, Mark)> {
     let mut parts = Vec::new();
     // An inline patch is text of several lines.
@@ -358,7 +345,7 @@ fn paths<'n>(root: &'n Node<'_>, key: &str) -> impl Iterator<Item = &'n str> {
     items(root.get(key)).filter_map(Node::as_str)
 }
 
-/// Returns a path without `.` and `..`, as far as possible without access to the files.
+/// Returns a path without `.` and `..`, as far as possible without reading the file system.
 pub fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {

@@ -18,9 +18,8 @@ use super::{
 };
 use crate::error::FileError;
 
-/// Returns all sources below these paths, in order. `look` first sees the text of every source;
-/// then the sources are read again one at a time. The text of a source that can be read only once, such as
-/// standard input, is kept in memory.
+/// Returns all sources below these paths, in order. `look` sees every text first; then each source is read again, one
+/// at a time. Keeps the text of a source that can be read only once, such as standard input.
 pub fn scan_then_read<'a>(
     paths: &'a [PathBuf],
     look: &mut dyn FnMut(&str),
@@ -53,17 +52,16 @@ pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, FileErr
 pub struct Listing {
     /// All sources, in order.
     pub sources: Vec<Result<Source, FileError>>,
-    /// Notes about what has no manifest.
+    /// Notes about files without a manifest.
     pub notes: Vec<String>,
-    /// The files that are not read, and may have a set.
+    /// Unread files that may have a set.
     pub not_checked: Vec<NotChecked>,
     /// The faults of kustomizations.
     pub wrong: Vec<Wrong>,
-    /// Facts about a file from its path, by its name.
+    /// The facts from the path of a file, by file name.
     pub contexts: HashMap<String, PathContext>,
-    /// The charts and kustomizations to render.
     pub(super) roots: Vec<Root>,
-    /// The roots that render to nothing, by their names.
+    /// The roots that render to nothing, by name.
     pub empty: Vec<(String, NotChecked)>,
 }
 
@@ -79,7 +77,7 @@ impl Listing {
         self.empty.extend(other.empty);
     }
 
-    /// Returns the notes of a command that reports nothing else about files.
+    /// Returns the notes for a command that reports nothing else about files.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
         let empty = self.empty.iter().map(|(_, it)| it);
         let not_read = self.not_checked.iter().chain(empty).map(|it| {
@@ -90,8 +88,8 @@ impl Listing {
     }
 }
 
-/// Lists the files below some paths, except files in folders that match a pattern of `exclude`. Only files that
-/// determine which files aren't manifests, and files that are left out, are looked at.
+/// Lists the files below some paths, except files in folders that match `exclude`. Reads only the files that determine
+/// which files are manifests, and the files that are left out.
 pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listing {
     let mut listing = Listing::default();
     for path in paths {
@@ -107,18 +105,14 @@ pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listin
     listing
 }
 
-/// Lists a folder whose charts and kustomizations are rendered. The files that these take are left out.
-pub(super) fn to_render(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Listing {
-    folder::list(folder, exclude, names, true)
-}
-
-/// Returns the facts that a folder gives about the files in it, if it is the root of a repository. Other folders are
-/// not walked, since they may be as large as a disk.
+/// Returns the facts about the files in a folder, if it is the root of a repository. Other folders are not walked,
+/// because they may be as large as a disk.
 pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
     root.join(".git").exists().then(|| folder::context(root, exclude))
 }
 
 /// Returns whether the policy leaves a file out of a folder.
 pub fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
-    folder::leaves_out(file, exclude)
+    let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
 }

@@ -7,8 +7,7 @@ use setguard_core::object::annotations::CONTROL_PLANE_LABEL;
 
 use super::objects::ManifestObject;
 
-/// The namespaces that have the label, according to the manifests. In a cluster, the
-/// namespaceSelector of a webhook selects them.
+/// The namespaces that have the label in the manifests. In a cluster, a webhook's `namespaceSelector` selects them.
 #[derive(Clone, Debug, Default)]
 pub struct Namespaces(BTreeSet<String>);
 
@@ -28,8 +27,7 @@ impl Namespaces {
         }
     }
 
-    /// Returns whether a text may contain a namespace with the label. The label is rare, and
-    /// without it nothing needs to be parsed.
+    /// Returns whether a text may contain the label. The label is rare, and without it no parsing is needed.
     pub fn may_be_in(text: &str) -> bool {
         memchr::memmem::find(text.as_bytes(), CONTROL_PLANE_LABEL.as_bytes()).is_some()
     }
@@ -40,7 +38,7 @@ impl Namespaces {
     }
 }
 
-/// Returns a note about a new object that perhaps is the one in this namespace.
+/// Returns a note about a new object that may be the one in this namespace.
 pub fn hint(namespace: &str) -> String {
     format!(
         "{namespace} has one with this name; -n {namespace} is the namespace of manifests that set none"

@@ -1,5 +1,5 @@
-//! Values where an object should be: values that aren't objects, and objects whose `apiVersion` or
-//! `kind` is misspelt, so that they would be skipped although the author meant them to be checked.
+//! Values in the place of an object, and objects with a misspelt `apiVersion` or `kind`, which would be skipped
+//! although the author meant them to be checked.
 
 use kube_yaml::{Node, Problem, Value};
 use setguard_core::{
@@ -9,10 +9,9 @@ use setguard_core::{
 
 use super::group::Group;
 
-/// The keys that make an object.
 const KEYS: [&str; 2] = ["apiVersion", "kind"];
 
-/// Kinds whose names resemble the sets', in the groups of the sets.
+/// Kinds in the groups of the sets, with names that resemble theirs.
 const OTHER_KINDS: &[&str] = &[
     "AdvancedCronJob",
     "BroadcastJob",
@@ -24,8 +23,7 @@ const OTHER_KINDS: &[&str] = &[
     "UnitedDeployment",
 ];
 
-/// Returns the problem of a node that isn't an object, because it has no `apiVersion` or no `kind`.
-/// `None` if it has both.
+/// Returns the problem of a node without an `apiVersion` or a `kind`.
 pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
     let Value::Map(entries) = &node.value else {
         let what = match &node.value {
@@ -44,9 +42,9 @@ pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
     Some(problem)
 }
 
-/// Returns whether a node that isn't an object was probably meant as a DaemonSet or StatefulSet, or as a list
-/// of objects. A file in a folder may have another purpose: the values of a chart, a patch, the configuration of
-/// a tool. An object of another kind that is broken has no set to check.
+/// Returns whether a node that isn't an object was probably meant as a DaemonSet, a StatefulSet, or a list of objects.
+/// A file in a folder may have a different purpose: the values of a chart, a patch, the configuration of a tool. A
+/// broken object of another kind has no set to check.
 pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Map(entries) => {
@@ -64,7 +62,7 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
                 "" => RESOURCES.iter().any(|it| it.group == group),
                 _ => is_set || kind.ends_with("List") || near_kind(kind, &sets).is_some(),
             };
-            // Teachers write skeletons: `apiVersion:`, `kind:`, and no values.
+            // Tutorials have skeletons: `apiVersion:` and `kind:` without values.
             let is_blank = |key: &&str| node.get(key).is_some_and(|it| it.value == Value::Null);
             let is_skeleton = KEYS.iter().all(is_blank);
             let is_whole = KEYS.iter().all(|key| value(key).is_some());
@@ -74,8 +72,8 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     }
 }
 
-/// Returns whether a kind isn't one of Kubernetes, whose names begin with a capital letter, and isn't a
-/// misspelt DaemonSet or StatefulSet: `feature`, `compute#disk`.
+/// Returns whether a kind is foreign to Kubernetes, whose kinds begin with a capital letter, and not a misspelt
+/// DaemonSet or StatefulSet: `feature`, `compute#disk`.
 pub(crate) fn is_of_others(kind: &str) -> bool {
     let is_name = kind.starts_with(|first: char| first.is_ascii_uppercase())
         && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -86,11 +84,11 @@ pub(crate) fn is_of_others(kind: &str) -> bool {
 /// The importance of a text that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// An error: it was named, it may have a set, or it is applied together with other files.
+    /// An error: the text was named, may have a set, or is applied together with other files.
     Error,
-    /// An object of another kind, which is applied alone.
+    /// An object of another kind that is applied alone.
     OtherKind,
-    /// No object: it has no `apiVersion` or no `kind`, or it is a template.
+    /// No object: without an `apiVersion` or a `kind`, or a template.
     NotAManifest,
 }
 
@@ -106,8 +104,7 @@ impl Broken {
     }
 }
 
-/// Returns whether a text that cannot be read may have a DaemonSet or StatefulSet: unless all its kinds
-/// are other ones.
+/// Returns whether an unreadable text may have a DaemonSet or StatefulSet: true unless all its kinds are different.
 pub(super) fn may_have_set(text: &str) -> bool {
     let is_list = |kind: &str| kind.ends_with("List");
     let sets: Vec<_> = RESOURCES.iter().map(|resource| resource.kind.as_str()).collect();
@@ -119,9 +116,9 @@ pub(super) fn may_have_set(text: &str) -> bool {
     })
 }
 
-/// Returns whether a text has the placeholders of a template, such as `{{ name }}` or `@NAME@`.
+/// Returns whether a text has template placeholders, such as `{{ name }}` or `@NAME@`.
 fn is_template(text: &str) -> bool {
-    // The parts between two of these signs.
+    // The parts between two `@`.
     let words: Vec<&str> = text.split('@').collect();
     let mut words = words.get(1..words.len() - 1).unwrap_or_default().iter();
     ["{{", "{%", "<%", "<#"].iter().any(|mark| text.contains(mark))
@@ -131,12 +128,12 @@ fn is_template(text: &str) -> bool {
         })
 }
 
-/// Returns whether a text has the keys of an object: each at the start of a line, or in quotes.
+/// Each key must be at the start of a line or in quotes.
 pub(super) fn mentions_an_object(text: &str) -> bool {
     KEYS.iter().all(|key| values_of(key, text).next().is_some())
 }
 
-/// Returns the rests of the lines after a key: at the start of a line, or in quotes.
+/// Returns the rest of each line after a key at the start of the line or in quotes.
 fn values_of<'t>(key: &'t str, text: &'t str) -> impl Iterator<Item = &'t str> {
     text.match_indices(key).filter_map(move |(at, _)| {
         let (before, after) = (&text[..at], &text[at + key.len()..]);
@@ -155,7 +152,7 @@ fn is_near(word: &str, key: &str) -> bool {
     word != key && (word.eq_ignore_ascii_case(key) || strsim::damerau_levenshtein(word, key) == 1)
 }
 
-/// Returns why a set of OpenKruise is not checked: an API server that has it converts it for the webhook, and nothing does here.
+/// Returns why an OpenKruise set is not checked: only an API server converts its version for the webhook.
 pub fn other_version(api_version: &str, kind: &str) -> Option<String> {
     let (group, _) = api_version.split_once('/')?;
     let mut known = RESOURCES.iter().filter(|it| it.is_kruise() && it.kind.as_str() == kind);
@@ -165,10 +162,10 @@ pub fn other_version(api_version: &str, kind: &str) -> Option<String> {
         .then(|| format!("{kind} in {api_version} is not known; write {}", newest.api_version()))
 }
 
-/// Returns the problem of an object that no cluster serves and that is, or is close to, a DaemonSet
-/// or StatefulSet. The object of a [`Resource`] must not be given.
+/// Returns the problem of an object that no cluster serves, and that is or resembles a DaemonSet or StatefulSet. The
+/// object must not be a [`Resource`].
 pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option<Problem> {
-    // Groups with a dot are extensions, and can have any kind.
+    // Groups with a dot are extensions, which can have any kind.
     let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
     let is_extension = group.contains('.');
     let kinds: Vec<_> = RESOURCES
@@ -199,7 +196,6 @@ pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option
     })
 }
 
-/// Returns the kind of these that a misspelt kind is close to.
 fn near_kind<'a>(kind: &str, kinds: &[&'a str]) -> Option<&'a str> {
     if OTHER_KINDS.contains(&kind) {
         return None;

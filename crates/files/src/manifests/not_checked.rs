@@ -1,4 +1,4 @@
-//! What was not checked, although it may have a DaemonSet or StatefulSet.
+//! Files and objects that were not checked, although they may have a DaemonSet or StatefulSet.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use super::{
 /// A file, or an object in it, that was not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotChecked {
-    /// The name of the file, or of a folder whose files were not looked at.
+    /// The name of the file, or of a folder whose files were not read.
     pub file: String,
     /// The line of the object, counted from 1.
     pub line: Option<usize>,
     pub(crate) cause: Cause,
     /// The reason, and how to check it: a clause such as "git ignores it; name it to check it".
     pub why: String,
-    /// Whether the change that is checked has added or edited it. The run then fails.
+    /// Whether the change under check adds or edits it. The run then fails.
     pub is_changed: bool,
 }
 
@@ -82,7 +82,6 @@ impl Cause {
 }
 
 impl NotChecked {
-    /// Records a file or folder that was not read.
     pub(crate) fn file(file: impl Into<String>, cause: Cause, why: impl Into<String>) -> Self {
         let (file, why) = (file.into(), why.into());
         NotChecked { file, line: None, cause, why, is_changed: false }
@@ -93,15 +92,14 @@ impl NotChecked {
         NotChecked { line: Some(line), ..NotChecked::file(file, cause, why) }
     }
 
-    /// Returns the same in another file, whose lines are others.
+    /// Returns the entry for a different file, without a line.
     #[must_use]
     pub fn of_file(self, file: String) -> Self {
         NotChecked { file, line: None, ..self }
     }
 
-    /// Returns whether a change of it fails the run: what the policy or a flag excludes is not the
-    /// change's decision, unless the change excludes more, and a file that git ignores is no part of it. What renders
-    /// to nothing fails it only if it rendered to something before.
+    /// Returns whether a change of it fails the run. An exclusion does not, unless the change itself excludes more; an
+    /// ignored file is no part of the change; an empty rendering fails the run only if it was not empty before.
     pub const fn must_be_checked(&self, excludes_more: bool) -> bool {
         match self.cause {
             Cause::Excluded => excludes_more,
@@ -110,7 +108,7 @@ impl NotChecked {
         }
     }
 
-    /// Returns its place and the reason in one sentence.
+    /// Returns the place and the reason in one sentence.
     pub fn sentence(&self) -> String {
         let NotChecked { file, line, why, is_changed, .. } = self;
         let line = line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -120,10 +118,10 @@ impl NotChecked {
     }
 }
 
-/// Returns whether a text may have a DaemonSet or StatefulSet: it has one, or it has the name of the kind and cannot be
+/// Returns whether a text may have a DaemonSet or StatefulSet: it has one, or has the name of the kind and cannot be
 /// read.
 pub fn may_have_set(text: &str) -> bool {
-    // In a quoted text, an escape can stand for each letter.
+    // In quoted text, an escape can stand for any letter.
     let names = [&b"aemonSet"[..], b"tatefulSet", b"\\"];
     let mut found =
         names.iter().filter(|name| memchr::memmem::find(text.as_bytes(), name).is_some());
@@ -135,7 +133,7 @@ pub fn may_have_set(text: &str) -> bool {
     })
 }
 
-/// Returns whether a file may have a DaemonSet or StatefulSet. One that cannot be read may have one.
+/// A file that cannot be read may have one.
 pub(super) fn file_may_have_set(path: &Path) -> bool {
     let Ok(bytes) = files::read_regular(path, LARGEST_IN_FOLDER) else { return true };
     may_have_set(&encoding::decode(bytes).unwrap_or_else(|(_, text)| text))

@@ -8,23 +8,22 @@ use setguard_core::finding::{Field, Path};
 /// An object in a document.
 #[derive(Debug)]
 pub struct ManifestObject<'a> {
-    /// The tree of the object. An item of a typed list, such as a `DaemonSetList`, may omit
-    /// `apiVersion` and `kind`, which are filled in here.
+    /// The tree of the object. An item of a typed list, such as a `DaemonSetList`, may omit `apiVersion` and `kind`;
+    /// they are filled in here.
     pub node: Node<'a>,
-    /// The object's path in the document: empty for the document itself, or a path such as
-    /// `items[3]`.
+    /// The object's path in the document: empty for the document itself, otherwise a path such as `items[3]`.
     pub at: Field,
 }
 
 impl<'a> ManifestObject<'a> {
     /// Returns the object's `apiVersion`; empty if it has none.
     pub fn api_version(&self) -> &str {
-        text(&self.node, "apiVersion")
+        text_of(&self.node, "apiVersion")
     }
 
     /// Returns the object's `kind`; empty if it has none.
     pub fn kind(&self) -> &str {
-        text(&self.node, "kind")
+        text_of(&self.node, "kind")
     }
 
     /// Returns all objects of a document, in the order of the text.
@@ -37,7 +36,7 @@ impl<'a> ManifestObject<'a> {
 
 fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<ManifestObject<'a>>) {
     let (api_version, kind) =
-        (text(&node, "apiVersion").to_owned(), text(&node, "kind").to_owned());
+        (text_of(&node, "apiVersion").to_owned(), text_of(&node, "kind").to_owned());
     // kubectl treats every object with a kind and items as a list.
     if !kind.is_empty()
         && let Some(items) = take_items(&mut node)
@@ -57,8 +56,14 @@ fn collect<'a>(mut node: Node<'a>, at: Option<&Path<'_>>, objects: &mut Vec<Mani
     }
 }
 
-fn text<'n>(node: &'n Node<'_>, key: &str) -> &'n str {
+pub(super) fn text_of<'n>(node: &'n Node<'_>, key: &str) -> &'n str {
     node.get(key).and_then(Node::as_str).unwrap_or_default()
+}
+
+/// Returns a text that isn't empty.
+pub(super) fn filled(node: Option<&Node<'_>>, key: &str) -> Option<String> {
+    let text = text_of(node?, key);
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn take_items<'a>(node: &mut Node<'a>) -> Option<Vec<Node<'a>>> {
@@ -70,12 +75,12 @@ fn take_items<'a>(node: &mut Node<'a>) -> Option<Vec<Node<'a>>> {
     }
 }
 
-/// Sets the namespace of an object that sets none. Objects without namespaces are known by their names alone.
+/// Sets the namespace of an object that has none. Cluster-scoped objects are identified by name alone.
 pub(super) fn set_namespace(node: &mut Node<'_>, namespace: &str) {
     let Value::Map(entries) = &mut node.value else { return };
     let metadata = entries.iter_mut().find(|(key, _)| key.name == "metadata");
     if let Some((_, metadata)) = metadata
-        && text(metadata, "namespace").is_empty()
+        && text_of(metadata, "namespace").is_empty()
     {
         if let Value::Map(entries) = &mut metadata.value {
             entries.retain(|(key, _)| key.name != "namespace");

@@ -1,28 +1,23 @@
-//! The changes that a kustomization makes to its resources. The file of such a resource isn't the
-//! object that is applied.
+//! The changes that a kustomization makes to its resources. The file of such a resource isn't the applied object.
 
 use std::path::{Path, PathBuf};
 
 use kube_yaml::{Node, Value};
 use setguard_core::finding::{ClusterAssumption, Field, Finding, Step as FieldStep};
 
-/// A change that a kustomization makes to some of its resources.
 #[derive(Clone, Debug)]
 pub(crate) struct Patch {
-    /// The folder of the kustomization.
     pub(crate) folder: PathBuf,
-    /// The kind and the name of the objects; any if not given.
+    /// `None` for any kind or name.
     kind: Option<String>,
     name: Option<String>,
-    /// The fields that it sets.
     fields: Vec<Vec<Step>>,
 }
 
-/// A part of the path of a field in a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Name(String),
-    /// An item of a list, by its name or its index if the patch gives one.
+    /// A list item, by name or index if the patch has one.
     Item(Option<Key>),
 }
 
@@ -33,8 +28,7 @@ enum Key {
 }
 
 impl Patch {
-    /// Returns the changes of a kustomization. `read` returns the text of a file; a patch whose text is not known changes
-    /// nothing.
+    /// `read` returns the text of a file. A patch without a text changes nothing.
     pub(super) fn all(
         folder: &Path,
         root: &Node<'_>,
@@ -76,13 +70,12 @@ impl Patch {
         all
     }
 
-    /// Returns the same patch of a component, as a part of the kustomization that uses it.
+    /// Returns the patch of a component, as a part of the kustomization that uses it.
     pub(super) fn used_by(&self, folder: &Path) -> Patch {
         Patch { folder: folder.to_owned(), ..self.clone() }
     }
 
-    /// Returns whether the patch sets the field of a finding in an object: the field itself, a part of it, or what
-    /// contains it.
+    /// Returns whether the patch sets the field of a finding, a part of the field, or a parent.
     pub(crate) fn sets(
         &self,
         kind: &str,
@@ -90,7 +83,7 @@ impl Patch {
         node: Option<&Node<'_>>,
         finding: &Finding,
     ) -> bool {
-        // A finding about the whole pod is often about what it lacks.
+        // A finding about the whole Pod is often about something that is missing.
         let is_large =
             |field: &str| matches!(field, "" | "spec" | "spec.template" | "spec.template.spec");
         if !self.is_of(kind, name) || is_large(&finding.field.to_string()) {
@@ -103,9 +96,8 @@ impl Patch {
         self.fields.iter().any(|set| set.iter().zip(&field).all(|(set, step)| set.covers(step)))
     }
 
-    /// Returns whether the patch is for an object.
     pub(crate) fn is_of(&self, kind: &str, name: &str) -> bool {
-        // A pattern of names isn't interpreted, and a kustomization can add to the names.
+        // Patterns of names aren't interpreted, and a kustomization can extend the names.
         let is_name = |it: &String| {
             it.contains(name) || it.contains(|c: char| !c.is_alphanumeric() && c != '-')
         };
@@ -143,7 +135,6 @@ impl Patch {
 }
 
 impl Step {
-    /// Returns whether this step of a patch leads to a step of an object.
     fn covers(&self, (name, index): &ObjectStep<'_>) -> bool {
         match (self, index) {
             (Step::Name(own), None) => name.is_some_and(|name| own == name),
@@ -157,10 +148,10 @@ impl Step {
     }
 }
 
-/// A step of the path of a field: the name of a field, or the index of an item and its name.
+/// The name of a field, or the index of an item and its name.
 type ObjectStep<'a> = (Option<&'a str>, Option<usize>);
 
-/// Returns the steps of a field of an object, in which items of lists have names.
+/// List items get their names from the object.
 fn steps_of<'n>(field: &'n Field, object: Option<&'n Node<'_>>) -> Vec<ObjectStep<'n>> {
     let mut at = object;
     let steps = field.steps().map(|step| match step {
@@ -176,8 +167,7 @@ fn steps_of<'n>(field: &'n Field, object: Option<&'n Node<'_>>) -> Vec<ObjectSte
     steps.collect()
 }
 
-/// Collects the paths of the values in a node. A directive such as `$patch: delete` concerns what
-/// contains it.
+/// Collects the paths of the values in a node. A directive such as `$patch: delete` stands for its parent.
 fn leaves(node: &Node<'_>, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
     match &node.value {
         Value::Map(entries) if !entries.is_empty() => {
@@ -202,7 +192,7 @@ fn leaves(node: &Node<'_>, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
     }
 }
 
-/// Returns the steps of the path of a JSON patch or a replacement.
+/// The path is from a JSON patch or a replacement.
 fn steps<'a>(parts: impl Iterator<Item = &'a str>) -> Vec<Step> {
     let step = |part: &str| match part {
         "-" | "*" => Step::Item(None),
@@ -218,7 +208,6 @@ fn steps<'a>(parts: impl Iterator<Item = &'a str>) -> Vec<Step> {
     parts.map(step).collect()
 }
 
-/// The labels of the pods, which kustomizations add.
 const TEMPLATE_LABELS: &str = "spec.template.metadata.labels";
 
 fn is_true(node: Option<&Node<'_>>) -> bool {
@@ -229,7 +218,7 @@ fn str_of<'n>(node: &'n Node<'_>, key: &str) -> Option<&'n str> {
     node.get(key).and_then(Node::as_str)
 }
 
-/// Returns the items of a list; none if it isn't one.
+/// Returns the items of a list; none for any other value.
 pub fn items<'n, 'a>(node: Option<&'n Node<'a>>) -> impl Iterator<Item = &'n Node<'a>> {
     let items = match node.map(|node| &node.value) {
         Some(Value::Seq(items)) => items.as_slice(),

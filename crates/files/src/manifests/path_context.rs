@@ -1,7 +1,7 @@
-//! Facts about a file from its path and the folders around it: kustomizations change it, it is a template of a
-//! chart, or it runs in no cluster that lasts.
+//! Facts about a file from its path and the folders around it: kustomizations change it, it is a template of a chart,
+//! or its cluster doesn't last.
 //!
-//! Such facts lower warnings, and never a denial. `PLACES` has all names that count.
+//! Such facts lower warnings, but never a denial. `PLACES` has all names that count.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,17 +17,16 @@ use super::{layout::Layout, patches::Patch, release_names, versions::Versions};
 /// Facts about a file.
 #[derive(Clone, Debug, Default)]
 pub struct PathContext {
-    /// The changes that kustomizations make to it.
     pub(crate) patches: Vec<Patch>,
-    /// The reason why a set in it may be a part of one, such as a patch.
+    /// The reason why a set in it may be only a part, such as a patch.
     pub partial: Option<String>,
-    /// The chart of which it is a template, or has values.
+    /// The chart of which it is a template or has values.
     pub chart: Option<PathBuf>,
-    /// The reasons why warnings about its objects are notes.
+    /// The reasons why warnings about its objects are only notes.
     pub lowered: Vec<Lowered>,
 }
 
-/// A reason why warnings are notes.
+/// A reason why warnings are only notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lowered {
     about: About,
@@ -35,28 +34,25 @@ pub struct Lowered {
     pub why: String,
 }
 
-/// The findings that a name lowers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
     All,
-    /// The ones that do no damage in a cluster without this property.
+    /// Findings that do no damage in a cluster without this property.
     ClusterAssumption(ClusterAssumption),
-    /// The ones about faults since a release of Kubernetes, in a file for this older minor release.
+    /// Findings about faults that begin after this minor release of Kubernetes.
     Release(u32),
 }
 
-/// The part of a name that is compared with a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The whole name of a folder, with or without an underscore before it.
+    /// The whole name of a folder, without underscores before it.
     Whole,
-    /// The first word of the name of a folder, such as `kind` of `kind-sriov`.
+    /// The first word in the name of a folder, such as `kind` in `kind-sriov`.
     First,
-    /// Any word in the name of a folder or of the file.
+    /// Any word in the name of a folder or file.
     Any,
 }
 
-/// Names that lower warnings.
 struct Place {
     words: &'static [&'static str],
     part: Part,
@@ -64,8 +60,7 @@ struct Place {
     says: &'static str,
 }
 
-/// All names that lower warnings. A policy changes them by `folderNames`. `benches/data` counts what each is
-/// good for.
+/// All names that lower warnings. A policy changes them with `folderNames`. `benches/data` counts their benefit.
 const PLACES: &[Place] = &[
     Place {
         words: &["benchmark", "benchmarks", "test", "testing", "tests"],
@@ -80,7 +75,7 @@ const PLACES: &[Place] = &[
         about: About::All,
         says: "is no longer used",
     },
-    // Nothing else runs in a cluster on the machine of a developer, or in the clusters of KubeVirt's tests.
+    // Nothing else runs in a local cluster, or in the clusters of KubeVirt's tests.
     Place {
         words: &["k3d", "kind", "minikube", "tilt"],
         part: Part::First,
@@ -101,10 +96,9 @@ const PLACES: &[Place] = &[
     },
 ];
 
-/// The words in the name of an image that only shows or imitates something.
+/// Words in the names of images that only show or imitate something.
 const SAMPLES: [&str; 5] = ["dummy", "example", "fake", "mock", "sample"];
 
-/// The characters between the words of a name.
 const BREAKS: [char; 3] = ['-', '_', '.'];
 
 /// A folder that was walked.
@@ -113,7 +107,6 @@ pub struct FolderContext {
     pub(super) folder: PathBuf,
     pub(super) layout: Layout,
     pub(super) environments: Environments,
-    /// The newest releases of what is kept for each release.
     pub(super) versions: Versions,
 }
 
@@ -139,7 +132,6 @@ impl FolderContext {
         is_telling.then_some(facts)
     }
 
-    /// Returns what the names of the folders below this one, and of the file, lower.
     fn lowered(&self, file: &Path, names: &FolderNames) -> Vec<Lowered> {
         let mut found: Vec<Lowered> = Vec::new();
         let below = file.ancestors().take_while(|path| *path != self.folder);
@@ -159,11 +151,11 @@ impl FolderContext {
     }
 }
 
-/// The folders that are named `test`, each with the paths of the files in the folders next to it, below these.
+/// The folders named `test`, each with the relative paths of the files in the folders next to it.
 #[derive(Debug, Default)]
 pub(super) struct Environments(HashMap<PathBuf, HashSet<PathBuf>>);
 
-/// The name of folders for tests, unless it is an environment like `dev` and `prod` next to it.
+/// A folder with this name is for tests, unless it is an environment like `dev` and `prod` next to it.
 const TEST: &str = "test";
 
 impl Environments {
@@ -198,7 +190,6 @@ impl Environments {
     }
 }
 
-/// Returns what a name lowers, and why.
 fn lowers(name: &str, is_file: bool, names: &FolderNames) -> Vec<(About, &'static str)> {
     let name = name.to_ascii_lowercase();
     let whole = name.trim_start_matches('_');
@@ -227,7 +218,7 @@ impl Lowered {
         }
     }
 
-    /// Returns the reason why faults that need full nodes are notes, if an image of a set is a sample.
+    /// Returns the reason why faults that need full nodes are only notes, if an image of the set is a sample.
     pub fn by_image(set: &Node<'_>) -> Option<Lowered> {
         let image = sample_image(set)?;
         let why = format!("the image {image} is a sample, which no other pod needs");
@@ -235,7 +226,6 @@ impl Lowered {
     }
 }
 
-/// Returns the name of the first image of a set that is a sample by its name.
 fn sample_image<'n>(set: &'n Node<'_>) -> Option<&'n str> {
     let path = ["spec", "template", "spec", "containers"];
     let containers = path.iter().try_fold(set, |at, key| at.get(key))?;
@@ -251,7 +241,7 @@ fn sample_image<'n>(set: &'n Node<'_>) -> Option<&'n str> {
 }
 
 impl PathContext {
-    /// Returns the reason why a warning about a field of an object is only a note: a kustomization sets that field.
+    /// Returns the reason why a warning about a field is only a note: a kustomization sets the field.
     pub fn patched(
         &self,
         (kind, name): (&str, &str),
@@ -263,7 +253,7 @@ impl PathContext {
         Some(format!("{folder} sets this; check what it builds: setguard check -k {folder}"))
     }
 
-    /// Returns how to check or plan the objects that kustomizations make of an object, if there are any.
+    /// Returns how to check or plan the objects that kustomizations make of an object, if any.
     pub fn built(&self, (kind, name): (&str, &str), command: &str) -> Option<String> {
         let patch = self.patches.iter().find(|patch| patch.is_of(kind, name))?;
         let folder = patch.folder.display();

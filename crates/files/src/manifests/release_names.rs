@@ -1,15 +1,14 @@
-//! The release of Kubernetes that a file is for, by its name or by the name of a folder.
+//! The release of Kubernetes in the name of a file or folder.
 
 use std::path::Path;
 
-/// The words before a release in a name. Without one, a number is the version of another program.
+/// Words before a release in a name. Without one, a number is the version of a different program.
 const WORDS: [&str; 3] = ["kubernetes", "kube", "k8s"];
 
-/// The characters between words and numbers in a name.
 const BREAKS: [char; 3] = ['-', '_', '.'];
 
-/// Returns the minor release that a file is named after, and the reason to say so: the nearest folder, such as
-/// `k8s-1.22`, or the end of its own name, such as `agent-k8s-1.22.yaml`.
+/// Returns the minor release in the name of a file, such as `agent-k8s-1.22.yaml`, or of the nearest folder, such as
+/// `k8s-1.22`, and the reason to report.
 pub(super) fn of(file: &Path) -> Option<(u32, String)> {
     file.ancestors().find_map(|path| {
         let name = path.file_name()?.to_str()?;

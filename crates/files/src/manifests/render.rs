@@ -1,6 +1,7 @@
-//! Charts and kustomizations, as the user's own programs render them. A rendered text is checked like any other; each position in
-//! it leads back to the file that people edit.
+//! Charts and kustomizations, rendered by the user's own programs. A rendered text is checked like any other, and each
+//! position in it leads back to the file that people edit.
 
+mod gitops;
 mod helm;
 mod kustomize;
 mod place;
@@ -19,12 +20,16 @@ use std::{
     time::Duration,
 };
 
-use setguard_core::policy::FolderNames;
+use setguard_core::policy::{ChartRelease, FolderNames};
 
-pub use self::place::{Files, Rendered};
 use self::root::{Kind, Root};
+pub use self::{
+    helm::recorded,
+    place::{Files, Rendered},
+};
 use super::{
-    exclude::Exclude,
+    exclude::{Exclude, whole},
+    folder,
     git::checkout::Checkout,
     group::Group,
     layout::clean,
@@ -34,14 +39,15 @@ use super::{
 };
 use crate::error::FileError;
 
-/// What is to be rendered, and how.
+/// The roots and folders to render, and the settings.
 #[derive(Debug)]
 pub struct Rendering {
-    /// What the user names.
     pub(super) roots: Vec<Root>,
-    /// The folders in which more is found.
+    /// The folders to search for more roots.
     pub(super) folders: Vec<PathBuf>,
     pub(super) settings: Settings,
+    /// The releases of charts in a policy, and the folder that its paths are relative to.
+    pub releases: (Vec<ChartRelease>, PathBuf),
 }
 
 /// How to render.
@@ -49,18 +55,23 @@ pub struct Rendering {
 pub struct Settings {
     /// The namespace of a release.
     pub namespace: Option<String>,
-    /// The name of a release; by default the name of the chart's folder.
+    /// The name of a release; by default, the name of the chart's folder.
     pub release: Option<String>,
-    /// The release of Kubernetes for which charts are rendered.
+    /// The release of Kubernetes to render charts for.
     pub kube_version: Option<String>,
-    /// The most time for a root.
+    /// The time limit for each root.
     pub timeout: Duration,
     /// Whether a root may render to nothing.
     pub may_be_empty: bool,
 }
 
 impl Rendering {
-    /// Lists the folders, and renders everything, now or as it was at a commit. Calls `done` with each root and the number of all.
+    /// Works like [`Rendering::read`] without a policy.
+    pub fn read_all(&self, at: Option<&Checkout>, done: &mut dyn FnMut(usize)) -> Listing {
+        self.read(at, &Exclude::default(), &FolderNames::new(), done)
+    }
+
+    /// Lists the folders, and renders all roots, now or at a commit. Calls `done` with the number of roots after each.
     pub fn read(
         &self,
         at: Option<&Checkout>,
@@ -78,10 +89,13 @@ impl Rendering {
                 continue;
             }
             let mut found = match there.is_dir() {
-                true => listing::to_render(&there, exclude, names),
+                true => folder::list(&there, exclude, names, true),
                 false => listing::list(std::slice::from_ref(&there), exclude, names),
             };
-            roots.extend(found.roots.drain(..).map(|it| it.shown_in(folder, &there)));
+            let mut charts: Vec<_> =
+                found.roots.drain(..).map(|it| it.shown_in(folder, &there)).collect();
+            found.notes.extend(self.add_releases(&mut charts, &found.sources, &find));
+            roots.append(&mut charts);
             if let Some(at) = at {
                 found.sources =
                     found.sources.into_iter().map(|it| it.map(|it| at.read(it))).collect();
@@ -97,7 +111,7 @@ impl Rendering {
                 // A chart with values for tests may lack defaults.
                 Err(why) if root.may_fail => {
                     let why = format!(
-                        "its default values do not suffice, its values for tests are checked: {why}"
+                        "its default values do not suffice, its other values are checked: {why}"
                     );
                     listing.empty.push((root.name(), empty(why)));
                 }
@@ -130,7 +144,35 @@ impl Rendering {
     }
 }
 
-/// Renders all roots, beside each other on all cores. Calls `done` for each.
+impl Rendering {
+    /// Adds the releases of each chart. Then its default values need not suffice. Returns notes about releases that
+    /// cannot be rendered.
+    fn add_releases(
+        &self,
+        roots: &mut Vec<Root>,
+        sources: &[Result<Source, FileError>],
+        find: &dyn Fn(&Path) -> PathBuf,
+    ) -> Vec<String> {
+        let (releases, folder) = &self.releases;
+        let charts: Vec<_> = roots.iter().filter(|it| it.is_default_chart()).collect();
+        let Some(first) = charts.first() else { return Vec::new() };
+        let chart = whole(&first.at);
+        let top = chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(&chart);
+        let sources: Vec<_> = sources.iter().flatten().collect();
+        let (mut added, notes) = gitops::releases(&sources, &charts, top);
+        let of_policy = |root: &Root| -> Vec<Root> {
+            releases.iter().filter_map(|it| root.released(it, folder, find)).collect()
+        };
+        added.extend(charts.iter().copied().flat_map(of_policy));
+        for root in roots.iter_mut() {
+            root.may_fail |= added.iter().any(|it| it.at == root.at && root.is_default_chart());
+        }
+        roots.extend(added);
+        notes
+    }
+}
+
+/// Renders all roots in parallel. Calls `done` after each.
 fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Result<Source, String>> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(roots.len());
     let open = Mutex::new(roots.iter().enumerate());
@@ -158,9 +200,9 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     let folder = dunce::canonicalize(&root.at).map_err(|error| error.to_string())?;
     let (text, parts) = match &root.kind {
         Kind::Kustomization => kustomize::build(root, &folder, settings),
-        Kind::Chart(values) => helm::template(root, &folder, values, settings),
+        Kind::Chart(release) => helm::template(root, &folder, release, settings),
     }?;
-    // A chart that is found can have nothing by default.
+    // A chart found in a folder may render to nothing by default.
     if parts.is_empty() && !settings.may_be_empty && !root.is_found {
         return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
     }
@@ -169,7 +211,7 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }
 
-/// Returns the way from a folder to a file, both without links. `None` if there is none, as between the drives of Windows.
+/// Returns the path from a folder to a file, both without links. `None` between drives of Windows.
 fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     if common == 0 {
@@ -179,12 +221,12 @@ fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     Some(up.collect::<PathBuf>().join(to.components().skip(common).collect::<PathBuf>()))
 }
 
-/// Returns how a user who wrote the name of a folder would write that of a file.
+/// Returns the path of a file as a user who wrote the root's folder would write it.
 fn shown(root: &Root, folder: &Path, file: &Path) -> PathBuf {
     relative(folder, file).map_or_else(|| file.to_owned(), |way| clean(&root.folder.join(way)))
 }
 
-/// Returns where the documents of a text are, each with the line before its first one.
+/// Returns the ranges of the documents, each with the number of lines before it.
 fn documents(text: &str) -> Vec<(usize, Range<usize>)> {
     let (mut all, mut at, mut first) = (Vec::new(), 0, (0, 0));
     for (i, line) in text.split_inclusive('\n').enumerate() {

@@ -1,7 +1,7 @@
 //! Replaces whole files.
 //!
-//! The author of a pull request chooses every name in the working folder. A link in the place of an
-//! output, or of its temporary file, would lead to any file that the user may write.
+//! The author of a pull request chooses every name in the working folder. A link in the place of an output, or of its
+//! temporary file, would lead to any file that the user may write.
 
 use std::{
     env,
@@ -14,19 +14,15 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::FileError;
 
-/// Creates a new file with a random name next to a file that it will replace.
-///
-/// # Errors
-/// Returns an error if no file can be created there.
+/// Creates a file with a random name next to the file that it will replace.
 pub(crate) fn next_to(target: &Path) -> io::Result<NamedTempFile> {
     let folder = target.parent().filter(|it| !it.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    // A file that tempfile itself creates could be read by no other user.
+    // No other user could read a file that tempfile itself creates.
     tempfile::Builder::new().prefix(".setguard-").make_in(folder, |it| File::create_new(it))
 }
 
-/// Returns an error if an output is a link, or is in a folder that is one and whose name is in the
-/// working folder.
+/// Returns an error if an output is a link, or is in a linked folder whose name is in the working folder.
 ///
 /// # Errors
 /// Returns a sentence that names the link.
@@ -47,18 +43,17 @@ pub fn refuse_links(output: &Path) -> io::Result<()> {
 #[derive(Debug)]
 pub struct Replacement {
     target: PathBuf,
-    /// The old text of the target, if it was read.
+    /// The old text, if it was read.
     old: Option<Vec<u8>>,
     temporary: TempPath,
 }
 
 impl Replacement {
-    /// Writes the new text. The file stays as it is until `commit`. For a symbolic
-    /// link, the target is replaced.
+    /// Writes the new text. The file stays as it is until `commit`. For a symbolic link, the target is replaced.
     ///
     /// # Errors
-    /// Returns an error if the file isn't regular, has another hard link, is read-only, or has an
-    /// owner for whom this process can't create files; or if the new text can't be written.
+    /// Returns an error if the file isn't regular, has another hard link, is read-only, or has an owner for whom this
+    /// process can't create files; or if the new text can't be written.
     pub fn new(path: &Path, old: Option<&[u8]>, text: &[u8]) -> io::Result<Self> {
         let target = match dunce::canonicalize(path) {
             Ok(target) => target,
@@ -83,14 +78,10 @@ impl Replacement {
     }
 
     /// Moves the new text into place. A reader gets the old or the new text, never a part.
-    ///
-    /// # Errors
-    /// Returns an error if that fails. Then the file is unchanged.
     pub(crate) fn commit(&self) -> io::Result<()> {
         fs::rename(&self.temporary, &self.target)
     }
 
-    /// Returns whether the file still has the text that was read.
     fn is_current(&self) -> bool {
         self.old.as_ref().is_none_or(|old| fs::read(&self.target).is_ok_and(|now| now == *old))
     }
@@ -99,8 +90,7 @@ impl Replacement {
 /// Replaces all files or none.
 ///
 /// # Errors
-/// Returns an error if a file has changed since it was read or can't be
-/// replaced.
+/// Returns an error if a file has changed since it was read or can't be replaced.
 pub fn replace_all(replacements: &[Replacement]) -> Result<(), FileError> {
     if let Some(changed) = replacements.iter().find(|it| !it.is_current()) {
         return Err(FileError::Changed(changed.target.clone()));
@@ -154,7 +144,6 @@ fn hard_links(_: &Metadata) -> u64 {
     1
 }
 
-/// Gives a new file the owner and the group of the file that it replaces.
 #[cfg(unix)]
 fn keep_owner(new: &Path, about: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, chown};

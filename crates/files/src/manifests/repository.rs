@@ -5,8 +5,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The variables with the folder of the repository in GitHub Actions and GitLab CI. The repository
-/// may have been copied there without its `.git`.
+/// The variables of GitHub Actions and GitLab CI with the folder of the repository, which may be a copy without `.git`.
 const NAMED_BY: [&str; 2] = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"];
 
 /// The working folder, and the root of its repository.
@@ -17,13 +16,13 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Finds the repository of the working folder. Its root is the nearest folder upwards that has
-    /// a `.git` or that the pipeline names; if there is none, the working folder itself.
+    /// Finds the repository of the working folder. Its root is the nearest folder upwards that has a `.git` or that the
+    /// pipeline names, otherwise the working folder itself.
     pub fn find() -> Self {
         Repository::around(env::current_dir().unwrap_or_default())
     }
 
-    /// Finds the repository of a folder, likewise.
+    /// Finds the repository of a folder in the same way.
     pub fn around(folder: PathBuf) -> Self {
         let named = NAMED_BY.iter().filter_map(env::var_os).filter(|path| !path.is_empty());
         let named: Vec<PathBuf> = named.filter_map(|path| dunce::canonicalize(path).ok()).collect();
@@ -40,7 +39,7 @@ impl Repository {
     /// Returns the path of a file from the root of the repository, with forward slashes and without
     /// `./`. The path is absolute if the file is outside.
     pub fn relative(&self, file: &str) -> String {
-        // The usual case needs no other path.
+        // The common case needs no other path.
         let is_normal = |part| matches!(part, Component::Normal(_));
         if cfg!(unix) && self.folder == self.root && Path::new(file).components().all(is_normal) {
             let parts: Vec<_> = file.split('/').filter(|part| !matches!(*part, "" | ".")).collect();

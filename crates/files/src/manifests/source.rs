@@ -18,7 +18,6 @@ use super::{
 };
 use crate::error::FileError;
 
-/// The name of standard input.
 pub(crate) const STDIN: &str = "<stdin>";
 
 /// A file or standard input, before or after it has been read.
@@ -28,32 +27,31 @@ pub enum Source {
     File(PathBuf),
     /// A file in a folder that the user named, not read yet.
     FileInFolder(PathBuf, Group),
-    /// Standard input that has not been read yet.
+    /// Standard input, not read yet.
     Stdin,
     /// A source that has been read.
     Text {
-        /// The name to display.
+        /// The display name.
         name: String,
         /// The text of the source.
         text: String,
         /// The file from which the text was read, if it can be read again.
         path: Option<PathBuf>,
-        /// The files to which this one belongs.
+        /// The group of the file.
         group: Group,
         /// The positions of its lines; computed on first use.
         lines: OnceCell<Lines>,
-        /// Where a rendered text comes from.
+        /// The origin of a rendered text.
         rendered: Option<Arc<Rendered>>,
     },
 }
 
 impl Source {
-    /// Creates a source whose text is known.
+    /// Creates a source with a known text.
     pub const fn of(name: String, text: String, group: Group) -> Source {
         Source::Text { name, text, path: None, group, lines: OnceCell::new(), rendered: None }
     }
 
-    /// Sets where a rendered text comes from.
     #[must_use]
     pub(super) fn with_rendered(mut self, from: Arc<Rendered>) -> Self {
         if let Source::Text { rendered, .. } = &mut self {
@@ -72,7 +70,7 @@ impl Source {
         }
     }
 
-    /// Returns where a rendered text comes from.
+    /// Returns the origin of a rendered text.
     pub fn rendered(&self) -> Option<&Rendered> {
         match self {
             Source::Text { rendered, .. } => rendered.as_deref(),
@@ -80,7 +78,12 @@ impl Source {
         }
     }
 
-    /// Creates a source that the user named and whose text is known.
+    /// Returns the namespace of the release, or this one. Objects without a namespace go there.
+    pub fn namespace<'a>(&'a self, otherwise: Option<&'a str>) -> Option<&'a str> {
+        self.rendered().and_then(Rendered::namespace).or(otherwise)
+    }
+
+    /// Creates a source that the user named, with a known text.
     pub const fn named(name: String, text: String) -> Source {
         Source::of(name, text, Group::Named)
     }
@@ -93,7 +96,6 @@ impl Source {
         self.read_at_most(LARGEST)
     }
 
-    /// Reads the source if it has at most this many bytes.
     pub(crate) fn read_at_most(self, most: u64) -> Result<Source, FileError> {
         let (name, bytes) = match &self {
             Source::File(path) => (path.display().to_string(), files::read(path, most)),
@@ -124,8 +126,7 @@ impl Source {
         Ok(Source::Text { name, text, path, group, lines: OnceCell::new(), rendered: None })
     }
 
-    /// Returns an unread copy of the source. `None` if it can be read only once. In folders only regular files
-    /// are read.
+    /// `None` if the source can be read only once. In folders, only regular files are read.
     pub(crate) fn again(&self) -> Option<Source> {
         match self {
             Source::File(path) if !path.is_file() => None,
@@ -156,19 +157,19 @@ impl Source {
         self.read().unwrap_or(empty)
     }
 
-    /// Changes the name to display, if the source has been read.
+    /// Changes the display name, if the source has been read.
     pub fn rename(&mut self, new: &str) {
         if let Source::Text { name, .. } = self {
             new.clone_into(name);
         }
     }
 
-    /// Returns whether everything in it is meant: the user named it, and not only a folder above it, or a program rendered it.
+    /// Returns whether everything in it is meant: the user named it, not a folder above it, or a program rendered it.
     pub const fn is_named(&self) -> bool {
         self.group().is_meant()
     }
 
-    /// Returns the files to which this one belongs.
+    /// Returns the group of the source.
     pub const fn group(&self) -> &Group {
         match self {
             Source::File(_) | Source::Stdin => &Group::Named,
@@ -176,7 +177,7 @@ impl Source {
         }
     }
 
-    /// Returns the name to display.
+    /// Returns the display name.
     pub fn name(&self) -> &str {
         match self {
             Source::Text { name, .. } => name,
@@ -184,7 +185,7 @@ impl Source {
         }
     }
 
-    /// Returns the path of a file that is read because it is in a folder.
+    /// Returns the path of a file that is read only because it is in a folder.
     pub fn path_in_folder(&self) -> Option<PathBuf> {
         match self {
             Source::FileInFolder(path, _) => Some(path.clone()),
@@ -193,13 +194,11 @@ impl Source {
         }
     }
 
-    /// Returns whether the source is a file in a folder whose path is one of these.
     pub(super) fn is_in_folder(&self, is_one: impl Fn(&Path) -> bool) -> bool {
         matches!(self, Source::FileInFolder(path, _) if is_one(path))
     }
 
-    /// Returns the name that the source has once it is read, and its path. A text that isn't a file has the
-    /// path that it is named after.
+    /// Returns the name and the path that the source has once it is read. The path of other texts is their name.
     pub fn file(&self) -> Option<(String, PathBuf)> {
         match self {
             Source::File(path) | Source::FileInFolder(path, _) => {
@@ -214,7 +213,6 @@ impl Source {
         }
     }
 
-    /// Returns the line at a mark, or the part of a long line around it.
     pub(crate) fn excerpt(&self, mark: Mark) -> Option<Excerpt<'_>> {
         let Source::Text { text, lines, .. } = self else { return None };
         lines.get_or_init(|| Lines::of(text)).excerpt(text, mark)

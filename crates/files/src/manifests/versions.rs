@@ -1,11 +1,10 @@
-//! Folders and files that are kept for each release of a program, such as `deploy/v3.0.0`.
+//! Folders and files for each release of a program, such as `deploy/v3.0.0`.
 
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
 
-/// The newest release of each file that is kept for several.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
     /// The newest release and its name, by the path around the name.
@@ -16,7 +15,6 @@ pub(super) struct Versions {
 type Place = (PathBuf, PathBuf);
 
 impl Versions {
-    /// Returns the newest releases of these files.
     pub(super) fn of<'p>(files: impl Iterator<Item = &'p Path>) -> Versions {
         let mut newest: HashMap<Place, (Vec<u64>, String)> = HashMap::new();
         for file in files {
@@ -30,8 +28,7 @@ impl Versions {
         Versions { newest }
     }
 
-    /// Returns why a file below a folder is for an older release: there is the same file for a newer one. A
-    /// release is not changed any more.
+    /// Returns why a file is for an older release: the same file exists for a newer one. Releases don't change.
     pub(super) fn older(&self, file: &Path, named: &Path) -> Option<String> {
         releases(file).filter(|((above, _), ..)| above.starts_with(named)).find_map(|found| {
             let (place, name, version) = found;
@@ -42,7 +39,7 @@ impl Versions {
     }
 }
 
-/// The names with a release in the path of a file, from the end, with their places.
+/// Returns the names with a release in the path of a file, from the end, with their places.
 fn releases(file: &Path) -> impl Iterator<Item = (Place, &str, Vec<u64>)> {
     file.ancestors().filter_map(move |path| {
         let name = path.file_name()?.to_str()?;

@@ -3,7 +3,7 @@
 use kube_yaml::{Node, Value};
 use setguard_core::object::storage::{self, Storage};
 
-use super::objects::ManifestObject;
+use super::objects::{ManifestObject, filled};
 
 /// Adds the claims and volumes of a stream of documents, including those in a List.
 pub fn add(storage: &mut Storage, text: &str) {
@@ -13,20 +13,16 @@ pub fn add(storage: &mut Storage, text: &str) {
     let documents = kube_yaml::documents(text).flatten();
     for object in documents.flat_map(|document| ManifestObject::all(document.root)) {
         let (metadata, spec) = (object.node.get("metadata"), object.node.get("spec"));
-        let text_of = |node: Option<&Node<'_>>, key| {
-            let text = node.and_then(|node| node.get(key)).and_then(Node::as_str);
-            text.filter(|text| !text.is_empty()).map(str::to_owned)
-        };
         match (object.api_version(), object.kind()) {
             ("v1", "PersistentVolumeClaim") => {
-                let name = text_of(metadata, "name").unwrap_or_default();
+                let name = filled(metadata, "name").unwrap_or_default();
                 if !is_shareable(spec) {
                     storage.add_other_claim(&name);
                     continue;
                 }
-                storage.add_shareable_claim(text_of(metadata, "namespace").as_deref(), &name);
+                storage.add_shareable_claim(filled(metadata, "namespace").as_deref(), &name);
             }
-            ("v1", "PersistentVolume") if text_of(spec, "storageClassName").is_none() => {
+            ("v1", "PersistentVolume") if filled(spec, "storageClassName").is_none() => {
                 storage.add_volume_without_class();
             }
             _ => {}
@@ -34,13 +30,12 @@ pub fn add(storage: &mut Storage, text: &str) {
     }
 }
 
-/// Returns whether a text may contain claims or volumes. They are rare compared with workloads, and
-/// without them no parsing is needed.
+/// Returns whether a text may contain claims or volumes. They are rare, and without them no parsing is needed.
 pub fn may_be_in(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), b"PersistentVolume").is_some()
 }
 
-/// Returns whether an access mode of a claim allows pods on several nodes.
+/// Returns whether an access mode allows Pods on several nodes.
 fn is_shareable(spec: Option<&Node<'_>>) -> bool {
     let modes = spec.and_then(|spec| spec.get("accessModes")).map(|modes| &modes.value);
     let Some(Value::Seq(modes)) = modes else { return false };

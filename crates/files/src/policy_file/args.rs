@@ -50,7 +50,6 @@ pub enum PolicyError {
     },
 }
 
-/// Returns a line for each problem.
 fn lines(path: &Path, problems: &[Problem]) -> String {
     let path = path.display();
     problems.iter().map(|problem| format!("\n  {path}:{problem}")).collect()
@@ -67,8 +66,7 @@ impl PolicyArgs {
         Ok(Some(read?.text().to_owned()))
     }
 
-    /// Parses the text of the policy file, or takes the default policy if there is none, and
-    /// applies the flags that override it.
+    /// Parses the text of the policy file, or takes the default policy without one, and applies the flags.
     ///
     /// # Errors
     /// Returns an error if the text is not a valid policy.

@@ -7,15 +7,14 @@ use crate::{
     manifests::{files::Fence, repository::Repository},
 };
 
-/// The names under which a policy is searched for in each folder; the first one counts.
+/// The names of a policy in each folder; the first one counts.
 const NAMES: [&str; 3] = ["setguard.yaml", ".setguard.yaml", ".github/setguard.yaml"];
 
-/// Returns the nearest policy file from the working folder up to the root of the repository, as a
-/// path relative to the working folder if it is inside it.
+/// Returns the nearest policy file, from the working folder up to the root of the repository. The path is relative to
+/// the working folder if the file is in it.
 ///
 /// # Errors
-/// Returns an error if the policy isn't a regular file of the repository: a link may lead to a
-/// secret.
+/// Returns an error if the policy isn't a regular file of the repository: a link may lead to a secret.
 pub fn discover(repository: &Repository) -> Result<Option<PathBuf>, FileError> {
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_dir());
     let Some(found) = candidates(repository).find(is_there) else { return Ok(None) };
@@ -33,7 +32,7 @@ pub fn candidates(repository: &Repository) -> impl Iterator<Item = PathBuf> {
     folders.flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))
 }
 
-/// Returns the folder from which the patterns of a policy file are meant, which was found in a repository.
+/// Returns the folder to which the patterns of a discovered policy file are relative.
 pub fn folder_of(policy: &Path) -> PathBuf {
     let folder = policy.parent().unwrap_or_else(|| Path::new(""));
     let is_of_github = folder.file_name().is_some_and(|name| name == ".github");
@@ -46,8 +45,7 @@ pub fn has_name(path: &Path) -> bool {
     NAMES.iter().any(|name| path.ends_with(name))
 }
 
-/// Returns whether everyone may put files into a shared folder, such as `/tmp`. Files there may
-/// belong to other users.
+/// Returns whether everyone may put files into a folder, such as `/tmp`. Files there may belong to other users.
 #[cfg(unix)]
 fn is_writable_by_all(folder: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;

@@ -26,21 +26,19 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Returns the format on standard output.
     pub(super) fn on_stdout(&self) -> Format {
         let named = self.output.iter().rev().find(|it| it.file.is_none());
         named.map_or(self.format, |it| it.format)
     }
 
-    /// Returns the files, each with its format.
     pub(super) fn files(&self) -> impl Iterator<Item = (Format, &Path)> {
         self.output.iter().filter_map(|it| Some((it.format, it.file.as_deref()?)))
     }
 
-    /// Applies `--color` to everything that is printed from now on.
+    /// Applies `--color` to all later output.
     pub fn set_color(&self) {
         match self.color {
-            // The variables decide, and whether there is a terminal.
+            // The environment and the terminal decide.
             ColorChoice::Auto => {}
             ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
             ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
@@ -69,11 +67,10 @@ pub enum Format {
     Concise,
 }
 
-/// A place that a report is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Output {
     pub(super) format: Format,
-    /// The file; standard output if there is none.
+    /// `None` for standard output.
     pub(super) file: Option<PathBuf>,
 }
 

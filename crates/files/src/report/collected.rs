@@ -21,22 +21,19 @@ use crate::manifests::{
     source::{STDIN, Source},
 };
 
-/// The data from which most formats are written.
 #[derive(Clone, Debug)]
 pub(crate) struct Collected {
     repository: Repository,
-    /// The policy file, if there is one.
     pub(super) policy: Option<PolicyUse>,
     /// The rules that are not off, with their modes.
     pub(super) rules: Vec<(&'static Rule, Mode)>,
     pub(super) files: Vec<File>,
     /// All objects, including those without findings, by their number.
     pub(super) objects: Vec<Object>,
-    /// The findings, in the order in which they came.
+    /// In the order of arrival.
     pub(super) findings: Vec<Entry>,
-    /// Remarks about the policy, each with the number of the object at which it was noticed.
+    /// Remarks about the policy, each with the number of the object that caused it.
     pub(super) remarks: Vec<(usize, String)>,
-    /// What was not checked.
     pub(super) not_checked: Vec<NotChecked>,
     pub(super) failures: Vec<String>,
     pub(super) notes: Vec<String>,
@@ -44,39 +41,35 @@ pub(crate) struct Collected {
     pub(super) changes: Option<Changes>,
 }
 
-/// A file with objects.
 #[derive(Clone, Debug)]
 pub(super) struct File {
-    /// The file's name, as the user gave it.
+    /// As the user wrote it.
     pub(super) name: String,
-    /// The file's path from the root of the repository.
+    /// From the root of the repository.
     pub(super) path: String,
 }
 
-/// An object that was evaluated.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     pub(super) id: Arc<ObjectId>,
-    /// The number of the object's file.
+    /// The index in `Collected::files`.
     pub(super) file: Option<usize>,
     rendered_from: Option<String>,
     ready: Option<Ready>,
 }
 
-/// A finding, with its object and file.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) diagnostic: Diagnostic,
-    /// The number of the finding's object. `None` if the document could not be read.
+    /// The index in `Collected::objects`. `None` if the document could not be read.
     pub(super) object: Option<usize>,
-    /// The number of the finding's file.
+    /// The index in `Collected::files`.
     pub(super) file: Option<usize>,
     /// The charts and kustomizations that render to the object.
     pub(super) roots: Vec<String>,
 }
 
 impl Collected {
-    /// Creates an empty collection.
     pub(super) fn new(repository: Repository, policy: &Policy) -> Self {
         let modes = catalogue::all().iter().copied().map(|rule| (rule, policy.mode(&rule.meta)));
         Collected {
@@ -95,7 +88,6 @@ impl Collected {
         }
     }
 
-    /// Returns the collection without the findings that are less severe.
     pub(super) fn at_least(&self, severity: Severity) -> Cow<'_, Self> {
         if self.findings.iter().all(|entry| entry.diagnostic.severity >= severity) {
             return Cow::Borrowed(self);
@@ -113,36 +105,30 @@ impl Collected {
         counts
     }
 
-    /// Returns the findings sorted by file and line, so that findings of the rules about several
-    /// objects are among the others.
+    /// Sorts by file and line, so that findings of rules about several objects are among the others.
     pub(super) fn in_files(&self) -> Vec<&Entry> {
         let mut entries: Vec<&Entry> = self.findings.iter().collect();
         entries.sort_by_key(|entry| (entry.file, entry.diagnostic.mark));
         entries
     }
 
-    /// Returns the object of a finding.
     pub(super) fn object(&self, entry: &Entry) -> Option<&ObjectId> {
         self.objects.get(entry.object?).map(|object| &*object.id)
     }
 
-    /// Returns how many pods of the object of a finding are ready.
     pub(super) fn ready(&self, entry: &Entry) -> Option<Ready> {
         self.objects.get(entry.object?)?.ready
     }
 
-    /// Returns the file that the object of a finding was rendered from.
     pub(super) fn rendered_from(&self, entry: &Entry) -> Option<&str> {
         self.objects.get(entry.object?)?.rendered_from.as_deref()
     }
 
-    /// Returns the file of a finding.
     pub(super) fn file(&self, entry: &Entry) -> Option<&File> {
         self.files.get(entry.file?)
     }
 
-    /// Returns the path of a finding, from the root of the repository;
-    /// `cluster/NAMESPACE/KIND/NAME.yaml` for an object without a file.
+    /// Returns the path from the root of the repository, or `cluster/NAMESPACE/KIND/NAME.yaml` without a file.
     pub(super) fn path(&self, entry: &Entry) -> Option<Cow<'_, str>> {
         if let Some(file) = self.file(entry) {
             return Some(file.path.as_str().into());
@@ -152,13 +138,11 @@ impl Collected {
         Some(format!("cluster/{namespace}{folder}{kind}/{name}.yaml").into())
     }
 
-    /// Returns the fingerprint of a finding.
     pub(super) fn fingerprint(&self, entry: &Entry) -> Fingerprint {
         let path = self.file(entry).map_or("", |file| &file.path);
         Fingerprint::of(path, self.object(entry), &entry.diagnostic)
     }
 
-    /// Describes a finding in one sentence that begins with its object.
     pub(super) fn sentence(&self, entry: &Entry) -> String {
         let mut text = entry.diagnostic.sentence();
         if !entry.roots.is_empty() {
@@ -170,7 +154,7 @@ impl Collected {
         }
     }
 
-    /// Returns the remarks, each with the number of its object and the text that names the object.
+    /// Returns the remarks, each with the number of its object and a text that names the object.
     pub(super) fn remarked(&self) -> impl Iterator<Item = (usize, &Object, String)> {
         self.remarks.iter().filter_map(|(number, remark)| {
             let object = self.objects.get(*number)?;
@@ -178,7 +162,6 @@ impl Collected {
         })
     }
 
-    /// Returns the path of what was not checked, from the root of the repository.
     pub(super) fn path_of(&self, entry: &NotChecked) -> String {
         path(&self.repository, &entry.file)
     }
@@ -200,8 +183,7 @@ pub fn path(repository: &Repository, name: &str) -> String {
     if name == STDIN { "stdin".to_owned() } else { repository.relative(name) }
 }
 
-/// Returns a finding as the report has it. The file that stands for a chart or a kustomization lacks the lines of what that renders
-/// to.
+/// The file that represents a chart or a kustomization lacks the lines of the rendered text.
 fn in_file(diagnostic: &Diagnostic, source: Option<&Source>) -> Diagnostic {
     let mut diagnostic = diagnostic.clone();
     if source.is_some_and(|it| it.rendered().is_some()) {
@@ -224,7 +206,7 @@ impl Report for Collected {
             });
         }
         let own = self.objects.get(number).and_then(|object| object.file);
-        // The findings in a rendered object are in the files that it comes from.
+        // The findings in a rendered object are in its source files.
         let file = match source {
             Some(source) if !object.roots.is_empty() => Some(self.file_number(source)),
             _ => own,

@@ -6,8 +6,7 @@ use setguard_core::printable::Printable;
 
 use super::collected::{Collected, Entry};
 
-/// Writes the report: lines such as `a.yaml:7:5: warning[RULE]: StatefulSet default/db: …`, then the
-/// summary.
+/// Writes lines such as `a.yaml:7:5: warning[RULE]: StatefulSet default/db: …`, then the summary.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let mut out = Printable::new(out).guarded();
     for entry in collected.in_files() {
@@ -27,7 +26,6 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "{}", collected.summary)
 }
 
-/// The file, line and column of a finding, or the place of an object in a cluster.
 fn place(collected: &Collected, entry: &Entry) -> String {
     match collected.file(entry) {
         Some(file) => {

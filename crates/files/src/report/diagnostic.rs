@@ -27,7 +27,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Returns the word for it in reports.
+    /// Returns the word for the severity in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -43,12 +43,11 @@ pub struct Counts {
     errors: usize,
     warnings: usize,
     notes: usize,
-    /// The number of these that `--fix` removes.
+    /// The number of findings that `--fix` removes.
     fixable: usize,
 }
 
 impl Counts {
-    /// Counts a finding.
     pub(super) fn add(&mut self, diagnostic: &Diagnostic) {
         let has_fix = diagnostic.fix.as_ref().is_some_and(|fix| fix.is_safe);
         self.fixable += usize::from(has_fix && diagnostic.downgrade.is_none());
@@ -59,7 +58,6 @@ impl Counts {
         }
     }
 
-    /// Returns the number of all findings.
     pub(super) const fn total(&self) -> usize {
         self.errors + self.warnings + self.notes
     }
@@ -76,52 +74,52 @@ impl fmt::Display for Counts {
     }
 }
 
-/// A finding as a report shows it: its position in a file, and its severity.
+/// A finding as a report shows it, with its position in a file and its severity.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     /// The rule that found it.
     pub rule: &'static Meta,
-    /// How much it counts.
+    /// The severity.
     pub severity: Severity,
     /// The mode behind the severity, which `--deny-warnings` does not change.
     pub mode: Mode,
     /// The position in the file.
     pub mark: Mark,
-    /// Other positions that belong to the finding, each with the part that it plays.
+    /// Other positions of the finding, each with its role.
     pub related: Vec<(Mark, String)>,
     /// The field; empty for a document that could not be read.
     pub field: String,
     pub(crate) reason: Reason,
     /// The fault in a few words.
     pub title: String,
-    /// What is wrong.
+    /// The fault in full.
     pub message: String,
-    /// How to remove the fault.
+    /// The remedy.
     pub help: Option<String>,
     /// The commands that the help contains.
     pub commands: Vec<Command>,
-    /// The parts of the message, of a fault in a running cluster.
+    /// The parts of the message, for a fault in a running cluster.
     pub facts: Option<Box<Facts>>,
     /// The change that removes the fault, if a program can make it.
     pub fix: Option<Fix>,
-    /// The reason why the finding is less severe than its rule's mode.
+    /// The reason why the finding is less severe than the mode of its rule.
     pub downgrade: Option<String>,
-    /// The number of earlier findings of the run with the same rule, object and field.
+    /// The number of earlier findings in the run with the same rule, object and field.
     pub(crate) occurrence: usize,
-    /// Whether text has this finding once for all objects that have it.
+    /// Whether the text format shows this finding once for all objects that have it.
     pub is_folded: bool,
     /// Whether an earlier audit has found it, if there is one to compare with.
     pub change: Option<Change>,
 }
 
-/// A finding that many objects have in the same words.
+/// A finding that many objects share in the same words.
 #[derive(Debug)]
 pub struct Folded {
-    /// The finding in the first of them.
+    /// The finding in the first object.
     pub diagnostic: Diagnostic,
     /// The number of objects.
     pub count: usize,
-    /// The first of the objects.
+    /// The first of these objects.
     pub first: Vec<Arc<ObjectId>>,
 }
 
@@ -136,12 +134,8 @@ impl Diagnostic {
     /// Returns an evaluated finding as a report shows it.
     pub fn of(violation: Violation, mark: Mark, strictness: Strictness) -> Self {
         let Violation { finding, mode, adjustments } = violation;
-        let severity = match mode {
-            Mode::Off | Mode::Audit => Severity::Note,
-            Mode::Warn if strictness.deny_warnings => Severity::Error,
-            Mode::Warn => Severity::Warning,
-            Mode::Deny => Severity::Error,
-        };
+        let is_denied = mode == Mode::Warn && strictness.deny_warnings;
+        let severity = if is_denied { Severity::Error } else { mode.into() };
         Diagnostic {
             rule: finding.rule,
             severity,
@@ -167,13 +161,6 @@ impl Diagnostic {
         }
     }
 
-    /// Adds other positions, each with the part that it plays.
-    #[must_use]
-    pub fn with_related(mut self, related: Vec<(Mark, String)>) -> Self {
-        self.related = related;
-        self
-    }
-
     /// Returns the problem, and the remedy.
     pub fn text(&self) -> String {
         match &self.help {
@@ -195,10 +182,10 @@ impl Diagnostic {
     }
 }
 
-/// The content of a report about an object.
+/// The report on an object.
 #[derive(Debug)]
 pub struct ObjectReport {
-    /// The number of objects that were evaluated earlier in the run.
+    /// The number of objects that the run evaluated earlier.
     pub number: usize,
     /// The object.
     pub id: Arc<ObjectId>,
@@ -206,9 +193,9 @@ pub struct ObjectReport {
     pub rendered_from: Option<String>,
     /// The charts and kustomizations that render to the object, if setguard renders them.
     pub roots: Vec<String>,
-    /// How many pods are ready, of an object in a cluster.
+    /// The number of ready Pods, for an object in a cluster.
     pub ready: Option<Ready>,
-    /// What was found.
+    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
     /// Remarks about the policy, not about the object.
     pub remarks: Vec<String>,
@@ -249,16 +236,15 @@ pub struct Summary {
     pub warned: usize,
     /// The number of objects of other kinds.
     pub others: usize,
-    /// The number of documents that could not be read, or that aren't objects although they should
-    /// be.
+    /// The number of documents that could not be read, or that should be objects but aren't.
     pub unreadable: usize,
-    /// The number of these in files that the user did not name.
+    /// The number of these documents in files that the user did not name.
     pub unreadable_in_folders: usize,
     /// The number of parts of files that aren't objects and need not be.
     pub passed_over: usize,
-    /// The number of files, and of objects in them, that were not checked and may have a set.
+    /// The number of files and objects that were not checked and may have a set.
     pub not_checked: usize,
-    /// The number of these that the change has added or edited.
+    /// The number of these that the change adds or edits.
     pub changed_unchecked: usize,
     /// Findings that are not reported.
     pub hidden: Hidden,
@@ -275,7 +261,7 @@ pub struct Healthy {
     pub daemon_sets: usize,
     /// StatefulSets.
     pub stateful_sets: usize,
-    /// Sets of both kinds in which nothing is found, and which aren't as they should be yet.
+    /// Sets of both kinds without findings that have not settled yet.
     pub unsettled: usize,
 }
 
@@ -299,7 +285,7 @@ impl Summary {
         }
     }
 
-    /// Updates the counts for an object in which more was found later.
+    /// Updates the counts after more was found in an object.
     pub fn count_again(&mut self, before: Option<Severity>, worst: Option<Severity>) {
         if let Some(count) = self.of(before) {
             *count -= 1;

@@ -9,15 +9,15 @@ use tempfile::TempPath;
 
 use crate::manifests::replace::{next_to, refuse_links};
 
-/// The system's own links, to what the process has open.
+/// The system's links to the open files of the process.
 const SYSTEM: [&str; 4] = ["/dev/fd", "/dev/stderr", "/dev/stdout", "/proc/self/fd"];
 
-/// A file that is complete when it appears: the report is written to a temporary file next to its
-/// path, which is then renamed. If the run fails, an older report stays as it was.
+/// A file that is complete when it appears: a temporary file next to its path is renamed at the end. If the run fails,
+/// an older report stays as it was.
 #[derive(Debug)]
 pub struct ReportFile {
     path: PathBuf,
-    /// The temporary file. `None` if the target isn't a regular file, such as a pipe.
+    /// `None` if the target isn't a regular file, such as a pipe.
     temporary: Option<TempPath>,
     file: fs::File,
 }
@@ -55,7 +55,7 @@ impl ReportFile {
         &self.path
     }
 
-    /// The file, for writing.
+    /// Returns the file, for writing.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
@@ -72,7 +72,6 @@ impl ReportFile {
     }
 }
 
-/// Opens a file to add text to its end.
 pub(super) fn append(path: &Path) -> io::Result<fs::File> {
     fs::File::options().append(true).create(true).open(path)
 }

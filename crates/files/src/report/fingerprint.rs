@@ -11,26 +11,22 @@ use sha2::{Digest, Sha256};
 use super::diagnostic::Diagnostic;
 use crate::manifests::id::ObjectId;
 
-/// The characters that are escaped in the name of an object and in the path of a file, so that an
-/// invalid name cannot look like a different one.
+/// The characters to escape in object names and file paths, so that no name can look like a different one.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 const ESCAPED_IN_PATHS: &AsciiSet = &ESCAPED.remove(b'/');
 
-/// The identity of a finding: its rule, its object and its field, but no line and no message. If an
-/// object has several findings of one rule in one field, they are numbered in the order of
-/// discovery.
+/// The identity of a finding: its rule, its object and its field, but no line and no message. Several findings of one
+/// rule in one field of an object are numbered in the order of discovery.
 ///
-/// `Display` writes a fingerprint in one line of printable ASCII, with three or four words:
-/// `surge-host-port apps/DaemonSet/kube-system/agent spec.updateStrategy #2`. The first of several
-/// findings has no number. An object with a generated name belongs to its file:
-/// `apps/DaemonSet/default/agent-*@deploy/agent.yaml`; a document that cannot be read is only its
-/// file. A finding without a field has the field `-`.
+/// `Display` writes a fingerprint as one line of printable ASCII, with three or four words: `surge-host-port
+/// apps/DaemonSet/kube-system/agent spec.updateStrategy #2`. The first of several findings has no number. An object
+/// with a generated name includes its file: `apps/DaemonSet/default/agent-*@deploy/agent.yaml`; a document that cannot
+/// be read has only its file. A finding without a field has the field `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    /// Returns the fingerprint of a finding. `file` is the path of its file relative to the
-    /// repository, empty if the object is not from a file.
+    /// Returns the fingerprint of a finding. `file` is the path from the root of the repository, or empty.
     pub fn of(file: &str, object: Option<&ObjectId>, diagnostic: &Diagnostic) -> Self {
         let mut text = Fingerprint::first(file, object, diagnostic);
         if diagnostic.occurrence > 0 {
@@ -39,7 +35,6 @@ impl Fingerprint {
         Fingerprint(text)
     }
 
-    /// Returns the fingerprint without the number.
     fn first(file: &str, object: Option<&ObjectId>, diagnostic: &Diagnostic) -> String {
         let mut text = format!("{} {} ", diagnostic.rule.id, Fingerprint::object(file, object));
         if diagnostic.field.is_empty() {
@@ -47,7 +42,7 @@ impl Fingerprint {
         }
         for c in diagnostic.field.chars() {
             match c {
-                // A key may be any text, including one that looks like the end of the line.
+                // A key may be any text, even one that looks like the end of the line.
                 '!'..='~' if c != '%' => text.push(c),
                 c => text.extend(utf8_percent_encode(c.encode_utf8(&mut [0; 4]), NON_ALPHANUMERIC)),
             }
@@ -76,16 +71,14 @@ impl Fingerprint {
         text
     }
 
-    /// Returns the SHA-256 of the text, in hexadecimal digits, for formats that need an opaque
-    /// word.
+    /// Returns the SHA-256 of the text, for formats that need an opaque word.
     pub(crate) fn digest(&self) -> String {
         digest(&self.0)
     }
 }
 
-/// Returns the SHA-256 of a text, in hexadecimal digits.
 pub(super) fn digest(text: &str) -> String {
-    hexadecimal(&Sha256::digest(text.as_bytes()))
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl fmt::Display for Fingerprint {
@@ -94,19 +87,10 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// Returns bytes in hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
-}
-
 /// Numbers the findings of a run that would otherwise have the same fingerprint.
 #[derive(Debug, Default)]
 pub struct Occurrences {
-    /// The number of times that each fingerprint was seen, by a hash of its text.
+    /// By a hash of the fingerprint.
     seen: HashMap<[u8; 16], usize>,
 }
 

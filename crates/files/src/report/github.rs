@@ -1,13 +1,12 @@
-//! Annotations of GitHub Actions: lines of the log that GitHub shows next to the changed lines.
+//! Annotations of GitHub Actions: log lines that GitHub shows next to the changed lines.
 //!
-//! GitHub shows ten errors and ten warnings of a step, so the denials come first. The runner reads
-//! commands from every line of the log, so the content of a manifest never begins a line.
+//! GitHub shows ten errors and ten warnings of a step, so denials come first. The runner reads commands from every line
+//! of the log, so the content of a manifest never begins a line.
 //!
 //! Escapes: `packages/core/src/command.ts` in github.com/actions/toolkit.
 
 use std::{
     cmp::Reverse,
-    fmt,
     io::{self, Write},
 };
 
@@ -18,7 +17,6 @@ use super::{
     diagnostic::Severity,
 };
 
-/// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let mut out = Printable::new(out);
     let mut entries = collected.in_files();
@@ -27,26 +25,26 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         annotation(collected, entry, &mut out)?;
     }
     for (_, _, text) in collected.remarked() {
-        writeln!(out, "::notice title=setguard::{}", Data(&text))?;
+        writeln!(out, "::notice title=setguard::{}", data(&text))?;
     }
     let mut not_checked: Vec<_> = collected.not_checked.iter().collect();
     not_checked.sort_by_key(|it| Reverse(it.is_changed));
     for entry in not_checked {
         let command = if entry.is_changed { "error" } else { "notice" };
         let (path, line) = (collected.path_of(entry), entry.line.unwrap_or(1));
-        let path = Property(&path);
+        let path = property(&path);
         let text = entry.sentence();
-        writeln!(out, "::{command} file={path},line={line},title=setguard::{}", Data(&text))?;
+        writeln!(out, "::{command} file={path},line={line},title=setguard::{}", data(&text))?;
     }
     if let Some(policy) = collected.policy.as_ref().filter(|it| it.weakens()) {
-        writeln!(out, "::notice title=setguard::{}", Data(&policy.to_string()))?;
+        writeln!(out, "::notice title=setguard::{}", data(&policy.to_string()))?;
     }
     writeln!(out, "{}", collected.summary)
 }
 
-/// Returns a message that the runner shows as an error. Other formats print it to standard error.
+/// The runner shows this as an error. Other formats print the message to standard error.
 pub(super) fn error(message: &str) -> String {
-    format!("::error title=setguard::{}", Data(message))
+    format!("::error title=setguard::{}", data(message))
 }
 
 fn annotation(collected: &Collected, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
@@ -61,41 +59,19 @@ fn annotation(collected: &Collected, entry: &Entry, out: &mut impl Write) -> io:
         let (line, column) = (mark.line.max(1), mark.column.max(1));
         // Unlike in SARIF, the last column is part of the range.
         let end = column + mark.width.max(1) - 1;
-        let path = Property(&file.path);
+        let path = property(&file.path);
         write!(out, "file={path},line={line},endLine={line},col={column},endColumn={end},")?;
     }
     let title = format!("setguard: {} ({})", entry.diagnostic.title, entry.diagnostic.rule.id);
-    writeln!(out, "title={}::{}", Property(&title), Data(&collected.sentence(entry)))
+    writeln!(out, "title={}::{}", property(&title), data(&collected.sentence(entry)))
 }
 
-/// Text as the message of a command.
-struct Data<'a>(&'a str);
-
-impl fmt::Display for Data<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        escape(self.0, &['%', '\r', '\n'], f)
-    }
+/// Escapes the message of a command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Text as a property of a command.
-struct Property<'a>(&'a str);
-
-impl fmt::Display for Property<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        escape(self.0, &['%', '\r', '\n', ':', ','], f)
-    }
-}
-
-/// Writes these characters as `%` and the two digits of their code.
-fn escape(text: &str, characters: &[char], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for piece in text.split_inclusive(characters) {
-        match piece.chars().next_back().filter(|last| characters.contains(last)) {
-            Some(last) => {
-                let before = piece.strip_suffix(last).unwrap_or(piece);
-                write!(f, "{before}%{:02X}", u32::from(last))?;
-            }
-            None => f.write_str(piece)?,
-        }
-    }
-    Ok(())
+/// Escapes a property of a command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
 }

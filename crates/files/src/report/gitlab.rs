@@ -39,7 +39,6 @@ struct Lines {
     begin: usize,
 }
 
-/// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let entries = collected.in_files();
     let issues = entries.into_iter().map(|entry| Issue::new(collected, entry));

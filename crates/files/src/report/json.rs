@@ -1,4 +1,4 @@
-//! One JSON document. It has separate types, so that the engine's types are not an interface.
+//! One JSON document. It has types of its own, so that the engine's types are not an interface.
 
 use std::{
     borrow::Cow,
@@ -20,19 +20,19 @@ use super::{
     changes::{Change, Changes},
     collected::{Collected, Entry},
     diagnostic::{Healthy, Severity, Summary},
-    policy_use::PolicyUse,
+    policy_use::{PolicyUse, is_zero},
 };
 use crate::manifests::{
     id::ObjectId,
     not_checked::{Cause, NotChecked},
 };
 
-/// The number of bytes that are made printable at once.
+/// The number of bytes to make printable at once.
 const BUFFER: usize = 64 << 10;
 
 const API_VERSION: &str = "setguard.io/v1";
 
-/// The kinds of a report: of files, and of a cluster.
+/// For files, and for a cluster.
 const KINDS: [&str; 2] = ["CheckReport", "AuditReport"];
 
 /// The report of `setguard check` or `setguard audit` in JSON. Later releases may add properties.
@@ -181,7 +181,7 @@ struct RelatedV1<'a> {
     message: &'a str,
 }
 
-/// All findings, each of which is in memory in this form only while it is written.
+/// Only one finding at a time is in memory in this form.
 #[derive(Debug)]
 struct FindingsV1<'a>(&'a Collected);
 
@@ -242,7 +242,7 @@ impl<'a> From<&'a Facts> for FactsV1<'a> {
     }
 }
 
-/// Writes an id such as `node-down` as one word, such as `NodeDown`.
+/// Writes an id such as `node-down` as one word: `NodeDown`.
 fn word(id: &str) -> String {
     let capitalized = id.split('-').map(|part| {
         let (first, rest) = part.split_at_checked(1).unwrap_or((part, ""));
@@ -269,11 +269,6 @@ pub struct CommandV1<'a> {
 struct ReadyV1 {
     ready: i32,
     wanted: i32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl<'a> From<&'a Command> for CommandV1<'a> {
@@ -407,7 +402,7 @@ impl<'a> FindingV1<'a> {
     }
 }
 
-/// Writes the report, with the findings of a file in the order of its lines.
+/// The findings of a file are in the order of its lines.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let remarks = collected.remarks.iter().filter_map(|(number, message)| {
         let object = collected.objects.get(*number)?;

@@ -1,5 +1,5 @@
-//! JUnit XML, which Jenkins, GitLab and Azure Pipelines show as tests: each file is a suite and each
-//! object a test case, which fails if the object would be denied.
+//! JUnit XML, which Jenkins, GitLab and Azure Pipelines show as tests: each file is a suite, and each object a test
+//! case that fails if the object would be denied.
 //!
 //! Format: the schema that Jenkins' xUnit plugin uses, `junit-10.xsd`.
 
@@ -18,30 +18,25 @@ use super::{
 /// The suite of objects without a file.
 const ELSEWHERE: &str = "setguard";
 
-/// A suite, before it is written.
 #[derive(Default)]
 struct Suite<'a> {
     name: &'a str,
     cases: Vec<Case<'a>>,
 }
 
-/// A test case, before it is written.
 #[derive(Default)]
 struct Case<'a> {
     name: String,
-    /// The denials of an object.
     failures: Vec<&'a Entry>,
     /// The reasons why the object cannot be evaluated.
     errors: Vec<String>,
     /// Warnings and notes.
     output: Vec<&'a Entry>,
-    /// Remarks on the object.
     remarks: Vec<String>,
     /// The reason why it was not checked.
     skipped: Option<&'a str>,
 }
 
-/// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let suites = suites(collected);
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
@@ -136,7 +131,6 @@ fn suites(collected: &Collected) -> Vec<Suite<'_>> {
     suites
 }
 
-/// Returns a finding as a line of text.
 fn line(collected: &Collected, entry: &Entry) -> String {
     let diagnostic = &entry.diagnostic;
     let (severity, rule) = (diagnostic.severity.as_str(), diagnostic.rule.id);
@@ -156,8 +150,8 @@ impl Case<'_> {
         if let Some(why) = self.skipped {
             return writeln!(out, "><skipped message=\"{}\"/></testcase>", Xml(why));
         }
-        let output: Vec<_> = self.output.iter().map(|entry| line(collected, entry)).collect();
-        let output = [output, self.remarks.clone()].concat();
+        let lines = |all: &[&Entry]| all.iter().map(|it| line(collected, it)).collect::<Vec<_>>();
+        let output = [lines(&self.output), self.remarks.clone()].concat();
         if self.failures.is_empty() && self.errors.is_empty() && output.is_empty() {
             return writeln!(out, "/>");
         }
@@ -168,7 +162,7 @@ impl Case<'_> {
                 message.push_str(&format!(" (and {} more)", others.len()));
             }
             let (rule, message) = (first.diagnostic.rule.id, Xml(&message));
-            let text = lines(collected, &self.failures);
+            let text = lines(&self.failures).join("\n");
             let text = Xml(&text);
             writeln!(out, "      <failure type=\"{rule}\" message=\"{message}\">{text}</failure>")?;
         }
@@ -182,13 +176,8 @@ impl Case<'_> {
     }
 }
 
-fn lines(collected: &Collected, entries: &[&Entry]) -> String {
-    let lines: Vec<_> = entries.iter().map(|entry| line(collected, entry)).collect();
-    lines.join("\n")
-}
-
-/// Text in XML, including in quotes. Characters that XML does not allow are left out, as are all
-/// other control characters. No text begins a command of a pipeline, such as `##vso[`.
+/// Text in XML, also in quotes. Leaves out control characters and others that XML forbids. No text begins a command of
+/// a pipeline, such as `##vso[`.
 pub struct Xml<'a>(pub &'a str);
 
 impl fmt::Display for Xml<'_> {

@@ -1,4 +1,4 @@
-//! Standard output whose reader ends early, such as `head`.
+//! Standard output whose reader may end early, such as `head`.
 
 use std::{
     cell::Cell,
@@ -6,7 +6,7 @@ use std::{
     rc::Rc,
 };
 
-/// A pipe whose reader may end before the report does. What is written after that is lost, without an error.
+/// Drops output without an error once the reader has ended.
 pub(super) struct UntilClosed<W> {
     pub(super) out: W,
     /// Becomes true when the reader has ended.

@@ -11,8 +11,7 @@ use crate::{
     policy_file::discover::discover,
 };
 
-/// Loads the policy that the flags specify. If it is invalid, prints the problems and returns
-/// `None`.
+/// Loads the policy that the flags name. Prints the problems of an invalid policy and returns `None`.
 ///
 /// # Errors
 /// Returns an error if the policy cannot be read, or the problems cannot be printed.
@@ -20,8 +19,8 @@ pub fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
     parse(args, read(args)?.as_ref())
 }
 
-/// Loads the policy that the flags specify. Without one, loads the policy of the repository and prints its name,
-/// unless `no_config` is set.
+/// Loads the policy that the flags name. Without one, loads the policy of the repository and prints its name, unless
+/// `no_config` is set.
 ///
 /// # Errors
 /// Returns an error if the policy cannot be read, or the problems cannot be printed.
@@ -36,12 +35,12 @@ pub fn load_found(args: &PolicyArgs, no_config: bool) -> anyhow::Result<Option<P
     load(&PolicyArgs { policy: found, ..args.clone() })
 }
 
-/// Prints which policy is used.
+/// Prints the name of the policy in use.
 pub fn say(policy: &str) {
     let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "policy: {policy}");
 }
 
-/// Reads the policy file, if the flags specify one.
+/// Reads the policy file, if the flags name one.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read.
@@ -50,7 +49,7 @@ pub fn read(args: &PolicyArgs) -> anyhow::Result<Option<Source>> {
     Ok(args.read()?.map(|text| Source::named(name, text)))
 }
 
-/// Parses a policy that has been read. If it is invalid, prints the problems and returns `None`.
+/// Parses a policy. Prints the problems of an invalid policy and returns `None`.
 ///
 /// # Errors
 /// Returns an error if the problems cannot be printed.

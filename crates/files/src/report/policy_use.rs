@@ -1,5 +1,3 @@
-//! The policy file of a run, and the rules that it weakens.
-
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -21,19 +19,19 @@ pub struct PolicyUse {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-const fn is_zero(count: &usize) -> bool {
+pub(super) const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
 impl PolicyUse {
-    /// Describes a policy; `None` without a policy file.
+    /// `None` without a policy file.
     pub(super) fn of(policy: &Policy) -> Option<Self> {
         let (file, weakened) = (policy.file.clone()?, policy.weakened());
         let (exceptions, excludes) = (policy.exceptions.len(), policy.exclude.len());
         Some(PolicyUse { file, weakened, exceptions, excludes })
     }
 
-    /// Describes a policy that weakens rules; `None` if it weakens none.
+    /// `None` if the policy weakens no rule.
     pub(super) fn weakening(policy: &Policy) -> Option<Self> {
         PolicyUse::of(policy).filter(PolicyUse::weakens)
     }

@@ -34,15 +34,15 @@ pub struct Reports {
     on_stdout: Format,
     /// Whether standard output gets no report.
     is_quiet: bool,
-    /// The least severity of what each format reports, if that isn't everything.
+    /// The minimum severity of each format that doesn't report everything.
     severities: Vec<(Format, Severity)>,
     /// Whether standard output was closed before its text ended.
     is_closed: Rc<Cell<bool>>,
     texts: Vec<Text>,
-    /// The data for all other formats, if any is requested.
+    /// The data for the formats other than text, if any is requested.
     collected: Option<Collected>,
     files: Vec<(Format, ReportFile)>,
-    /// The file for the summary of the step, in GitHub Actions.
+    /// For the summary of the step in GitHub Actions.
     step_summary: Option<PathBuf>,
 }
 
@@ -92,7 +92,7 @@ impl Reports {
         })
     }
 
-    /// Leaves out findings that are less severe than a format asks for.
+    /// Leaves out findings below the minimum severity of each format.
     pub fn limit(&mut self, severity: impl Fn(Format) -> Severity) {
         let all = Format::value_variants().iter().map(|format| (*format, severity(*format)));
         self.severities = all.filter(|(_, severity)| *severity > Severity::default()).collect();
@@ -100,13 +100,12 @@ impl Reports {
         self.texts.iter_mut().for_each(|text| text.limit(severity));
     }
 
-    /// Returns the least severity of what a format reports.
     fn severity(&self, format: Format) -> Severity {
         let of = self.severities.iter().find(|(of, _)| *of == format);
         of.map_or_else(Severity::default, |(_, severity)| *severity)
     }
 
-    /// Returns no output.
+    /// Creates a report without outputs.
     pub fn none() -> Self {
         Reports {
             on_stdout: Format::Text,
@@ -120,7 +119,7 @@ impl Reports {
         }
     }
 
-    /// Returns a receiver that keeps everything, for a program without standard output.
+    /// Creates a report that keeps everything, for a program without standard output.
     pub fn kept(policy: &Policy) -> Self {
         let collected = Collected::new(Repository::default(), policy);
         Reports { collected: Some(collected), ..Reports::none() }
@@ -140,7 +139,6 @@ impl Reports {
         Ok((report, findings))
     }
 
-    /// Returns all receivers.
     fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
         let texts = self.texts.iter_mut().map(|text| text as &mut dyn Report);
         texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
@@ -170,7 +168,7 @@ impl Reports {
         self.all().try_for_each(|report| report.folded(folded))
     }
 
-    /// Reports what has changed since an earlier audit to all outputs.
+    /// Reports the changes since an earlier audit to all outputs.
     ///
     /// # Errors
     /// Returns an error if an output cannot be written.
@@ -186,7 +184,7 @@ impl Reports {
         self.all().try_for_each(|report| report.unreadable(source, diagnostic))
     }
 
-    /// Reports what was not checked to all outputs.
+    /// Reports entries that were not checked to all outputs.
     pub fn not_checked(&mut self, entries: &[NotChecked]) {
         self.all().for_each(|report| report.not_checked(entries));
     }
@@ -197,8 +195,7 @@ impl Reports {
         print_failure(self.on_stdout, message);
     }
 
-    /// Reports a failure that isn't a finding to all outputs, and leaves it to the caller to print it
-    /// with [`print_failure`].
+    /// Reports a failure that isn't a finding to all outputs. The caller prints it with [`print_failure`].
     pub fn record_failure(&mut self, message: &str) {
         self.all().for_each(|report| report.failure(message));
     }
@@ -211,7 +208,7 @@ impl Reports {
     /// Reports a note to all outputs, and prints it to standard error.
     pub fn note(&mut self, message: &str) {
         self.all().for_each(|report| report.note(message));
-        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {message}");
+        super::note(message);
     }
 
     /// Finishes all outputs.
@@ -256,7 +253,6 @@ impl Reports {
         Ok(out.flush()?)
     }
 
-    /// Returns what a format reports.
     fn collected(&self, format: Format) -> Option<Cow<'_, Collected>> {
         self.collected.as_ref().map(|collected| collected.at_least(self.severity(format)))
     }
@@ -272,7 +268,7 @@ pub fn print_failure(on_stdout: Format, message: &str) {
 }
 
 impl Format {
-    /// Writes the report, unless its format was written during the run.
+    /// Writes nothing for a format that was written during the run.
     fn write(self, collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Format::Text => Ok(()),

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, as GitHub code scanning accepts it.
 //!
-//! GitHub rejects a whole file if one result has no location, if `results` is missing, or if a line
-//! is 0. `security-severity` is left out: with it, GitHub would show the rules as security alerts.
+//! GitHub rejects a whole file if one result has no location, if `results` is missing, or if a line is 0.
+//! `security-severity` is left out, because GitHub would show the rules as security alerts.
 //!
 //! Format: docs.oasis-open.org/sarif/sarif/v2.1.0.
 
@@ -27,9 +27,9 @@ use super::{
     policy_use::PolicyUse,
 };
 
-/// The limit for descriptions; GitHub accepts at most 1,024 characters.
+/// GitHub accepts at most 1,024 characters.
 const LONG_DESCRIPTION: usize = 1000;
-/// The characters that are escaped in a URI. The slashes between folders are kept.
+/// The characters to escape in a URI, except the slashes between folders.
 const IN_PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
@@ -120,7 +120,6 @@ struct Text<'a> {
     text: &'a str,
 }
 
-/// A result, in SARIF's terms.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SarifResult<'a> {
@@ -181,10 +180,10 @@ struct LogicalLocation<'a> {
     kind: &'static str,
 }
 
-/// The most results of a run that GitHub takes.
+/// The maximum number of results that GitHub takes from a run.
 const MOST_RESULTS: usize = 25_000;
 
-/// Returns the most severe of these, in their order, and how many others there are.
+/// Returns the most severe results, in their order, and the number of others.
 fn most_severe<T>(all: Vec<T>, most: usize, severity: impl Fn(&T) -> Severity) -> (Vec<T>, usize) {
     let left_out = all.len().saturating_sub(most);
     if left_out == 0 {
@@ -197,7 +196,6 @@ fn most_severe<T>(all: Vec<T>, most: usize, severity: impl Fn(&T) -> Severity) -
     (all.into_iter().map(|(_, it)| it).collect(), left_out)
 }
 
-/// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let entries = collected.in_files();
     let (entries, left_out) = most_severe(entries, MOST_RESULTS, |it| it.diagnostic.severity);
@@ -326,7 +324,7 @@ impl From<Mark> for Region {
     }
 }
 
-/// Returns a path as a URI: relative to the root of the repository, or absolute for a file outside.
+/// Returns a URI relative to the root of the repository, or an absolute one for a file outside.
 fn uri(path: &str) -> String {
     let scheme = if path.starts_with('/') { "file://" } else { "" };
     format!("{scheme}{}", utf8_percent_encode(path, IN_PATH))

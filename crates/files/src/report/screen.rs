@@ -5,21 +5,21 @@ use std::env;
 use anstream::ColorChoice;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// The width of a name, as in `= help: `, up to which the next lines are aligned behind it.
+/// Continuation lines align behind a name such as `= help: ` up to this width.
 const LONGEST_NAME: usize = 10;
-/// The width below which lines are left as they are.
+/// Below this width, lines are left as they are.
 const NARROWEST: usize = 30;
 
 /// The place where text is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Screen {
-    /// The number of columns; `None` if lines have any length, as in a file.
+    /// The number of columns. `None` for lines of any length, as in a file.
     width: Option<usize>,
 }
 
 impl Screen {
-    /// Returns the screen of standard output. A stream with colours counts as a terminal. The variable
-    /// `COLUMNS` sets its width if the system knows none.
+    /// Returns the screen of standard output. A stream with colors counts as a terminal. `COLUMNS` sets its width if
+    /// the system knows none.
     pub fn of_stdout(is_terminal: bool, colors: ColorChoice) -> Self {
         let of_system = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let of_user = || env::var("COLUMNS").ok().and_then(|it| it.parse().ok());
@@ -28,7 +28,6 @@ impl Screen {
         Screen::of_width(width.filter(|_| is_watched))
     }
 
-    /// Returns a screen of this width.
     const fn of_width(width: Option<usize>) -> Self {
         match width {
             Some(width) if width >= NARROWEST => Screen { width: Some(width) },
@@ -36,12 +35,11 @@ impl Screen {
         }
     }
 
-    /// Returns the place for lines of any length.
     pub(crate) const fn unlimited() -> Self {
         Screen { width: None }
     }
 
-    /// Breaks a line between words. The lines after the first begin with an indent.
+    /// Breaks a line between words, and indents the lines after the first.
     pub fn fit(self, line: &str, indent: usize) -> String {
         let Some(width) = self.width else { return line.to_owned() };
         let indent = " ".repeat(indent);
@@ -54,8 +52,28 @@ impl Screen {
         textwrap::fill(line, options)
     }
 
-    /// Breaks the lines of a rendered finding that are sentences: its title, and what begins with `=`.
-    /// Source lines stay as they are.
+    /// Makes one line of each paragraph and each item of a list, to be broken by [`Screen::fit`]. Without a width, the
+    /// lines stay.
+    pub fn paragraphs(self, text: &str) -> String {
+        let mut joined: Vec<String> = Vec::new();
+        for line in text.trim_end().lines() {
+            match joined.last_mut() {
+                Some(last)
+                    if self.width.is_some()
+                        && !last.is_empty()
+                        && !line.is_empty()
+                        && !line.starts_with("- ") =>
+                {
+                    last.push(' ');
+                    last.push_str(line.trim_start());
+                }
+                _ => joined.push(line.to_owned()),
+            }
+        }
+        joined.join("\n")
+    }
+
+    /// Breaks the sentences of a rendered finding: its title, and lines that begin with `=`. Source lines stay.
     pub(crate) fn fit_finding(self, rendered: &str) -> String {
         let lines = rendered.lines().map(|line| match hanging(&plain(line)) {
             Some(indent) => self.fit(line, indent),
@@ -65,7 +83,7 @@ impl Screen {
     }
 }
 
-/// Returns the indent of the lines that continue a line, if it is a sentence.
+/// Returns the indent of continuation lines, if the line is a sentence.
 fn hanging(line: &str) -> Option<usize> {
     let start = line.trim_start();
     let before = line.len() - start.len();
@@ -78,7 +96,6 @@ fn hanging(line: &str) -> Option<usize> {
     Some(before + if named <= LONGEST_NAME { named } else { 4 })
 }
 
-/// Returns a line without its styles.
 fn plain(line: &str) -> String {
     anstream::adapter::strip_str(line).to_string()
 }

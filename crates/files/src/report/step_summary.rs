@@ -11,10 +11,9 @@ use super::{collected::Collected, diagnostic::Severity};
 
 /// The maximum number of rows; GitHub accepts 1 MiB for each step.
 const MAX_ROWS: usize = 500;
-/// The maximum length of a message, which may contain a value of any size.
+/// In bytes. A message may contain a value of any size.
 const LONG_TEXT: usize = 600;
 
-/// Writes the table.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "### setguard\n\n{}", collected.summary)?;
     if let Some(policy) = collected.policy.as_ref().filter(|it| it.weakens()) {
@@ -62,7 +61,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     writeln!(out)
 }
 
-/// Returns text in one line, in which no character has a meaning in Markdown.
+/// Returns one line in which no character has a meaning in Markdown.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in one_line(&shorten(text, LONG_TEXT)).chars() {

@@ -27,18 +27,17 @@ use super::{
 };
 use crate::manifests::{excerpt::Excerpt, not_checked::NotChecked, source::Source};
 
-/// Texts longer than this many bytes lose their middle, since they may contain a value of any size.
+/// Texts longer than this many bytes lose their middle, because they may contain a value of any size.
 const LONG_TEXT: usize = 600;
-/// The most changes of a template that are shown.
+/// The maximum number of changes of a template to show.
 const MOST_CHANGES: usize = 6;
-/// The most places of what is not checked for the same reason.
+/// The maximum number of places to list for one reason.
 const NAMED: usize = 5;
 /// Messages longer than this many bytes come last in a finding.
 const LONG_MESSAGE: usize = 240;
-/// The most bytes of findings that are held back, to be sorted by file and line.
+/// The maximum number of bytes to hold back for sorting by file and line.
 const HELD: usize = 1 << 20;
 
-/// The part of the input that a finding is about.
 enum FoundIn<'a> {
     /// A document that could not be read.
     Document,
@@ -47,7 +46,6 @@ enum FoundIn<'a> {
 }
 
 impl FoundIn<'_> {
-    /// Describes the object.
     fn object(&self) -> Option<String> {
         match self {
             FoundIn::Document => None,
@@ -66,7 +64,6 @@ impl FoundIn<'_> {
         }
     }
 
-    /// Returns the file that the object was rendered from.
     fn rendered_from(&self) -> Option<&str> {
         match self {
             FoundIn::Object(object) => object.rendered_from.as_deref(),
@@ -75,33 +72,32 @@ impl FoundIn<'_> {
     }
 }
 
-/// Prints each object as soon as it has been evaluated.
+/// Prints each object as soon as it is evaluated.
 pub struct Text {
     renderer: Renderer,
     out: Printable<Box<dyn Write>>,
     screen: Screen,
-    /// Whether the output is a terminal, where each object appears immediately.
+    /// On a terminal, each object appears immediately.
     is_terminal: bool,
-    /// The namespace of the last object without a file.
+    /// Of the last object without a file.
     namespace: Option<String>,
     /// Whether a finding of many objects was printed.
     has_folded: bool,
-    /// The findings that are printed once all findings of their file are known.
+    /// Findings to print once all findings of their file are known.
     held: Vec<Held>,
     held_bytes: usize,
-    /// The files of these findings, in the order in which they came.
+    /// The files of the held findings, in the order of arrival.
     files: HashMap<String, usize>,
-    /// The least severity of what is printed.
+    /// The minimum severity to print.
     least: Severity,
     counts: Counts,
     not_checked: Vec<NotChecked>,
-    /// The number of findings that are less severe.
+    /// The number of findings below the minimum.
     left_out: usize,
-    /// The policy file, if it weakens anything.
+    /// `None` if the policy weakens nothing.
     policy: Option<PolicyUse>,
 }
 
-/// A finding in a file, as it will be printed.
 struct Held {
     file: usize,
     mark: Mark,
@@ -109,8 +105,8 @@ struct Held {
 }
 
 impl Text {
-    /// Creates a report on standard output. If it is closed, the report still ends without an error when
-    /// `closed` is there, which then becomes true: other reports are to be complete.
+    /// Creates a report on standard output. If the output is closed and `closed` is there, `closed` becomes true and
+    /// the report ends without an error, so that other reports are complete.
     pub fn on_stdout(policy: Option<PolicyUse>, closed: Option<Rc<Cell<bool>>>) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
@@ -121,31 +117,26 @@ impl Text {
             Some(closed) => Box::new(UntilClosed { out, closed }),
             None => Box::new(out),
         };
-        Text {
-            renderer: renderer(choice),
-            out: Printable::styled(out).guarded(),
-            screen: Screen::of_stdout(is_terminal, choice),
-            is_terminal,
-            namespace: None,
-            has_folded: false,
-            held: Vec::new(),
-            held_bytes: 0,
-            files: HashMap::new(),
-            least: Severity::default(),
-            counts: Counts::default(),
-            not_checked: Vec::new(),
-            left_out: 0,
-            policy,
-        }
+        let screen = Screen::of_stdout(is_terminal, choice);
+        let report = Text::new(Printable::styled(out), renderer(choice), screen, policy);
+        Text { is_terminal, ..report }
     }
 
-    /// Creates a report in a file, without colours.
     pub(crate) fn in_file(file: impl Write + 'static, policy: Option<PolicyUse>) -> Self {
-        let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>).guarded();
+        let out: Box<dyn Write> = Box::new(io::BufWriter::new(file));
+        Text::new(Printable::new(out), Renderer::plain(), Screen::unlimited(), policy)
+    }
+
+    fn new(
+        out: Printable<Box<dyn Write>>,
+        renderer: Renderer,
+        screen: Screen,
+        policy: Option<PolicyUse>,
+    ) -> Self {
         Text {
-            renderer: Renderer::plain(),
-            out,
-            screen: Screen::unlimited(),
+            renderer,
+            out: out.guarded(),
+            screen,
             is_terminal: false,
             namespace: None,
             has_folded: false,
@@ -160,12 +151,10 @@ impl Text {
         }
     }
 
-    /// Leaves out findings that are less severe.
     pub(super) const fn limit(&mut self, severity: Severity) {
         self.least = severity;
     }
 
-    /// Prints a finding.
     fn print(
         &mut self,
         source: Option<&Source>,
@@ -239,7 +228,7 @@ impl Text {
         self.hold(source, diagnostic.mark, text)
     }
 
-    /// Prints a text, or holds it back until the others about its file are known.
+    /// Prints a text, or holds it back until all texts about its file are known.
     fn hold(&mut self, source: Option<&Source>, mark: Mark, text: String) -> io::Result<()> {
         let Some(source) = source else { return self.out.write_all(text.as_bytes()) };
         let next = self.files.len();
@@ -249,7 +238,6 @@ impl Text {
         if self.held_bytes > HELD { self.release() } else { Ok(()) }
     }
 
-    /// Prints what was held back.
     fn release(&mut self) -> io::Result<()> {
         self.held.sort_by_key(|it| (it.file, it.mark));
         self.files.clear();
@@ -257,7 +245,7 @@ impl Text {
         self.held.drain(..).try_for_each(|it| self.out.write_all(it.text.as_bytes()))
     }
 
-    /// Prints what was not checked, once for each reason.
+    /// Groups the entries by reason.
     fn print_not_checked(&mut self) -> io::Result<()> {
         let mut reasons: Vec<(bool, &str, Vec<String>)> = Vec::new();
         for NotChecked { file, line, why, is_changed, .. } in &self.not_checked {
@@ -284,7 +272,6 @@ impl Text {
         Ok(())
     }
 
-    /// Prints the totals.
     fn total(&mut self, summary: &Summary) -> io::Result<()> {
         let mut text = summary.to_string();
         if summary.found.total() > 0 && summary.healthy.is_none() {
@@ -293,7 +280,7 @@ impl Text {
         text.lines().try_for_each(|line| writeln!(self.out, "{}", self.screen.fit(line, 4)))
     }
 
-    /// Prints the namespace of an object without a file, if it differs from the previous one.
+    /// Prints the namespace of an object without a file, if it differs from the last one.
     fn heading(&mut self, object: &ObjectReport) -> io::Result<()> {
         let namespace = &object.id.namespace;
         if self.namespace.as_ref() == Some(namespace) {
@@ -365,10 +352,9 @@ impl Report for Text {
         self.not_checked = entries.to_vec();
     }
 
-    /// Standard error shows the failure.
+    /// Standard error shows failures and notes.
     fn failure(&mut self, _: &str) {}
 
-    /// Standard error shows the note.
     fn note(&mut self, _: &str) {}
 
     fn overview(&mut self, summary: &Summary, objects: &[ObjectReport]) -> io::Result<()> {
@@ -396,7 +382,7 @@ impl Report for Text {
     }
 }
 
-/// Returns commands on lines of their own, to be copied.
+/// Puts each command on its own line, for copying.
 fn commands(commands: &[Command]) -> String {
     let mut text = String::new();
     for (index, command) in commands.iter().enumerate() {
@@ -438,8 +424,7 @@ fn renderer(choice: ColorChoice) -> Renderer {
     if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
 }
 
-/// Renders a finding. The renderer puts a line with a mark before an excerpt that does not name its file again; the line
-/// says nothing.
+/// Before an excerpt that does not name its file again, the renderer puts a line with a mark that says nothing.
 fn render(renderer: &Renderer, group: Group<'_>) -> String {
     let rendered = renderer.render(&[group]);
     let says_something = |line: &&str| strip_str(line).to_string().trim() != ":::";
@@ -464,7 +449,7 @@ fn clean(text: &str) -> String {
     annotate_snippets::normalize_untrusted_str(&shorten(text, LONG_TEXT))
 }
 
-/// Adds the source line, with the mark, and the lines of the positions that belong to it.
+/// Adds the source line with its mark, and the lines of related positions.
 fn excerpt<'a>(
     group: Group<'a>,
     source: &'a Source,
@@ -484,7 +469,7 @@ fn excerpt<'a>(
     for (at, label) in related {
         let Some(other) = source.excerpt(*at) else { continue };
         let annotation = AnnotationKind::Context.span(other.marked).label(clean(label));
-        // Several positions in a line share its excerpt, unless each shows another part of the line.
+        // Positions on one line share its excerpt, unless each shows a different part of the line.
         let is_whole = !is_cut && !other.is_cut;
         if is_whole && at.line == mark.line {
             snippet = snippet.annotation(annotation);

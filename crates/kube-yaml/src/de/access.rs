@@ -1,5 +1,3 @@
-//! The entries of lists and mappings.
-
 use std::fmt;
 
 use serde::{
@@ -14,7 +12,6 @@ use crate::{
     problem::Problem,
 };
 
-/// The elements of a list.
 pub(super) struct Seq<'r, 'a> {
     pub(super) reader: Reader<'r, 'a>,
     pub(super) items: std::iter::Enumerate<std::slice::Iter<'r, Node<'a>>>,
@@ -39,22 +36,20 @@ impl<'de> SeqAccess<'de> for Seq<'_, '_> {
     }
 }
 
-/// A type that is being read.
 #[derive(Clone, Copy)]
 pub(super) struct Struct {
     pub(super) name: &'static str,
     pub(super) fields: &'static [&'static str],
 }
 
-/// The entries of a mapping.
 pub(super) struct Map<'r, 'a> {
     pub(super) reader: Reader<'r, 'a>,
     pub(super) entries: std::slice::Iter<'r, (Key<'a>, Node<'a>)>,
     /// `None` if the type takes any key.
     pub(super) fields: Option<Struct>,
-    /// The entry whose key serde has read, and whose value it asks for next.
+    /// The entry whose key serde has read; serde requests its value next.
     pub(super) value: Option<&'r (Key<'a>, Node<'a>)>,
-    /// Required fields that are missing, and get null so that reading can go on.
+    /// Missing required fields, which get null so that reading can continue.
     pub(super) made_up: Vec<&'static str>,
 }
 
@@ -70,7 +65,7 @@ impl<'r> Map<'r, '_> {
         }
     }
 
-    /// Returns the reason why this field is unknown, if it is unknown.
+    /// Returns the reason why a field is unknown; `None` if it is known.
     fn absent(&self, field: &str, of: Struct) -> Option<String> {
         let progress = self.reader.progress;
         if progress.unknown == Unknown::Ignored {
@@ -92,7 +87,6 @@ impl<'r> Map<'r, '_> {
         });
     }
 
-    /// Returns the help for an unknown field: the reason, or a field with a similar name.
     fn help_with(&self, name: &str, of: Struct) -> Option<String> {
         let known = of.fields.iter().copied().filter(|field| self.absent(field, of).is_none());
         let near = || nearest_of(name, known).map(|near| format!("did you mean {near}?"));
@@ -105,7 +99,7 @@ impl<'r> Map<'r, '_> {
 }
 
 impl<'r> Map<'r, '_> {
-    /// Reads a field that the Rust type does not have: a mapping of texts with these names.
+    /// Reads a field that the Rust type lacks: a mapping of texts with these keys.
     fn extra(
         &self,
         (key, node): &'r (Key<'_>, Node<'_>),
@@ -120,7 +114,6 @@ impl<'r> Map<'r, '_> {
     }
 }
 
-/// A mapping of texts.
 struct Texts;
 
 impl<'de> Visitor<'de> for Texts {

@@ -54,7 +54,6 @@ impl Reader<'_, '_> {
         visitor.visit_seq(Seq { reader: self, items: items.iter().enumerate() })
     }
 
-    /// Returns a whole number within these bounds, or 0.
     fn integer(self, min: i128, max: i128) -> i128 {
         let number = match &self.node.value {
             Value::Int(number) => i128::from(*number),

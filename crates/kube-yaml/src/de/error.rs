@@ -8,11 +8,10 @@ use crate::nearest_of;
 
 #[derive(Debug)]
 pub(super) enum Error {
-    /// The problem is already recorded, so the tree must be read again.
+    /// The problem is recorded; the tree must be read again.
     Again,
-    /// A required field is missing.
     Missing(&'static str),
-    /// Another error, in the type's own words.
+    /// In the type's own words.
     Other(String),
 }
 
@@ -57,7 +56,7 @@ impl de::Error for Error {
     }
 }
 
-/// Rewords the `expecting` texts of other crates' types for people who write YAML.
+/// Rewords `expecting` texts of other crates for people who write YAML.
 fn in_words(expected: &str) -> &str {
     match expected {
         "IntOrString" => "a whole number or text",

@@ -1,4 +1,4 @@
-//! What one run of reading a tree passes on to the next.
+//! The state that one run of reading a tree passes to the next.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,11 +11,10 @@ use crate::{
     to_json::Replacements,
 };
 
-/// Checks a node before it is read as a newtype such as `Quantity`. It can return a text to read
-/// instead.
+/// Checks a node before a newtype such as `Quantity` reads it. It can return a text to read instead.
 pub(crate) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
 
-/// What happens to fields that the type doesn't have.
+/// The treatment of fields that the type doesn't have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// Each one is a problem.
@@ -24,8 +23,7 @@ pub enum Unknown {
     Ignored,
 }
 
-/// Where the fields of a Kubernetes type differ from those of its Rust type, which is that of the
-/// newest release.
+/// The differences between the fields of a Kubernetes type and the Rust type, which follows the newest release.
 #[derive(Clone, Copy)]
 pub struct Fields<'f> {
     /// Returns why a field is unknown although the Rust type has it. Arguments: type and field.
@@ -35,7 +33,6 @@ pub struct Fields<'f> {
 }
 
 impl Fields<'_> {
-    /// No differences.
     pub(crate) const OF_TYPES: Fields<'static> =
         Fields { absent: &|_, _| None, extra: &|_, _| None };
 }
@@ -45,31 +42,29 @@ pub(super) struct Progress<'f> {
     pub(super) inspect: Inspect,
     pub(super) unknown: Unknown,
     pub(super) fields: Fields<'f>,
-    /// Emptied before each run, which finds the same problems again.
+    /// Emptied before each run, because each run finds the same problems again.
     pub(super) found: RefCell<Found>,
     pub(super) instead: RefCell<Replacements>,
-    /// Nodes that their type rejected in an earlier run, so this run skips them.
+    /// Nodes that their type rejected in an earlier run; this run skips them.
     pub(super) broken: RefCell<HashMap<usize, Problem>>,
-    /// Required fields that an earlier run missed, so this run supplies null.
+    /// Required fields that were missing in an earlier run; this run supplies null.
     pub(super) missing: RefCell<Vec<Missing>>,
     pub(super) gave_up: Cell<bool>,
 }
 
-/// How many problems of a run are kept. Each takes about a thousand bytes, and a document can have
-/// hundreds of thousands of unknown fields.
+/// A problem takes about a thousand bytes, and a document can have hundreds of thousands of unknown fields.
 const MAX_FOUND: usize = 100;
 
-/// The problems of a run: the first ones in full, the rest only counted.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     kept: Vec<Problem>,
     left_out: usize,
-    /// The position of the first problem that was left out.
+    /// The position of the first problem beyond the limit.
     rest: Mark,
 }
 
 impl Found {
-    /// Adds a problem. `describe` runs only if there is room to keep it.
+    /// `describe` runs only if there is room.
     pub(super) fn add(&mut self, mark: Mark, describe: impl FnOnce() -> Problem) {
         if self.kept.len() < MAX_FOUND {
             self.kept.push(describe());
@@ -81,7 +76,7 @@ impl Found {
         self.left_out += 1;
     }
 
-    /// Returns the kept problems, and one more that counts the rest.
+    /// Adds one problem that counts the rest.
     pub(super) fn into_problems(mut self) -> Vec<Problem> {
         if self.left_out > 0 {
             let message = format!("and {} more problems, from here on", self.left_out);
@@ -94,21 +89,6 @@ impl Found {
 pub(super) struct Missing {
     pub(super) of: usize,
     pub(super) name: &'static str,
-    /// `None` if the node is not a mapping, since that problem is reported instead.
+    /// `None` if the node is not a mapping, because that problem is reported instead.
     pub(super) problem: Option<Problem>,
-}
-
-impl Default for Progress<'_> {
-    fn default() -> Self {
-        Progress {
-            inspect: |_, _| Ok(None),
-            unknown: Unknown::Found,
-            fields: Fields::OF_TYPES,
-            found: RefCell::default(),
-            instead: RefCell::default(),
-            broken: RefCell::default(),
-            missing: RefCell::default(),
-            gave_up: Cell::default(),
-        }
-    }
 }

@@ -1,5 +1,3 @@
-//! Reads a node, and records its problems.
-
 use super::{
     error::Error,
     progress::{Missing, Progress},
@@ -31,7 +29,7 @@ impl Reader<'_, '_> {
         found.add(self.node.mark, || self.problem_here(message, help));
     }
 
-    /// Reports that the node has the wrong type, without its value, which may be a secret.
+    /// Leaves out the value, which may be a secret.
     pub(super) fn mismatch(&self, expected: &str) {
         let (got, help) = match &self.node.value {
             Value::Null => ("nothing", None),
@@ -68,7 +66,6 @@ impl Reader<'_, '_> {
         self.progress.instead.borrow_mut().insert(self.node.address(), value);
     }
 
-    /// Records that a required field is missing.
     pub(super) fn missing(&self, name: &'static str) {
         let path = self.path.map_or_else(|| Path::new(name), |path| path.child(name));
         let problem = matches!(self.node.value, Value::Map(_)).then(|| Problem {
@@ -86,7 +83,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Records why this node could not be read, so that the next run can leave it out.
+    /// Records why the node could not be read, so that the next run skips it.
     pub(super) fn remember<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| {
             match error {

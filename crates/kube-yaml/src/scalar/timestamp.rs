@@ -1,6 +1,6 @@
-//! Timestamps. They remain text, but only they may have the tag `!!timestamp`.
+//! Timestamps remain text, but only they may have the tag `!!timestamp`.
 
-/// Returns whether a text is a point in time. Upstream: `parseTimestamp`.
+/// Upstream: `parseTimestamp` in go.yaml.in/yaml/v2.
 pub(super) fn is_timestamp(text: &str) -> bool {
     let is_year = text.bytes().take_while(u8::is_ascii_digit).count() == 4;
     let (date, time) = match text.split_once(['T', 't', ' ']) {
@@ -17,7 +17,6 @@ pub(super) fn is_timestamp(text: &str) -> bool {
     is_year && is_date && time.is_none_or(|time| is_time(time, has_zone))
 }
 
-/// Parses a number of one or two digits.
 fn short(text: &str) -> Option<i8> {
     let is_number = matches!(text.len(), 1 | 2) && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)

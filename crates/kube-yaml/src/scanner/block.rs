@@ -5,19 +5,19 @@ use std::borrow::Cow;
 use super::{Done, Kind, Scanner, Style};
 use crate::{cursor::Cursor, problem::Problem};
 
-/// What follows `|` or `>`.
+/// The characters after `|` or `>`.
 #[derive(Default)]
 struct Header {
-    /// `+`: line breaks at the end stay.
+    /// `+`: keeps line breaks at the end.
     keep: bool,
-    /// `-`: line breaks at the end are dropped.
+    /// `-`: drops line breaks at the end.
     strip: bool,
-    /// The indentation, if it is written.
+    /// The explicit indentation.
     digit: Option<usize>,
 }
 
 impl Scanner<'_> {
-    /// Reads a block scalar. Upstream: `yaml_parser_scan_block_scalar`.
+    /// Upstream: `yaml_parser_scan_block_scalar`.
     pub(super) fn block_scalar(&mut self, is_literal: bool) -> Done {
         let start = self.cursor;
         let Header { keep, strip, digit } = self.header()?;
@@ -64,7 +64,6 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads the rest of the line on which a block scalar begins.
     fn header(&mut self) -> Result<Header, Problem> {
         let start = self.cursor.mark();
         self.cursor.advance(1);
@@ -92,8 +91,7 @@ impl Scanner<'_> {
         Ok(Header { keep, strip, digit })
     }
 
-    /// Reads empty lines and the indentation of the next line, which becomes that of the scalar if it
-    /// is not known yet.
+    /// Reads empty lines and the indentation of the next line, which becomes the scalar's if `indent` is `None`.
     fn empty_lines(
         &mut self,
         indent: &mut Option<usize>,

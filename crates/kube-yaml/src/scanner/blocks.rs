@@ -1,4 +1,4 @@
-//! Block mappings and block lists, which begin and end by their columns.
+//! Block mappings and block lists, delimited by columns.
 
 use super::{Done, Kind, Scanner, candidate::Candidate};
 use crate::{
@@ -67,8 +67,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Opens a block at this column, unless it is open. `token` is the number of its first token if
-    /// that is in the queue already.
+    /// Opens a block at this column unless it is open. `token` is the number of its first token, if queued.
     fn open_block(
         &mut self,
         column: usize,
@@ -85,7 +84,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Closes the blocks that begin to the right of this column, or all of them for `None`.
+    /// Closes the blocks to the right of this column; `None` closes all.
     pub(super) fn close_blocks(&mut self, column: Option<usize>) {
         while self.flow == 0 && self.indent > column {
             self.push(Kind::BlockEnd, self.cursor.mark());
@@ -94,7 +93,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn check_depth(&self, depth: usize) -> Done {
-        // Only bounds the memory here; the tree enforces the exact limit.
+        // Only bounds the memory; the tree enforces the exact limit.
         if depth > MAX_DEPTH + 1 { Err(Problem::too_deep(self.cursor.mark())) } else { Ok(()) }
     }
 }

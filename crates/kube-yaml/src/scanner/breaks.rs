@@ -1,6 +1,5 @@
 //! Line breaks inside a scalar.
 
-/// The line breaks between two parts of a scalar with several lines.
 #[derive(Debug, Default)]
 pub(super) struct Breaks {
     pub(super) first: &'static str,
@@ -8,8 +7,7 @@ pub(super) struct Breaks {
 }
 
 impl Breaks {
-    /// Folds the breaks: a single one becomes a space, and of several the first is dropped. A break
-    /// other than a newline stays.
+    /// A single break becomes a space, and the first of several is dropped. A break other than a newline stays.
     pub(super) fn fold_into(&mut self, text: &mut String) {
         if self.first != "\n" {
             text.push_str(self.first);

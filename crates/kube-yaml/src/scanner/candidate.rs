@@ -1,8 +1,6 @@
-//! Tokens that may turn out to be keys.
-
 use crate::{cursor::Cursor, node::Mark, problem::Problem};
 
-/// How many characters may lie between the beginning of a key and its `:`, as in libyaml.
+/// The maximum number of characters between the start of a key and its `:`, as in libyaml.
 const MAX_KEY: usize = 1024;
 
 /// A token that becomes a key if a `:` follows.
@@ -11,9 +9,9 @@ pub(super) struct Candidate {
     pub(super) is_possible: bool,
     /// Whether only a key is valid here.
     pub(super) is_required: bool,
-    /// Whether the queue waits until this candidate is decided.
+    /// Whether the queue waits for the decision about this candidate.
     pub(super) is_awaited: bool,
-    /// The number of its first token, counted from the beginning of the document.
+    /// The number of its first token in the document.
     pub(super) token: usize,
     pub(super) row: usize,
     pub(super) index: usize,

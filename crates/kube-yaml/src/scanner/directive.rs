@@ -3,7 +3,7 @@
 use super::{Done, Kind, Scanner};
 
 impl<'a> Scanner<'a> {
-    /// Handles `---` or `...` at the beginning of a line. Neither belongs to a document.
+    /// Handles `---` or `...` at the start of a line. Neither is part of a document.
     pub(super) fn document_marker(&mut self, kind: Kind<'a>, bytes: usize) -> Done {
         self.close_blocks(None);
         self.forget_candidate()?;
@@ -12,7 +12,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Handles a line that begins with `%`. It ends the document, so the rest does not matter.
+    /// Handles a line that starts with `%`. It ends the document, so the rest does not matter.
     pub(super) fn directive(&mut self) -> Done {
         let rest = self.cursor.rest();
         let line = rest.lines().next().unwrap_or_default();
@@ -29,7 +29,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Returns whether a text is a version such as `1.1`, with or without a comment.
+/// Accepts a version such as `1.1`, with or without a comment.
 fn is_version(text: &str) -> bool {
     let text = text.split('#').next().unwrap_or_default().trim();
     let is_number =

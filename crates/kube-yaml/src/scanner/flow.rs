@@ -20,7 +20,7 @@ impl<'a> Scanner<'a> {
             && let Some(closed) = self.candidates.pop()
         {
             self.flow -= 1;
-            // Otherwise an empty bracket at the beginning of a line could become a key.
+            // Otherwise an empty bracket at the start of a line could become a key.
             for candidate in &mut self.candidates {
                 candidate.is_awaited &= candidate.token != closed.token;
             }

@@ -1,9 +1,6 @@
-//! Candidates for keys.
-
 use super::{Done, Scanner, candidate::Candidate};
 
 impl Scanner<'_> {
-    /// Returns the candidate that begins here.
     pub(super) fn candidate(&self, is_possible: bool, is_required: bool) -> Candidate {
         Candidate {
             is_possible,
@@ -17,7 +14,6 @@ impl Scanner<'_> {
         }
     }
 
-    /// Records that a key may begin here.
     pub(super) fn save_candidate(&mut self) -> Done {
         if self.is_key_allowed {
             self.forget_candidate()?;
@@ -30,7 +26,6 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Drops the last candidate.
     pub(super) fn forget_candidate(&mut self) -> Done {
         match self.candidates.last_mut() {
             Some(last) if last.is_possible => {

@@ -6,14 +6,14 @@ use super::{Done, Kind, Scanner, Style, Token, breaks::Breaks};
 use crate::{cursor::Cursor, problem::Problem};
 
 impl<'a> Scanner<'a> {
-    /// Reads a scalar without quotes. Upstream: `yaml_parser_scan_plain_scalar`.
+    /// Upstream: `yaml_parser_scan_plain_scalar`.
     pub(super) fn plain(&mut self) -> Done {
         self.save_candidate()?;
         self.is_key_allowed = false;
         let start = self.cursor;
         let indent = self.indent.map_or(0, |indent| indent + 1);
         let is_flow = self.flow > 0;
-        // The earlier lines, folded; `None` for borrowed text.
+        // The earlier lines, folded; `None` while the text is borrowed.
         let mut folded: Option<String> = None;
         let mut piece = start.at();
         let mut end = start;
@@ -56,7 +56,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Skips spaces and line breaks. Returns whether there was a line break, here or before.
+    /// Returns whether there was a line break, here or before.
     fn space(
         &mut self,
         indent: usize,
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The bytes for which [`is_end_of_run`] can be true, so that others need no call.
+/// The bytes for which [`is_end_of_run`] can be true; other bytes need no call.
 const MAY_END: [bool; 256] = {
     let mut may_end = [false; 256];
     let mut all: &[u8] = b" \t\n\r\0:,?[]{}\xc2\xe2";

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use super::{Done, Kind, Scanner, Style, breaks::Breaks};
 use crate::{cursor::Cursor, problem::Problem};
 
-/// The value of a scalar under construction. It is borrowed while the text contains it literally.
+/// A scalar under construction, borrowed while the text contains it literally.
 struct Pieces {
     before: Option<String>,
-    /// The beginning of the last piece, in bytes.
+    /// The start of the last piece, in bytes.
     start: usize,
 }
 
 impl Pieces {
-    /// Ends a piece and returns the value so far, to be extended.
+    /// Ends a piece, and returns the value so far.
     fn end(&mut self, cursor: &Cursor<'_>) -> &mut String {
         let before = self.before.get_or_insert_default();
         before.push_str(cursor.text_since(self.start));
@@ -22,7 +22,7 @@ impl Pieces {
 }
 
 impl Scanner<'_> {
-    /// Reads a scalar in quotes. Upstream: `yaml_parser_scan_flow_scalar`.
+    /// Upstream: `yaml_parser_scan_flow_scalar`.
     pub(super) fn quoted(&mut self, quote: u8) -> Done {
         let start = self.cursor;
         self.cursor.advance(1);
@@ -100,7 +100,6 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads a `\` and the rest of the escape.
     fn escape(&mut self) -> Result<char, Problem> {
         let start = self.cursor;
         let c = match self.cursor.peek(1) {
@@ -135,7 +134,6 @@ impl Scanner<'_> {
         Ok(c)
     }
 
-    /// Reads a character written as `digits` hexadecimal digits.
     fn code(&mut self, digits: usize) -> Result<char, Problem> {
         let start = self.cursor;
         self.cursor.advance(2);

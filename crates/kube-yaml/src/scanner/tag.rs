@@ -1,5 +1,3 @@
-//! Tags.
-
 use super::{Done, Kind, Scanner, is_word};
 use crate::problem::Problem;
 
@@ -7,7 +5,7 @@ use crate::problem::Problem;
 const STANDARD: &str = "tag:yaml.org,2002:";
 
 impl Scanner<'_> {
-    /// Reads a tag. Upstream: `yaml_parser_scan_tag`.
+    /// Upstream: `yaml_parser_scan_tag`.
     pub(super) fn tag(&mut self) -> Done {
         let start = self.cursor;
         self.cursor.advance(1);
@@ -42,7 +40,6 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads the characters of a tag.
     fn uri(&mut self) -> Result<String, Problem> {
         let mut uri = Vec::new();
         loop {

@@ -1,10 +1,7 @@
-//! Tokens.
-
 use std::borrow::Cow;
 
 use crate::node::Mark;
 
-/// A token, and its position.
 #[derive(Debug)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind<'a>,
@@ -42,7 +39,7 @@ pub enum Kind<'a> {
     BlockEntry,
     /// `,`
     FlowEntry,
-    /// Comes before a key; the text need not have a `?`.
+    /// Precedes a key, with or without a `?` in the text.
     Key,
     /// `:`
     Value,

@@ -7,18 +7,17 @@ use crate::{
     problem::Problem,
 };
 
-/// How many nodes aliases may add to a document; 16 bytes of text count as one more node. Without a
-/// limit, a few lines with aliases of aliases would fill any memory.
+/// The number of nodes that aliases may add to a document; 16 bytes of text count as one more. Without a limit, a few
+/// lines of nested aliases would fill the memory.
 const BUDGET: usize = 500_000;
 
-/// The anchors of a document.
 pub(super) struct Aliases<'a> {
-    /// The values by anchor. `None` while the value is being read.
+    /// `None` while the value is being read.
     anchors: HashMap<&'a str, Option<Node<'a>>>,
     budget: usize,
-    /// All nodes of the document, for kubectl's limit.
+    /// All nodes, for kubectl's limit.
     nodes: usize,
-    /// Those that aliases added.
+    /// The nodes that aliases added.
     copies: usize,
 }
 
@@ -29,17 +28,15 @@ impl Default for Aliases<'_> {
 }
 
 impl<'a> Aliases<'a> {
-    /// Counts a node of the document.
     pub(super) const fn count(&mut self) {
         self.nodes += 1;
     }
 
-    /// Records that a value with this anchor begins.
     pub(super) fn open(&mut self, name: &'a str) {
         self.anchors.insert(name, None);
     }
 
-    /// Records that a value has been read. Keeps it if it has an anchor.
+    /// Keeps the value if it has an anchor.
     pub(super) fn close(
         &mut self,
         name: Option<&'a str>,
@@ -53,7 +50,6 @@ impl<'a> Aliases<'a> {
         Ok(())
     }
 
-    /// Returns the value of an alias.
     pub(super) fn get(
         &mut self,
         name: &str,
@@ -86,13 +82,13 @@ fn pay(budget: &mut usize, cost: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns whether kubectl refuses a document because too many of its nodes are copies. Larger
-/// documents exceed the budget. Upstream: `allowedAliasRatio` in go.yaml.in/yaml/v2.
+/// Returns whether kubectl refuses a document because too many of its nodes are copies. Larger documents exceed the
+/// budget. Upstream: `allowedAliasRatio` in go.yaml.in/yaml/v2.
 const fn is_too_much(copies: usize, nodes: usize) -> bool {
     copies > 100 && nodes > 1000 && copies * 100 > nodes * 99
 }
 
-/// Copies a value. Calls `pay` with the cost of each node.
+/// Calls `pay` with the cost of each node.
 fn copy<'a>(
     node: &Node<'a>,
     depth: usize,

@@ -1,5 +1,3 @@
-//! Lists and mappings.
-
 use super::{Builder, Nesting, Syntax};
 use crate::{
     map::Entries,
@@ -9,8 +7,7 @@ use crate::{
 };
 
 impl<'a> Builder<'a> {
-    /// Reads a block list. A list that is not indented has no token for its end: it ends before any
-    /// token that is not an item.
+    /// A list that is not indented has no token for its end (`end` is empty): any other token than an item ends it.
     pub(super) fn list(
         &mut self,
         end: &[Kind<'_>],
@@ -104,7 +101,7 @@ impl<'a> Builder<'a> {
         Ok(Node { value: Value::Map(entries.into_list()), mark })
     }
 
-    /// Reads the items of the bracket at `mark`, and its closing bracket `end`.
+    /// `mark` is the opening bracket, `end` the closing one.
     fn flow_items(
         &mut self,
         mark: Mark,
@@ -120,8 +117,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Takes the closing bracket if it is next, or the comma before an item other than the first.
-    /// Returns whether an item follows.
+    /// Takes the closing bracket, or the comma before an item other than the first. Returns whether an item follows.
     fn has_item(&mut self, mark: Mark, is_first: bool, end: &Kind<'_>) -> Result<bool, Problem> {
         let is_open = self.is_open(mark, end)?;
         if !is_open || is_first {
@@ -136,7 +132,7 @@ impl<'a> Builder<'a> {
         self.is_open(mark, end)
     }
 
-    /// Takes the closing bracket if it is next. Returns whether it was not.
+    /// Returns false after taking the closing bracket.
     fn is_open(&mut self, mark: Mark, end: &Kind<'_>) -> Result<bool, Problem> {
         if self.is(&Kind::End)? {
             return Err(Problem::not_yaml(mark, "this bracket is never closed"));

@@ -23,7 +23,7 @@ use setguard_files::report::{
     fingerprint::Fingerprint,
 };
 
-/// The rules whose findings cannot be hidden.
+/// The rules whose findings a baseline can't hide.
 pub(crate) const ALWAYS_REPORTED: [&str; 4] =
     [API_VALIDATION.id, POD_TEMPLATE_VALIDATION.id, SCHEMA.id, POLICY_WEAKENED.id];
 
@@ -32,19 +32,18 @@ const HEADER: &str = "\
 # `setguard check --prune-baseline` removes those that are fixed.
 ";
 
-/// The most bytes of a message that are written.
+/// The maximum length of a message in the file, in bytes.
 const LONG_MESSAGE: usize = 160;
 
-/// The known findings.
 #[derive(Debug, Default)]
 pub(crate) struct Baseline {
-    /// The entries with their lines, from 1, and whether each was found in this run.
+    /// The entries with their lines, from 1, and whether this run found them.
     entries: BTreeMap<String, Entry>,
-    /// The objects of the entries, and whether they were checked in this run.
+    /// The objects of the entries, and whether this run checked them.
     objects: HashMap<String, bool>,
-    /// The entries that count. `None` if all do.
+    /// The valid entries. `None` if all are valid.
     allowed: Option<HashSet<String>>,
-    /// The findings of this run with their messages, if all are to be written.
+    /// The findings of this run with their messages, if the run writes a baseline.
     written: Option<BTreeMap<String, String>>,
 }
 
@@ -54,7 +53,7 @@ struct Entry {
     is_found: bool,
 }
 
-/// The entries whose findings were not found.
+/// The entries that no finding matches.
 #[derive(Debug, Default)]
 pub(crate) struct Unused {
     /// The entries whose object was checked: line and text.
@@ -64,10 +63,7 @@ pub(crate) struct Unused {
 }
 
 impl Baseline {
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// Returns the first line that isn't an entry, with its number.
+    /// Parses a baseline. The error names the first invalid line.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut baseline = Baseline::default();
         for (i, line) in text.lines().enumerate() {
@@ -98,7 +94,7 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Lets only those entries count that an earlier baseline has too. Returns the others, each with its line.
+    /// Limits the entries to those in an earlier baseline. Returns the others, each with its line.
     pub(crate) fn since(&mut self, earlier: &Baseline) -> Vec<(usize, String)> {
         let is_new = |(text, _): &(&String, &Entry)| !earlier.entries.contains_key(*text);
         let added = self.entries.iter().filter(is_new);
@@ -108,20 +104,17 @@ impl Baseline {
         added
     }
 
-    /// Creates a baseline that records all findings.
     pub(crate) fn to_write() -> Self {
         Baseline { written: Some(BTreeMap::new()), ..Baseline::default() }
     }
 
-    /// Records that an object was checked.
     pub(crate) fn checked(&mut self, object: &str) {
         if let Some(is_checked) = self.objects.get_mut(object) {
             *is_checked = true;
         }
     }
 
-    /// Returns whether a finding is known. If all findings are to be written, it becomes known now,
-    /// unless it is only a note.
+    /// Returns whether the baseline has a finding. A baseline to write records every finding except notes.
     pub(crate) fn hides(&mut self, fingerprint: &Fingerprint, diagnostic: &Diagnostic) -> bool {
         let text = fingerprint.to_string();
         if let Some(entry) = self.entries.get_mut(&text) {
@@ -146,7 +139,6 @@ impl Baseline {
         text
     }
 
-    /// Returns the entries that were not found.
     pub(crate) fn unused(&self) -> Unused {
         let mut unused = Unused::default();
         let missing = self.entries.iter().filter(|(_, entry)| !entry.is_found);
@@ -162,8 +154,7 @@ impl Baseline {
         unused
     }
 
-    /// Returns the text of the file without the entries that were not found; the rest stays
-    /// unchanged.
+    /// Returns the text of the file without unused entries. The rest stays unchanged.
     pub(crate) fn pruned(&self, text: &str) -> String {
         let is_unused = |line: &&str| {
             let entry = self.entries.get(entry_of(line));
@@ -173,7 +164,7 @@ impl Baseline {
     }
 }
 
-/// Returns a line without its comment; empty if it has no entry.
+/// Returns a line without its comment; empty if the line has no entry.
 fn entry_of(line: &str) -> &str {
     let line = line.trim_start_matches('\u{feff}').trim();
     let entry = line.split_once("  #").map_or(line, |(entry, _)| entry).trim_end();

@@ -1,4 +1,4 @@
-//! A source and all findings in it, as the threads return them.
+//! A source and all its findings, as the threads return them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,79 +22,70 @@ pub(super) use setguard_files::{
     report::diagnostic::{Diagnostic, ObjectReport},
 };
 
-/// The number of bytes of a stream that a thread checks at a time.
+/// The bytes of a stream that a thread checks at a time.
 const PART: usize = 1 << 20;
 
-/// A source that has been read, and the findings in it.
 #[derive(Debug)]
 pub(super) struct CheckedSource {
     pub(super) source: Source,
-    /// The source for reading it again. `None` if that is not possible.
+    /// The unread source, to read it again. `None` if that is impossible.
     pub(super) again: Option<Source>,
-    /// The findings. `None` if the source is so long that its parts are to be checked one by one, so that
-    /// not all of its content is in memory.
+    /// The findings. `None` if the source is so long that its parts are checked one by one, to save memory.
     pub(super) all: Option<CheckedPart>,
 }
 
-/// Some or all documents of a source after their check.
 #[derive(Debug, Default)]
 pub(super) struct CheckedPart {
-    /// The content, in the order of the source.
+    /// The content, in source order.
     pub(super) contents: Vec<Content>,
-    /// The number of objects that are not checked.
+    /// The number of unchecked objects.
     pub(super) others: usize,
-    /// The number of parts that aren't objects and needn't be.
+    /// The number of skipped parts that need not be objects.
     pub(super) passed_over: usize,
-    /// The reason why a part that cannot be read is passed over, and the place and the message.
+    /// Why an unreadable part is skipped, and its place and message.
     pub(super) broken: Option<(Broken, String)>,
-    /// Whether a part that cannot be read is listed as not checked.
+    /// Whether an unreadable part is listed as not checked.
     is_listed: bool,
 }
 
-/// A text whose documents are checked, by several threads at the same time.
+/// A text whose documents several threads check at the same time.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     text: &'a str,
     file: Arc<str>,
     group: &'a Group,
-    /// Whether the text seems to be a template; computed on first use.
+    namespace: Option<&'a str>,
     is_template: OnceLock<bool>,
-    /// The importance of documents that cannot be read; computed on first use.
     importance: OnceLock<Broken>,
-    /// Whether the text may have a set; computed on first use.
     may_have_set: OnceLock<bool>,
 }
 
-/// One thing in a source.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A document that cannot be read, or that should be an object but isn't.
+    /// An unreadable document, or one that should be an object but isn't.
     Unreadable(Diagnostic),
-    /// An object that is not checked, but that rules need to check others, and whether a cluster has
-    /// stored it.
+    /// An unchecked object that rules need to check others, and whether it comes from a cluster.
     Related(ObjectSummary, bool),
-    /// An object that is not checked, or not as it will be applied.
+    /// An object that is not checked, or not checked as it will be applied.
     NotChecked(NotChecked),
-    /// The comments of a document, after the objects that they are about.
+    /// The comments of a document, after the objects that they cover.
     Ignores(Ignores),
     /// An object that was checked.
     Checked(Box<CheckedManifest>),
 }
 
-/// An object that was checked alone.
 #[derive(Debug)]
 pub(super) struct CheckedManifest {
     pub(super) report: ObjectReport,
-    /// The summary for the cross-object rules, if the object could be read.
+    /// The summary for the cross-object rules, if the object is readable.
     pub(super) item: Option<ObjectSummary>,
-    /// The positions of the fields in which cross-object rules may find more.
     pub(super) marks: Box<[Mark]>,
 }
 
 impl CheckedSource {
-    /// Reads a source and checks its documents, unless it is long.
+    /// Reads a source and checks its documents, unless the source is long.
     pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, FileError> {
-        // A source that can be read only once has been read now.
+        // `None` for a read-once source: the first look has already read it.
         let again = source.unread();
         let source = source.read()?;
         let is_long = source.text().len() > 2 * PART;
@@ -104,11 +95,11 @@ impl CheckedSource {
 }
 
 impl<'a> Reader<'a> {
-    /// Prepares to read the documents of a source that has been read.
     pub(super) fn of(source: &'a Source) -> Self {
         Reader {
             text: source.text(),
             file: source.name().into(),
+            namespace: source.namespace(None),
             group: source.group(),
             is_template: OnceLock::new(),
             importance: OnceLock::new(),
@@ -116,17 +107,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the parts of the text, to be checked by [`Self::check`].
+    /// Returns the parts of the text for [`Self::check`].
     pub(super) fn parts(&self) -> Vec<Documents<'a>> {
         kube_yaml::documents(self.text).cut(PART)
     }
 
-    /// Checks all documents.
     pub(super) fn check_all(&self, checker: &Checker<'_>) -> CheckedPart {
         self.check(kube_yaml::documents(self.text), checker)
     }
 
-    /// Checks some documents of the text.
     pub(super) fn check(&self, documents: Documents<'_>, checker: &Checker<'_>) -> CheckedPart {
         let mut part = CheckedPart::default();
         for document in documents {
@@ -148,7 +137,7 @@ impl<'a> Reader<'a> {
         let mut ignores = checker.ignores(&document);
         let is_named = matches!(self.group, Group::Named);
         let objects = DocumentObjects::of(document, self.group.is_meant());
-        let objects = objects.in_namespace(checker.namespace());
+        let objects = objects.in_namespace(self.namespace.or(checker.namespace()));
         part.others += objects.others.len();
         part.passed_over += objects.passed_over;
         part.contents.extend(objects.others.iter().filter_map(|object| {
@@ -189,7 +178,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Records that a document cannot be read, and whether it may have a set.
     fn pass_over(
         &self,
         Problem { mark, message, .. }: &Problem,

@@ -1,5 +1,5 @@
-//! Findings that need the whole input: objects are collected while documents are read, and the
-//! findings are reported after the last one.
+//! Findings that need the whole input. The check collects objects as it reads documents, and reports these findings
+//! after the last document.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -25,22 +25,21 @@ pub(super) use setguard_files::{
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
 };
 
-/// The retained parts of the input: a summary of each object, and its source for reading the text
-/// again.
+/// The kept parts of the input: a summary of each object, and its source, to read the text again.
 #[derive(Debug, Default)]
 pub(super) struct CrossObject {
-    /// The objects of the cluster, which are near every other.
+    /// The objects in the cluster. Every other object counts as near them.
     cluster: Inventory,
-    /// The kinds of which the objects of the cluster are known.
+    /// The kinds with a complete list of the cluster's objects.
     kinds: BTreeSet<Kind>,
     groups: Vec<Members>,
-    /// The indices of the groups that may have more than one file.
+    /// The indices of the groups that may span several files.
     known: HashMap<Group, usize>,
-    /// The entries of the checked objects, in the order of the input.
+    /// The checked objects, in input order.
     kept: Vec<Entry>,
     sources: Vec<Option<Source>>,
     ignores: Vec<KeptIgnores>,
-    /// The index of the group of the source that is being added.
+    /// The index of the current source's group.
     current: usize,
 }
 
@@ -48,39 +47,35 @@ pub(super) struct CrossObject {
 #[derive(Debug)]
 struct Members {
     group: Group,
-    /// The objects, each with the index of its source.
     items: Vec<(usize, ObjectSummary)>,
 }
 
-/// The comments of a document, which may be about findings that are still to come.
+/// The comments of a document, kept for later findings.
 #[derive(Debug)]
 struct KeptIgnores {
     source: usize,
-    /// The name of the source.
     file: String,
-    /// The number of an object of the document.
+    /// The number of an object in the document.
     number: usize,
     ignores: Ignores,
 }
 
-/// An object that was already checked alone.
 #[derive(Debug)]
 struct Entry {
-    /// The index of its group, and its index there.
+    /// The index of its group, and its index in the group.
     place: (usize, usize),
     source: usize,
-    /// The number in the reports.
     number: usize,
     id: Arc<ObjectId>,
     rendered_from: Option<String>,
-    /// The positions of the fields in which cross-object rules may find more.
+    /// The positions of the fields that cross-object rules may report.
     marks: Box<[Mark]>,
-    /// The worst severity that has been reported so far.
+    /// The worst severity reported so far.
     worst: Option<Severity>,
 }
 
 impl CrossObject {
-    /// Adds an object of the cluster. Sets are left out, because they would be checked themselves.
+    /// Adds an object in the cluster, but no set: that would be checked itself.
     pub(super) fn in_cluster(&mut self, item: ObjectSummary) {
         if !item.is_evaluated() {
             self.kinds.insert(item.kind());
@@ -88,7 +83,7 @@ impl CrossObject {
         }
     }
 
-    /// Begins a source, which belongs to this group.
+    /// Begins a source of this group.
     pub(super) fn begin(&mut self, group: Group) {
         let new = self.groups.len();
         let index = match group {
@@ -109,7 +104,6 @@ impl CrossObject {
         (self.current, members.items.len() - 1)
     }
 
-    /// Adds an object that was checked and reported.
     pub(super) fn checked(&mut self, CheckedManifest { report, item, marks }: CheckedManifest) {
         let Some(item) = item else { return };
         let place = self.add(item);
@@ -124,9 +118,8 @@ impl CrossObject {
         });
     }
 
-    /// Adds an object that is not checked itself, but that rules need to check others. If a cluster
-    /// has stored it and the user named its file, the input has all objects of its kind. In a folder,
-    /// such an object may be a test's.
+    /// Adds an unchecked object that rules need to check others. If the object comes from a cluster and the user named
+    /// its file, the input counts as complete for its kind. In a folder, such an object may belong to a test.
     pub(super) fn related(&mut self, item: ObjectSummary, is_stored: bool) {
         let is_named = self.groups.get(self.current).is_some_and(|it| it.group == Group::Named);
         if is_stored && is_named {
@@ -136,25 +129,22 @@ impl CrossObject {
         }
     }
 
-    /// Adds the comments of a document. `number` is the number of one of its objects.
     pub(super) fn ignores(&mut self, file: &str, number: usize, ignores: Ignores) {
         let (source, file) = (self.sources.len(), file.to_owned());
         self.ignores.push(KeptIgnores { source, file, number, ignores });
     }
 
-    /// Adds the source of the objects that were added since the previous source. If it can be read
-    /// again, only its name is kept.
+    /// Adds the source of the preceding objects. For a source that can be read again, keeps only its name.
     pub(super) fn end(&mut self, again: Option<Source>, source: Source) {
         self.sources.push(again.or(Some(source)));
     }
 
-    /// Runs the cross-object rules and reports the findings.
     pub(super) fn report(self, checker: &Checker<'_>, sink: &mut FindingSink) -> io::Result<()> {
         self.run(checker, |source, worst, object| sink.more(source, worst, object))
     }
 
-    /// Runs the cross-object rules. Calls `see` with what they find in an object, the object's source,
-    /// and the worst severity that was reported before.
+    /// Runs the cross-object rules. For each object with findings, calls `see` with the findings, the object's source,
+    /// and the worst severity reported before.
     pub(super) fn run<E>(
         mut self,
         checker: &Checker<'_>,
@@ -178,7 +168,7 @@ impl CrossObject {
         let mut open: Option<(usize, Source)> = None;
         for kept in mem::take(&mut self.kept) {
             let Some((fields, verdict)) = found.remove(&kept.place) else { continue };
-            // The comments are in the order of their sources.
+            // Comments have the order of their sources.
             let first = self.ignores.partition_point(|it| it.source < kept.source);
             let own = self.ignores.iter_mut().skip(first);
             let mut own: Vec<_> = own.take_while(|it| it.source == kept.source).collect();
@@ -213,15 +203,15 @@ impl CrossObject {
 }
 
 impl CrossObject {
-    /// Returns a source, which is there only once, unless it was rendered.
+    /// Takes a source. Only a rendered source can be taken twice.
     fn source(&mut self, index: usize) -> Option<Source> {
         let source = self.sources.get_mut(index)?;
         let rendered = source.as_ref().filter(|it| it.rendered().is_some());
         rendered.map(Source::copy_of_rendered).or_else(|| source.take())
     }
 
-    /// Runs the rules on objects that are applied together, each with its index in its group. `see` gets
-    /// the index, the fields of the object in which the rules may find something, and the verdict.
+    /// Runs the rules on objects that are applied together, each with its index in its group. `see` receives the
+    /// index, the reportable fields of the object, and the verdict.
     fn check(
         &self,
         part: Vec<(usize, ObjectSummary)>,
@@ -229,7 +219,7 @@ impl CrossObject {
         checker: &Checker<'_>,
         mut see: impl FnMut(usize, (Vec<Field>, Verdict)),
     ) {
-        // An object that has no other near it has no finding about another, except its namespace.
+        // An object without a neighbor can't have a cross-object finding, except about its namespace.
         let is_lonely = part.len() < 2 && self.kinds.is_empty() && !checker.may_refuse();
         if is_lonely || !part.iter().any(|(_, item)| item.is_evaluated()) {
             return;
@@ -249,8 +239,8 @@ impl CrossObject {
     }
 }
 
-/// Leaves out each set that comes again later in its file without a change. A changed one may not hide what is found in
-/// an earlier one, whichever is applied last.
+/// Skips each set that recurs unchanged later in its file. A changed copy must not hide findings in an earlier one,
+/// whichever is applied last.
 fn without_copies(part: Vec<(usize, ObjectSummary)>) -> Vec<(usize, ObjectSummary)> {
     let mut next = HashMap::new();
     let sets = part.iter().rev().filter(|(_, item)| item.is_evaluated());
@@ -264,7 +254,7 @@ fn without_copies(part: Vec<(usize, ObjectSummary)>) -> Vec<(usize, ObjectSummar
 }
 
 impl Members {
-    /// Returns a remark for each set that is there twice, with its index.
+    /// Returns a remark, with the index, for each set that appears twice.
     fn twice(&self) -> Vec<(usize, String)> {
         let mut first = HashMap::new();
         let sets = self.items.iter().enumerate().filter(|(_, (_, item))| item.is_evaluated());
@@ -282,8 +272,8 @@ impl Members {
         twice.collect()
     }
 
-    /// Returns the members that are applied together, with their indices: all of them, unless two
-    /// files of a folder have the same object. These are alternatives, and no two of them are applied.
+    /// Splits the members into parts that are applied together, with their indices. If two files of a folder contain
+    /// the same object, the files are alternatives and never applied together.
     fn parts(self) -> Vec<Vec<(usize, ObjectSummary)>> {
         let mut first = HashMap::new();
         let has_alternatives = matches!(self.group, Group::Folder(_) | Group::Cluster(_))

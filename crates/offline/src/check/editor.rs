@@ -1,8 +1,8 @@
-//! The findings in a text that an editor shows, and the changes of the text that an editor offers.
+//! The findings in a text in an editor, and the changes that the editor offers.
 //!
-//! The text is checked as `setguard check FOLDER` checks a file in a folder below: what isn't a Kubernetes
-//! object has no findings, the objects of the text are compared with each other, and nothing is
-//! concluded from what the text lacks, because another file may have it.
+//! The check treats the text like a file of a folder in `setguard check FOLDER`: it ignores text that isn't a
+//! Kubernetes object, compares the objects of the text with each other, and concludes nothing from a missing object,
+//! because a different file may contain it.
 
 use std::{
     convert::Infallible,
@@ -25,29 +25,27 @@ pub use setguard_files::{
     report::diagnostic::{Diagnostic, Strictness},
 };
 
-/// A text that an editor shows.
+/// A text in an editor.
 #[derive(Clone, Copy, Debug)]
 pub struct EditorText<'a> {
     /// The name in messages.
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
-    /// The policy for it.
+    /// The policy for the text.
     pub policy: &'a Policy,
     /// Facts about the file from its path.
     pub context: Option<&'a PathContext>,
-    /// The findings of the commit with which it is compared.
+    /// The earlier content to compare with.
     pub earlier: &'a Earlier,
 }
 
-/// The earlier content of a file, with which its text is compared. By default there is none, and every
-/// object is new.
+/// The earlier content of a file. By default there is none, and every object is new.
 #[derive(Debug, Default)]
 pub struct Earlier(OldManifests);
 
 impl Earlier {
-    /// Reads a file as `--against-ref` does.
-    /// Also returns the reasons why that failed; the text is then compared with nothing.
+    /// Reads a file as `--against-ref` does. Also returns the reasons for a failure; every object is then new.
     pub fn at(reference: &str, file: &Path) -> (Self, Vec<String>) {
         let (commit, paths) = (Some(old_manifests::commit(reference)), [PathBuf::from(file)]);
         let mut old = OldManifests::read(&[], commit, (&paths, &Clusters::default()), None, None);
@@ -59,9 +57,9 @@ impl Earlier {
 /// The findings in a text.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// The findings, in the order of the text.
+    /// The findings, in text order.
     pub diagnostics: Vec<Diagnostic>,
-    /// Remarks about the policy and about comments, each with its line if it is about one.
+    /// Remarks about the policy and about comments, with the line if one applies.
     pub remarks: Vec<(Option<usize>, String)>,
 }
 
@@ -80,7 +78,7 @@ impl EditorText<'_> {
             match content {
                 Content::Unreadable(diagnostic) => found.diagnostics.push(diagnostic),
                 Content::Related(item, is_stored) => cross_object.related(item, is_stored),
-                // An editor shows templates and patches too, and stops no change.
+                // An editor shows templates and patches too, and blocks no change.
                 Content::NotChecked(_) => {}
                 Content::Ignores(ignores) => cross_object.ignores(self.name, 0, ignores),
                 Content::Checked(mut manifest) => {
@@ -102,20 +100,19 @@ impl EditorText<'_> {
         found
     }
 
-    /// Returns the edits that fix a finding, and whether they change nothing else in the cluster. `None`
-    /// if a program cannot fix it.
+    /// Returns the edits that fix a finding, and whether they are safe. `None` if no automatic fix exists.
     pub fn fix(&self, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
         finding.fix.as_ref()?;
         self.with_checker(|checker| fix::one(self.text, self.name, finding, checker))
     }
 
-    /// Returns the text after all safe fixes. `None` if there are none.
+    /// Returns the text after all safe fixes. `None` if no fix applies.
     pub fn fix_all(&self) -> Option<String> {
         self.with_checker(|checker| fix::all(self.text, self.name, checker))
     }
 
-    /// Returns the edit that adds a comment which exempts a finding. `None` if a comment cannot exempt it,
-    /// because it is a denial or no comment can be put there.
+    /// Returns the edit that adds a comment which exempts a finding. `None` for a denial, or if the text has no place
+    /// for the comment.
     pub fn exempt(&self, finding: &Diagnostic) -> Option<Edit> {
         let is_exempted = finding.downgrade.is_some();
         // JSON has no comments.
@@ -132,7 +129,7 @@ impl EditorText<'_> {
         let end = start + content.len();
         let behind = Edit { bytes: end..end, with: format!(" {comment}") };
         let open = self.with_checker(|checker| self.open(self.text, checker));
-        // Not every line can have a comment: the text of a block scalar cannot.
+        // Some lines can't have a comment, such as a line of a block scalar.
         [above, behind].into_iter().find(|edit| {
             let (before, after) = self.text.split_at(edit.bytes.start);
             let text = format!("{before}{}{after}", edit.with);
@@ -144,7 +141,6 @@ impl EditorText<'_> {
         })
     }
 
-    /// Returns the rules and fields of the findings in a text that nothing exempts, sorted.
     fn open(&self, text: &str, checker: &Checker<'_>) -> Vec<(&'static str, String)> {
         let found = EditorText { text, ..*self }.check(checker).diagnostics.into_iter();
         let open = found.filter(|it| it.downgrade.is_none());

@@ -1,5 +1,4 @@
-//! The sink through which all findings pass, on one thread and in order: they are numbered,
-//! counted, and handed to the reports.
+//! The sink for all findings, on one thread and in order: it numbers and counts them, and passes them to the reports.
 
 use std::{collections::HashMap, io};
 
@@ -23,25 +22,23 @@ pub(super) use setguard_files::{
     },
 };
 
-/// The findings of a run so far.
 pub(super) struct FindingSink {
     pub(super) summary: Summary,
     pub(super) progress: Progress,
     pub(super) known: Known,
     pub(super) selection: Selection,
-    /// The files in folders that aren't manifests, and cannot be read as such.
+    /// Files in folders that aren't manifests and aren't readable as such.
     pub(super) strangers: Vec<String>,
-    /// What is not checked, and may have a set.
+    /// Unchecked parts of the input that may contain a set.
     pub(super) not_checked: Vec<NotChecked>,
-    /// The places in files in folders that cannot be read, and have no set.
+    /// The unreadable places in folders' files that have no set.
     pub(super) broken: Vec<String>,
     repository: Repository,
-    /// By root: variants of a chart have the same findings.
+    /// By root, because variants of a chart have the same findings.
     occurrences: HashMap<Option<String>, Occurrences>,
     reports: Reports,
-    /// The findings in what was rendered.
     rendered: RenderedFindings,
-    /// The reasons why something could not be checked. They are printed last, where people look.
+    /// Why parts of the input could not be checked. Printed last, where people look.
     failures: Vec<String>,
 }
 
@@ -68,18 +65,15 @@ impl FindingSink {
         }
     }
 
-    /// Records that something could not be checked.
     pub(super) fn failure(&mut self, message: &str) {
         self.reports.record_failure(message);
         self.failures.push(message.to_owned());
     }
 
-    /// Returns whether something could not be checked.
     pub(super) const fn has_failed(&self) -> bool {
         !self.failures.is_empty()
     }
 
-    /// Records that a document could not be read.
     pub(super) fn unreadable(
         &mut self,
         source: &Source,
@@ -92,7 +86,6 @@ impl FindingSink {
         self.progress.aside(|| self.reports.unreadable(source, &diagnostic))
     }
 
-    /// Records that an object was checked, and sets its number.
     pub(super) fn object(&mut self, source: &Source, object: &mut ObjectReport) -> io::Result<()> {
         object.number = self.summary.objects;
         self.number(source, object);
@@ -100,7 +93,7 @@ impl FindingSink {
         self.report(source, object)
     }
 
-    /// Records more findings in an object. The worst finding so far was `before`.
+    /// Records more findings in an object. `before` is the worst severity so far.
     pub(super) fn more(
         &mut self,
         source: &Source,
@@ -116,7 +109,6 @@ impl FindingSink {
         self.occurrences.entry(source.rendered().map(Rendered::name)).or_default()
     }
 
-    /// Records what was not checked in a source.
     pub(super) fn not_checked(&mut self, source: &Source, entry: NotChecked) {
         self.not_checked.push(match source.rendered() {
             Some(rendered) => entry.of_file(rendered.file()),
@@ -133,9 +125,8 @@ impl FindingSink {
         self.progress.aside(|| self.reports.object(Some(source), object))
     }
 
-    /// Numbers the findings in an object, and removes known findings.
     fn number(&mut self, source: &Source, object: &mut ObjectReport) {
-        if object.diagnostics.is_empty() && !self.known.has_baseline() {
+        if object.diagnostics.is_empty() && self.known.baseline.is_none() {
             return;
         }
         let path = collected::path(&self.repository, source.name());
@@ -148,25 +139,20 @@ impl FindingSink {
         object.diagnostics.sort_by_key(|it| it.mark);
     }
 
-    /// Returns the report in JSON, its findings in the same order, and the failures.
-    ///
-    /// # Errors
-    /// Returns an error if the report cannot be written as JSON.
+    /// Returns the JSON report, its findings in the same order, and the failures.
     pub(super) fn into_json(self) -> io::Result<(Vec<u8>, Vec<Diagnostic>, Vec<String>)> {
         let (report, findings) = self.reports.into_json(&self.summary)?;
         Ok((report, findings, self.failures))
     }
 
-    /// Finds out what of that which is not checked differs from a commit. The run then fails: a change must not decide
-    /// what is checked.
-    /// `excludes_more` says whether the change itself excludes files by the policy.
+    /// Finds unchecked files that differ from a commit. The run then fails: a change must not decide what the check
+    /// covers. `excludes_more` means that the change adds exclusions to the policy.
     pub(super) fn compare(&mut self, commit: &Commit, excludes_more: bool) {
         if let Err(error) = commit.compare(&mut self.not_checked, excludes_more) {
             self.failure(&error.to_string());
         }
     }
 
-    /// Finishes the reports and the baseline.
     pub(super) fn finish(mut self, args: &KnownArgs) -> anyhow::Result<Exit> {
         drop(self.progress);
         self.rendered.finish(&mut self.reports)?;

@@ -1,9 +1,9 @@
 //! `--fix`: unambiguous fixes, applied to the files.
 //!
-//! A rule says what to change in an object, [`edit`] how to change its text so that every other
-//! byte stays, and [`fixer`] verifies the result: an edit can go wrong where an alias shares a part
-//! of the text. Nothing is written unless the new text means the same as the old text apart from
-//! the change, the finding is gone, and there is no new finding.
+//! A rule determines the change in an object, [`edit`] turns the change into a text edit that keeps every other byte,
+//! and [`fixer`] verifies the result: an edit can go wrong where an alias shares a part of the text. The fixer writes
+//! a text only if it means the same as the old text apart from the change, the finding disappears, and no finding
+//! appears.
 
 mod change;
 mod copy;
@@ -63,26 +63,20 @@ pub(crate) struct FixArgs {
     not_safe: bool,
 }
 
-/// The files to fix, and how.
 pub(super) struct Fixes<'a> {
     pub(super) args: &'a FixArgs,
     pub(super) paths: &'a [PathBuf],
     pub(super) exclude: &'a Exclude,
     pub(super) selection: &'a Selection,
     pub(super) policy: &'a Policy,
-    /// The folder from which the policy's patterns of files are meant.
     pub(super) root: &'a Path,
     pub(super) repository: &'a Repository,
     pub(super) strictness: Strictness,
-    /// The namespace of manifests that set none.
     pub(super) namespace: Option<&'a str>,
 }
 
 impl Fixes<'_> {
-    /// Fixes all files below the paths. Returns `None` if they are to be checked now.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be written, or the diff cannot be printed.
+    /// Fixes all files below the paths. Returns `None` if the check should follow.
     pub(super) fn run(&self) -> anyhow::Result<Option<Exit>> {
         let mut say = Printable::new(anstream::stderr()).guarded();
         if self.paths.iter().any(|path| path.as_os_str() == "-") {
@@ -106,7 +100,7 @@ impl Fixes<'_> {
         for source in sources {
             let is_named = source.is_named();
             let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
-            // Files that cannot be read without loss are left for the check to report.
+            // The check reports files that are not readable without loss.
             let bytes = files::read_regular(&path, LARGEST).ok();
             let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {
                 continue;
@@ -116,8 +110,9 @@ impl Fixes<'_> {
                 continue;
             }
             let name = path.display().to_string();
-            let fixer = Fixer::new(&checker, self.selection, &name).named(is_named);
-            let new = fixer.with_unsafe(self.args.not_safe).fix(&text);
+            let mut fixer = Fixer::new(&checker, self.selection, &name);
+            (fixer.is_named, fixer.with_unsafe) = (is_named, self.args.not_safe);
+            let new = fixer.fix(&text);
             for note in &new.left {
                 writeln!(say, "note: {name}:{note}")?;
             }
@@ -142,7 +137,6 @@ impl Fixes<'_> {
         Ok(self.args.dry_run.then_some(exit))
     }
 
-    /// Prints what would change in a file.
     fn show(
         &self,
         name: &str,
@@ -160,7 +154,6 @@ impl Fixes<'_> {
     }
 }
 
-/// Reads what the manifests say about their namespaces and StorageClasses.
 fn input_context(sources: &[Source]) -> InputContext {
     let mut context = InputContext::default();
     for source in sources.iter().filter_map(|it| it.unread()?.read().ok()) {
@@ -170,24 +163,23 @@ fn input_context(sources: &[Source]) -> InputContext {
     context
 }
 
-/// Returns the edits of a text in a folder that fix a single finding, and whether they are safe.
+/// Returns the edits that fix a single finding in a file of a folder, and whether they are safe.
 pub(super) fn one(
     text: &str,
     file: &str,
     finding: &Diagnostic,
     checker: &Checker<'_>,
 ) -> Option<(Vec<Edit>, bool)> {
-    Fixer::new(checker, &Selection::default(), file).with_unsafe(true).one(text, finding)
+    Fixer::new(checker, &Selection::default(), file).one(text, finding)
 }
 
-/// Returns a text in a folder after all safe fixes. `None` if there are none.
+/// Returns a text in a folder after all safe fixes. `None` if no fix applies.
 pub(super) fn all(text: &str, file: &str, checker: &Checker<'_>) -> Option<String> {
     let fixed = Fixer::new(checker, &Selection::default(), file).fix(text);
     (fixed.count > 0).then_some(fixed.text)
 }
 
-/// Prints a diff that `git apply` and, in the root of the repository, `patch -p1` take. The path begins
-/// there.
+/// Prints a diff for `git apply` and `patch -p1`. Paths are relative to the root of the repository.
 fn print_diff(name: &str, old: &str, new: &str) -> io::Result<()> {
     let name = name.trim_start_matches('/');
     let diff = TextDiff::from_lines(old, new);
@@ -197,7 +189,7 @@ fn print_diff(name: &str, old: &str, new: &str) -> io::Result<()> {
     if out.is_terminal() {
         Printable::new(out).write_all(diff.as_bytes())
     } else {
-        // Carriage returns must stay in a diff, so nothing is escaped.
+        // Unescaped, because a diff must keep carriage returns.
         out.write_all(diff.as_bytes())
     }
 }

@@ -1,9 +1,8 @@
-//! Comments in YAML that exempt findings from warnings: `# setguard: ignore[rule-a, rule-b] reason`.
+//! YAML comments that exempt from warnings: `# setguard: ignore[rule-a, rule-b] reason`.
 //!
-//! A comment covers its own line or, if it stands alone, the next line that isn't empty, and
-//! everything that is nested below the values that begin there. So a comment above the first line
-//! of an object covers the object. It has the same effect as the annotation `setguard.io/ignore`:
-//! it never exempts from a denial.
+//! A comment covers its own line or, if it stands alone, the next line that isn't empty, with everything nested below
+//! the values that begin there. A comment above the first line of an object therefore covers the object. Like the
+//! annotation `setguard.io/ignore`, a comment never exempts from a denial.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -15,22 +14,17 @@ use setguard_core::{
 };
 use setguard_files::{manifests::id::ObjectId, report::diagnostic::ObjectReport};
 
-/// The comments of a document.
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
     list: Vec<Ignore>,
-    /// The problems of the comments.
     remarks: Vec<String>,
-    /// The first object of the document that is checked.
+    /// The first checked object of the document.
     object: Option<Arc<ObjectId>>,
 }
 
-/// A rule in a comment.
 #[derive(Debug)]
 struct Ignore {
-    /// The line of the comment.
     line: usize,
-    /// The lines that the comment covers.
     covers: RangeInclusive<usize>,
     rule: String,
     reason: String,
@@ -40,16 +34,15 @@ struct Ignore {
 /// The effect of a rule in a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
-    /// There is no finding that the rule is about.
+    /// No finding of the rule exists.
     None,
-    /// The findings of the rule are denied.
+    /// The findings of the rule are denials.
     Denied,
-    /// A finding is exempted by the comment, or would be if nothing else exempted it.
+    /// The comment exempts a finding, or would if nothing else exempted it.
     Exempts,
 }
 
 impl Ignores {
-    /// Reads the comments of a document.
     pub(crate) fn of(document: &Document<'_>) -> Self {
         let mut ignores = Ignores::default();
         for comment in &document.comments {
@@ -82,19 +75,17 @@ impl Ignores {
         }
     }
 
-    /// Returns whether there is nothing to exempt and nothing to report.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty() && self.remarks.is_empty()
     }
 
-    /// Notes an object of the document that is checked.
     pub(crate) fn begin(&mut self, id: &Arc<ObjectId>) {
         if !self.is_empty() {
             self.object.get_or_insert_with(|| id.clone());
         }
     }
 
-    /// Exempts a finding at a position, if a comment covers it.
+    /// Exempts a finding if a comment covers its position.
     pub(crate) fn apply(&mut self, violation: &mut Violation, mark: Mark) {
         for ignore in &mut self.list {
             if ignore.rule == violation.finding.rule.id && ignore.covers.contains(&mark.line) {
@@ -103,9 +94,8 @@ impl Ignores {
         }
     }
 
-    /// Returns the remarks on the comments, once all rules have run. Returns `None` if there are
-    /// none, or if no object of the document is checked. `number` is the number of one of its
-    /// objects.
+    /// Returns the remarks on the comments after all rules. `None` without remarks, or if no object of the document is
+    /// checked. `number` is the number of an object in the document.
     pub(crate) fn remarks(self, number: usize) -> Option<ObjectReport> {
         let mut remarks = self.remarks;
         for Ignore { line, rule, use_, .. } in self.list {
@@ -124,12 +114,11 @@ impl Ignores {
     }
 }
 
-/// Returns the line that a remark on a comment begins with.
+/// Returns the line number at the start of a remark on a comment.
 pub(super) fn line_of(remark: &str) -> Option<usize> {
     remark.strip_prefix("line ")?.split_once(':')?.0.parse().ok()
 }
 
-/// Returns a comment that exempts from a rule.
 pub(super) fn comment(rule: &str) -> String {
     format!("# setguard: ignore[{rule}] reason")
 }
@@ -138,7 +127,7 @@ impl Ignore {
     fn apply(&mut self, violation: &mut Violation) {
         let use_ = match violation.mode {
             Mode::Deny => Use::Denied,
-            // The rule still denies a finding that the old object also had.
+            // The rule denies a finding even though the old object also has it.
             Mode::Warn if violation.is_lowered() => Use::Denied,
             Mode::Warn => {
                 let (line, reason) = (self.line, self.reason.clone());
@@ -151,7 +140,6 @@ impl Ignore {
     }
 }
 
-/// Parses the rules and the reason in `ignore[rule-a, rule-b] reason`.
 fn parse(text: &str) -> Option<(Vec<&str>, &str)> {
     let (rules, reason) =
         text.strip_prefix("ignore")?.trim_start().strip_prefix('[')?.split_once(']')?;
@@ -159,12 +147,11 @@ fn parse(text: &str) -> Option<(Vec<&str>, &str)> {
     (!rules.contains(&"")).then_some((rules, reason.trim_start_matches([' ', '\t', ':', '-', '—'])))
 }
 
-/// Returns the lines that a comment covers.
 fn covers(comment: &Comment<'_>, root: &Node<'_>) -> RangeInclusive<usize> {
     let mut best: Option<RangeInclusive<usize>> = None;
     each_part(root.mark.line, root, &mut |first, last| {
         let is_meant = if comment.is_alone { first > comment.line } else { first == comment.line };
-        // Among parts that begin on one line, the outermost comes first.
+        // Of the parts that begin on one line, the outermost comes first.
         if is_meant && best.as_ref().is_none_or(|best| first < *best.start()) {
             best = Some(first..=last());
         }
@@ -172,8 +159,8 @@ fn covers(comment: &Comment<'_>, root: &Node<'_>) -> RangeInclusive<usize> {
     best.unwrap_or(comment.line..=comment.line)
 }
 
-/// Calls a function with every value of a tree: with its first line, which is the line of its key
-/// if it has one, and a function that returns its last line.
+/// Calls `see` with every value of a tree: with its first line, including the key, and a function that returns its
+/// last line.
 fn each_part(first: usize, node: &Node<'_>, see: &mut dyn FnMut(usize, &dyn Fn() -> usize)) {
     see(first, &|| last_line(node).max(first));
     match &node.value {

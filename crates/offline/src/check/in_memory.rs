@@ -23,33 +23,28 @@ pub(crate) use setguard_files::{
     },
 };
 
-/// The most findings of a text whose fixes are looked for. Each fix is verified by further checks.
+/// The maximum number of findings to look for fixes. Each fix needs further checks to verify it.
 const MOST_FIXES: usize = 32;
 
-/// The texts to check.
 #[derive(Debug)]
 pub(crate) struct Texts<'a> {
-    /// The manifests.
     pub(crate) new: Source,
-    /// The previous manifests; empty if there are none.
+    /// The previous manifests, or an empty text.
     pub(crate) old: Source,
-    /// The objects that the cluster has, as with `--inventory`; empty if they aren't known.
+    /// The objects in the cluster, as with `--inventory`; empty if unknown.
     pub(crate) cluster: Source,
     pub(crate) policy: &'a Policy,
 }
 
-/// The result of a check.
 #[derive(Debug)]
 pub(crate) struct CheckedTexts {
-    /// The report, as `--format json` prints it.
     pub(crate) report: Vec<u8>,
-    /// The fixes of findings, each with the place of the finding in the report.
+    /// The fixes, each with the index of its finding in the report.
     pub(crate) fixes: Vec<(usize, VerifiedFix)>,
-    /// Messages about the parts that could not be read.
     pub(crate) failures: Vec<String>,
 }
 
-/// A fix that was tried, and that removes its finding and nothing else.
+/// A fix that removes its finding and changes no other.
 #[derive(Debug)]
 pub(crate) struct VerifiedFix {
     pub(crate) title: String,
@@ -59,10 +54,7 @@ pub(crate) struct VerifiedFix {
 }
 
 impl Texts<'_> {
-    /// Checks the manifests as `setguard check FILE` does.
-    ///
-    /// # Errors
-    /// Returns an error if the report cannot be written as JSON.
+    /// Checks the manifests like `setguard check FILE`.
     pub(crate) fn check(self) -> io::Result<CheckedTexts> {
         let mut previous = OldObjects::default();
         let mut unreadable = previous.add(&self.old);
@@ -79,7 +71,7 @@ impl Texts<'_> {
         Ok(CheckedTexts { report, fixes: fixes(&self.new, &findings, &checker), failures })
     }
 
-    /// Returns the manifests after all safe fixes. `None` if there are none.
+    /// Returns the manifests after all safe fixes. `None` if no fix applies.
     pub(crate) fn fix(&self) -> Option<String> {
         fix::all(self.new.text(), self.new.name(), &self.checker(&OldObjects::default()))
     }

@@ -1,11 +1,11 @@
-//! The objects that the cluster has, as the user tells.
+//! The objects in the cluster, according to the user.
 
 use std::path::PathBuf;
 
 use setguard_core::inventory::object_summary::ObjectSummary;
 pub(super) use setguard_files::manifests::{listing, objects::ManifestObject, source::Source};
 
-/// Reads the objects of the cluster. Returns also a message for each document that cannot be read.
+/// Reads the objects in the cluster. Also returns a message for each unreadable document.
 pub(super) fn read(paths: &[PathBuf]) -> (Vec<ObjectSummary>, Vec<String>) {
     let (mut items, mut unreadable) = (Vec::new(), Vec::new());
     for source in listing::sources(paths).map(|source| source.and_then(Source::read)) {
@@ -17,7 +17,6 @@ pub(super) fn read(paths: &[PathBuf]) -> (Vec<ObjectSummary>, Vec<String>) {
     (items, unreadable)
 }
 
-/// Adds the objects of a source, and a message for each document that cannot be read.
 pub(super) fn add(source: &Source, items: &mut Vec<ObjectSummary>, unreadable: &mut Vec<String>) {
     for document in kube_yaml::documents(source.text()) {
         match document {

@@ -1,5 +1,5 @@
-//! Known findings, which are not reported again: those in the baseline and, with `--new-only`,
-//! those that the previous manifests have too.
+//! Known findings, to report only once: the findings in the baseline and, with `--new-only`, those in the previous
+//! manifests.
 
 use std::{collections::HashSet, io::Write, path::PathBuf};
 
@@ -62,24 +62,19 @@ pub(crate) struct KnownArgs {
     prune_baseline: bool,
 }
 
-/// The known findings, by default none.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) baseline: Option<Baseline>,
     /// The findings in the previous manifests.
     pub(crate) old: Option<HashSet<Fingerprint>>,
-    /// All findings, if they are only collected.
+    /// All findings, if the run only collects them.
     pub(crate) collected: Option<HashSet<Fingerprint>>,
-    /// The findings that were removed.
     pub(crate) hidden: Hidden,
 }
 
 impl Known {
-    /// Reads the baseline, if there is one. Of its entries only those count that it has at a commit too; the others
-    /// are returned as findings about it.
-    ///
-    /// # Errors
-    /// Returns an error if the baseline cannot be read or is invalid.
+    /// Reads the baseline, if the flags name one. Only entries that the baseline also has at the commit are valid; the
+    /// others are returned as findings.
     pub(crate) fn open(
         args: &KnownArgs,
         commit: Option<&Commit>,
@@ -105,23 +100,9 @@ impl Known {
         Ok((known, added))
     }
 
-    /// Creates a collector, which knows no findings and collects all.
-    pub(crate) fn to_collect() -> Self {
-        Known { collected: Some(HashSet::new()), ..Known::default() }
-    }
-
-    /// Returns whether there is a baseline.
-    pub(crate) const fn has_baseline(&self) -> bool {
-        self.baseline.is_some()
-    }
-
-    /// Writes the requested files, and prints which entries of the baseline are no longer needed to
-    /// standard error. Entries whose finding is fixed are a failure: such an entry would hide the
-    /// fault when it comes back. Nothing is written unless `is_complete`, because input that could
-    /// not be read may contain the objects of the entries.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
+    /// Writes the requested files, and prints unused entries of the baseline to standard error. Entries with a fixed
+    /// finding are a failure: such an entry would hide the fault when it returns. Writes nothing unless `is_complete`,
+    /// because unreadable input may contain the objects of the entries.
     pub(crate) fn finish(&self, args: &KnownArgs, is_complete: bool) -> anyhow::Result<Exit> {
         let Some(baseline) = &self.baseline else { return Ok(Exit::Clean) };
         let mut say = Printable::new(anstream::stderr()).guarded();
@@ -159,14 +140,14 @@ impl Known {
         Ok(Exit::Denied)
     }
 
-    /// Removes the known findings from the report on an object.
     pub(crate) fn apply(&mut self, file: &str, report: &mut ObjectReport) {
         if let Some(baseline) = &mut self.baseline {
             baseline.checked(&Fingerprint::object(file, Some(&report.id)));
         }
         let id = Some(&*report.id);
         report.diagnostics.retain(|diagnostic| {
-            if is_always_reported(diagnostic) {
+            // A rejected object never reaches the cluster.
+            if ALWAYS_REPORTED.contains(&diagnostic.rule.id) {
                 return true;
             }
             if self.old.is_none() && self.baseline.is_none() && self.collected.is_none() {
@@ -190,7 +171,7 @@ impl Known {
     }
 }
 
-/// Returns the findings about entries that a change adds to a baseline. They hide nothing.
+/// Returns the findings about entries that the change adds to the baseline. These entries hide nothing.
 fn hidden(added: &[(usize, String)], name: &str) -> Option<ObjectReport> {
     let mut report = ObjectReport::of(ObjectId {
         api_version: API_VERSION.to_owned(),
@@ -218,10 +199,4 @@ fn write(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
     refuse_links(path)
         .and_then(|()| replace(path, text.as_bytes()))
         .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))
-}
-
-/// Returns whether a finding cannot be hidden: an object that the API server refuses never reaches
-/// the cluster.
-fn is_always_reported(diagnostic: &Diagnostic) -> bool {
-    ALWAYS_REPORTED.contains(&diagnostic.rule.id)
 }

@@ -35,21 +35,19 @@ pub(super) use setguard_files::{
 /// The number of objects that a thread takes at a time for the cross-object rules.
 const AT_A_TIME: usize = 64;
 
-/// An object that was checked.
 #[derive(Debug)]
 pub(crate) struct CheckedObject {
-    /// The report on the object.
     pub(crate) report: ObjectReport,
-    /// The summary for the cross-object rules, if the object could be read.
+    /// The summary for the cross-object rules, if the object is readable.
     pub(crate) item: Option<ObjectSummary>,
-    /// The first placeholder for which a denial is only a note.
+    /// The first placeholder that turns a denial into a note.
     pub(crate) postponed: Option<NotChecked>,
 }
 
-/// A finding, its position in the file, and the other positions that belong to it.
+/// A finding, its position in the file, and its related positions.
 type Located = (Violation, Mark, Vec<(Mark, String)>);
 
-/// What is found in an object, before the comments of its document are applied.
+/// The findings in an object before the document's comments apply.
 struct Found {
     id: Arc<ObjectId>,
     violations: Vec<Located>,
@@ -57,37 +55,32 @@ struct Found {
     item: Option<ObjectSummary>,
 }
 
-/// The parts of the input that objects are checked against.
 #[derive(Debug, Default)]
 pub(crate) struct InputContext {
-    /// The namespaces that request the control-plane tolerations.
     pub(crate) namespaces: Namespaces,
-    /// The namespaces that requested them before the change.
+    /// The namespaces that requested the tolerations before the change.
     pub(crate) old_namespaces: Namespaces,
-    /// The namespace of manifests that set none.
     pub(crate) namespace: Option<String>,
     /// Whether any namespace may refuse pods.
     pub(crate) may_refuse: bool,
-    /// The claims and volumes.
     pub(crate) storage: Storage,
-    /// Facts about a file from its path, by its name.
+    /// Path facts by file name.
     pub(crate) paths: HashMap<String, PathContext>,
-    /// Whether comments, annotations and the paths of files lower nothing.
+    /// Whether comments, annotations and file paths have no effect on severity.
     pub(crate) no_ignores: bool,
 }
 
 impl InputContext {
-    /// Returns no parts yet. Manifests that set no namespace belong to this one.
+    /// Creates an empty context. `namespace` applies to manifests that set none.
     pub(crate) fn of_namespace(namespace: Option<&str>) -> Self {
         InputContext { namespace: namespace.map(str::to_owned), ..InputContext::default() }
     }
 
-    /// Returns whether a source may have anything to add.
+    /// Returns whether a text may contain namespaces, claims or volumes.
     pub(crate) fn may_learn_from(text: &str) -> bool {
         Namespaces::may_be_in(text) || may_refuse(text) || volumes::may_be_in(text)
     }
 
-    /// Adds the namespaces, claims and volumes of a source.
     pub(crate) fn add(&mut self, text: &str) {
         self.namespaces.add(text);
         self.may_refuse |= may_refuse(text);
@@ -101,7 +94,7 @@ fn may_refuse(text: &str) -> bool {
     marks.any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
 }
 
-/// All inputs of a verdict besides the object.
+/// The inputs of a verdict besides the object.
 #[derive(Debug)]
 pub(crate) struct Checker<'a> {
     context: InputContext,
@@ -128,18 +121,16 @@ impl<'a> Checker<'a> {
         self.context.may_refuse || self.policy.cluster.pod_security.may_refuse()
     }
 
-    /// Returns the namespace of manifests that set none.
     pub(crate) fn namespace(&self) -> Option<&str> {
         self.context.namespace.as_deref()
     }
 
-    /// Reads the comments of a document that exempt from warnings.
     pub(crate) fn ignores(&self, document: &Document<'_>) -> Ignores {
         if self.context.no_ignores { Ignores::default() } else { Ignores::of(document) }
     }
 
-    /// Checks an object of a file, whose name exceptions may match. A placeholder postpones what the API server
-    /// would refuse, if the file was found in a folder.
+    /// Checks an object of a file. Exceptions may match the file's name. In a folder, a placeholder turns what the API
+    /// server would reject into a note.
     pub(crate) fn check(
         &self,
         manifest: &Manifest<'_>,
@@ -175,7 +166,9 @@ impl<'a> Checker<'a> {
             found.remarks.extend(context.built((&found.id.kind, &found.id.name), "check"));
         }
         let diagnostics = found.violations.into_iter().map(|(it, mark, related)| {
-            Diagnostic::of(it, mark, self.strictness).with_related(related)
+            let mut diagnostic = Diagnostic::of(it, mark, self.strictness);
+            diagnostic.related = related;
+            diagnostic
         });
         let report = ObjectReport {
             rendered_from: manifest.rendered_from(),
@@ -186,7 +179,6 @@ impl<'a> Checker<'a> {
         CheckedObject { report, item: found.item, postponed }
     }
 
-    /// Returns the facts about a file from its path.
     pub(super) fn path_context(&self, file: &str) -> Option<&PathContext> {
         self.context.paths.get(file)
     }
@@ -202,7 +194,7 @@ impl<'a> Checker<'a> {
             found.remarks.extend(self.previous.unclear(&id, file));
         }
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
-        // An unknown field doesn't keep the rest from being checked; a wrong type does.
+        // An unknown field doesn't prevent the other checks; a wrong type does.
         self.simulator(file).apply(&proposal, |node, outcome| match outcome {
             Outcome::Stored(stored) => self.stored(*stored, node, file, found),
             Outcome::TooLarge(size) => self.too_large(&size, node, file, found),
@@ -233,14 +225,14 @@ impl<'a> Checker<'a> {
 
     fn stored(&self, stored: Stored<'_>, node: &Node<'_>, file: &str, found: &mut Found) {
         let object = &stored.subject.object;
-        // An object that claims to be in deletion is ignored for other objects.
+        // Other objects don't count an object with a deletion timestamp.
         let is_there = object.metadata.deletion_timestamp.is_none();
         let sets_replicas = node.get("spec").and_then(|spec| spec.get("replicas")).is_some();
         let item = is_there.then(|| {
             let item = ObjectSummary::of(object).with_replicas_set(sets_replicas);
             item.with_template(object.template())
         });
-        // Refusals are kept until the end, so only if they can matter.
+        // Keep refusals until the end only if they can matter.
         found.item = item.map(|item| match self.may_refuse() {
             true => item.with_refusals(object.template()),
             false => item,
@@ -264,7 +256,7 @@ impl<'a> Checker<'a> {
         }));
     }
 
-    /// Makes notes of warnings that the path of a file, a kustomization or the object itself gives a reason for.
+    /// Lowers warnings to notes if the file path, a kustomization or the object itself justifies them.
     pub(super) fn lower(
         &self,
         verdict: &mut Verdict,
@@ -286,8 +278,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Runs the cross-object rules on all cores. Returns the objects about which something is found, each with
-    /// its index in the inventory.
+    /// Runs the cross-object rules on all cores. Returns the objects with findings, each with its index in the
+    /// inventory.
     pub(crate) fn check_cross_object(
         &self,
         inventory: &Inventory,
@@ -316,23 +308,22 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the placeholder that the API server would refuse, such as `${REPLICAS}`, `{{replicas}}`, `$(replicas)` or
-/// `$REPLICAS`. In a repository, it is replaced before the manifest is applied, so the object was not checked.
+/// Returns the placeholder that the API server would reject, such as `${REPLICAS}`, `{{replicas}}`, `$(replicas)` or
+/// `$REPLICAS`. In a repository, a tool replaces the placeholder before apply, so the final object is unchecked.
 fn placeholder_in(violation: &Violation, mark: Mark, node: &Node<'_>) -> Option<String> {
     let Finding { rule, field, message, .. } = &violation.finding;
     if violation.mode != Mode::Deny || !METAS.contains(rule) {
         return None;
     }
-    // The API server names a map of labels, or the whole selector, and repeats the value.
+    // The API server's error names the whole map of labels or the selector, and repeats the value.
     let repeated = message.strip_prefix("Invalid value: ");
     let text = text_at(node, mark).or(repeated).unwrap_or_default();
     placeholder(text, &field.to_string())
 }
 
-/// The fields in which the kubelet replaces `$(NAME)`, and a shell `$NAME`, so that these are applied as they are.
+/// The fields where the kubelet expands `$(NAME)`, or a shell expands `$NAME`. The API server accepts both.
 const EXPANDED: [&str; 4] = [".command[", ".args[", ".env[", ".subPathExpr"];
 
-/// Returns the first placeholder in a text.
 fn placeholder(text: &str, field: &str) -> Option<String> {
     let is_expanded = EXPANDED.iter().any(|it| field.contains(it));
     let brackets = [("${", "}"), ("{{", "}}"), ("$(", ")")];
@@ -344,7 +335,7 @@ fn placeholder(text: &str, field: &str) -> Option<String> {
     found.or_else(|| variable(text).filter(|_| !is_expanded))
 }
 
-/// Returns the first variable of a shell in a text, such as `$NAMESPACE`.
+/// Returns the first shell variable in a text, such as `$NAMESPACE`.
 fn variable(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('$')?;
     let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -368,8 +359,8 @@ fn schema(Problem { field, mark, message, help }: Problem) -> Located {
     (Violation::new(finding, SCHEMA.mode), mark, Vec::new())
 }
 
-/// Reports a document that cannot be read, or that isn't an object. `is_template` says whether its
-/// source looks like a Helm template.
+/// Reports a document that is unreadable or not an object. `is_template` means that its source looks like a Helm
+/// template.
 pub(super) fn syntax(mut problem: Problem, is_template: bool) -> Diagnostic {
     if problem.help.is_none() && is_template {
         let help = "if this is a Helm template, check the rendered chart: \

@@ -1,4 +1,4 @@
-//! The manifests to check, and what the files around them say.
+//! The manifests to check, and facts from the files around them.
 
 use std::convert::Infallible;
 
@@ -12,20 +12,16 @@ pub(super) use setguard_files::{
     report::{self, progress::Progress},
 };
 
-/// The number of bytes of texts that are kept from the first look at the files until their check. The rest is read
-/// again.
+/// The bytes of text kept from the first read until the check. The check reads the rest again.
 const KEPT: usize = 32 << 20;
 
-/// The manifests to check.
 #[derive(Debug)]
 pub(super) struct NewManifests {
-    /// All sources, in order. A source that can be read only once has been read.
+    /// All sources, in order. Sources that can be read only once are already read.
     pub(super) sources: Vec<Result<Source, FileError>>,
-    /// The parts of the input that objects are checked against.
     pub(super) context: InputContext,
-    /// The files that are not read, and may have a set.
+    /// Skipped files that may contain a set.
     pub(super) not_checked: Vec<NotChecked>,
-    /// The faults of kustomizations.
     pub(super) wrong: Vec<Wrong>,
 }
 
@@ -69,13 +65,12 @@ impl NewManifests {
         NewManifests { sources, context, not_checked, wrong }
     }
 
-    /// Returns the sources that can be read.
     pub(super) fn readable(&self) -> impl Iterator<Item = &Source> {
         self.sources.iter().flatten()
     }
 }
 
-/// Reads a source. Returns also whether its text affects other objects.
+/// Reads a source. Also returns whether its text affects other objects.
 fn look(source: Source, stdin_path: Option<&str>) -> Result<(Source, bool), FileError> {
     let is_stdin = matches!(source, Source::Stdin);
     let mut source = source.read()?;

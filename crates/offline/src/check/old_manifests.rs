@@ -2,14 +2,11 @@
 
 use std::path::PathBuf;
 
-use setguard_core::policy::FolderNames;
-
 use super::old_objects::OldObjects;
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
         clusters::Clusters,
-        exclude::Exclude,
         git::{Commit, Old},
         listing,
         namespaces::Namespaces,
@@ -26,18 +23,17 @@ pub(super) struct OldManifests {
     pub(super) objects: OldObjects,
     /// The namespaces that requested the control-plane tolerations.
     pub(super) namespaces: Namespaces,
-    /// The reasons why manifests cannot be read.
     pub(super) failures: Vec<String>,
 }
 
-/// Finds the commit of `--against-ref`, and prints a note if it isn't the start of the change.
+/// Finds the commit of `--against-ref`, and prints a note if the change doesn't start there.
 pub(super) fn commit(reference: &str) -> Result<Commit, FileError> {
     let (commit, note) = Commit::find_start("--against-ref", reference)?;
     note.iter().for_each(|note| report::note(note));
     Ok(commit)
 }
 
-/// Returns the manifests below paths and what charts and kustomizations render to, as they were at a commit.
+/// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit.
 fn old(
     commit: &Commit,
     paths: &[PathBuf],
@@ -47,22 +43,21 @@ fn old(
     let mut old = commit.manifests(paths, clusters)?;
     if let Some(rendering) = rendering {
         let checkout = commit.check_out()?;
-        let (exclude, names) = (Exclude::default(), FolderNames::new());
         let done = &mut Progress::rendering();
-        old.sources.extend(rendering.read(Some(&checkout), &exclude, &names, done).sources);
+        old.sources.extend(rendering.read_all(Some(&checkout), done).sources);
     }
     Ok(old)
 }
 
 impl OldManifests {
-    /// Returns whether a root rendered to something at the commit.
+    /// Returns whether a root had any output at the commit.
     pub(super) fn has_rendered(&self, root: &str) -> bool {
         let mut rendered = self.sources.iter().filter_map(Source::rendered);
         rendered.any(|it| it.name() == root && !it.is_empty())
     }
 
-    /// Reads the manifests below `against`, or those below `paths` as they were at a commit. A manifest of a
-    /// commit that cannot be read is only a note: a change that fixes such a file must not fail because of it.
+    /// Reads the manifests below `against`, or those below `paths` as of a commit. An unreadable manifest of a commit
+    /// is only a note: the change may fix it, so it must not fail because of it.
     pub(super) fn read(
         against: &[PathBuf],
         commit: Option<Result<Commit, FileError>>,

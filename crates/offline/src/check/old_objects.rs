@@ -1,5 +1,3 @@
-//! The previous manifests (`--against`).
-
 use std::{cell::LazyCell, collections::HashMap, path::Path, sync::OnceLock};
 
 use kube_yaml::Node;
@@ -19,30 +17,27 @@ pub(super) use setguard_files::manifests::{
     source::Source,
 };
 
-/// The previous objects.
 #[derive(Debug, Default)]
 pub(crate) struct OldObjects {
-    /// The objects as JSON.
     objects: HashMap<ObjectId, Alternatives<String>>,
-    /// The namespaces of the objects, by kind and name; computed on first use.
+    /// The namespaces by kind and name; computed on first use.
     namespaces: OnceLock<HashMap<(String, String), Vec<String>>>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
-    /// The namespace of manifests that set none.
     namespace: Option<String>,
     /// The new files in folders.
     new: Files,
-    /// The clusters to which the policy assigns new files, and the groups of what is rendered, by their names.
+    /// The clusters that the policy assigns to new files, and the groups of rendered output, by name.
     groups: HashMap<String, Group>,
 }
 
 impl OldObjects {
-    /// Returns no objects yet. Manifests that set no namespace belong to this one.
+    /// Creates an empty collection. `namespace` applies to manifests that set none.
     pub(crate) fn of_namespace(namespace: Option<&str>) -> Self {
         OldObjects { namespace: namespace.map(str::to_owned), ..OldObjects::default() }
     }
 
-    /// Sets the new sources, which decide the file in which an object of a folder goes on.
+    /// Sets the new sources. They determine the file where a folder's object continues.
     pub(crate) fn followed_by(mut self, sources: &[Result<Source, FileError>]) -> Self {
         let new: Vec<_> = sources
             .iter()
@@ -58,14 +53,14 @@ impl OldObjects {
         self
     }
 
-    /// Adds the objects of a source. Returns a message for each document that cannot be read.
+    /// Adds the objects of a source. Returns a message for each unreadable document.
     pub(crate) fn add(&mut self, source: &Source) -> Vec<String> {
         let mut complaints = Vec::new();
         let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
         for objects in documents(source.text(), source.is_named()) {
             match objects {
                 Ok(objects) => {
-                    let objects = objects.in_namespace(self.namespace.as_deref());
+                    let objects = objects.in_namespace(source.namespace(self.namespace.as_deref()));
                     for node in objects.related() {
                         ObjectSummary::of_json(&node.to_json())
                             .map(|item| self.inventory.add(item));
@@ -74,7 +69,7 @@ impl OldObjects {
                         self.insert(&manifest, source);
                     }
                 }
-                // A text that a folder leaves out today was no manifest then either.
+                // A text that a folder skips today was no manifest then either.
                 Err(_) if *importance != Broken::Error => {}
                 Err(problem) => {
                     let (name, line) = (source.name(), problem.mark.line);
@@ -86,7 +81,7 @@ impl OldObjects {
     }
 
     fn insert(&mut self, manifest: &Manifest<'_>, source: &Source) {
-        // A patch is no object that a cluster could have.
+        // A cluster never has a patch as an object.
         if manifest.is_partial() {
             return;
         }
@@ -102,8 +97,8 @@ impl OldObjects {
         }
     }
 
-    /// Returns the previous state of an object in a file, as JSON. `None` if there is none, or if the
-    /// API server generates the name, because such an object is always new.
+    /// Returns the previous state of a file's object, as JSON. `None` if the object is new; a generated name always
+    /// makes it new.
     pub(crate) fn get(&self, id: &ObjectId, file: &str) -> Option<&str> {
         let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
         let has_nearer = |old: &str, common: usize| {
@@ -114,14 +109,14 @@ impl OldObjects {
         alternatives.continued_by(file, group, &has_nearer).map(String::as_str)
     }
 
-    /// Returns a note if there were several of an object, and the object of a file continues none of them.
+    /// Returns a note if several previous objects have this id, and the object of this file continues none of them.
     pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
         let group = self.groups.get(file).unwrap_or(&Group::Alone);
         self.objects.get(id).filter(|_| !id.is_generated)?.unclear(group)
     }
 
-    /// Returns a note if a manifest sets no namespace, and the previous manifests have an object with its name only
-    /// in another namespace.
+    /// Returns a note if a manifest sets no namespace, and the previous manifests have its name only in a different
+    /// namespace.
     pub(crate) fn namesake(&self, new: &ObjectId, manifest: &Node<'_>) -> Option<String> {
         let sets_namespace = manifest.get("metadata").and_then(|it| it.get("namespace")).is_some();
         if self.objects.is_empty() || sets_namespace || new.is_generated {
@@ -140,7 +135,6 @@ impl OldObjects {
         }
     }
 
-    /// Returns whether a new file has an object.
     fn has(&self, path: &Path, id: &ObjectId) -> bool {
         let source = Source::FileInFolder(path.to_owned(), Group::Alone).reread();
         documents(source.text(), false).flatten().any(|objects| {

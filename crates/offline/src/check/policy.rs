@@ -23,24 +23,21 @@ pub(super) use setguard_files::{
     },
 };
 
-/// The policy of a run.
 pub(super) struct Chosen {
     pub(super) policy: Policy,
     /// The report on the rules that the policy file weakens, with the file.
     pub(super) weakened: Option<(Source, ObjectReport)>,
-    /// The folder from which its patterns of files are meant.
+    /// The folder to which the policy's file patterns are relative.
     pub(super) root: PathBuf,
 }
 
-/// A policy, and the file that it was read from. Without a file, it is the default policy.
+/// A policy and its file. The default policy has no file.
 struct Loaded {
     policy: Policy,
     source: Option<Source>,
-    /// The folder from which its patterns of files are meant.
     root: PathBuf,
 }
 
-/// The flags that choose the policy.
 pub(super) struct Choice<'a> {
     pub(super) flags: &'a PolicyArgs,
     pub(super) no_config: bool,
@@ -49,12 +46,8 @@ pub(super) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Loads the policy that the flags name, or the policy of the repository, from the work tree or
-    /// from a commit, and compares the two. `against` is the commit of `--against-ref`. Prints the
-    /// problems of an invalid policy, and then returns `None`.
-    ///
-    /// # Errors
-    /// Returns an error if a policy cannot be read.
+    /// Loads the policy of the flags or of the repository, from the work tree or a commit, and compares the two.
+    /// `against` is the commit of `--against-ref`. Prints the problems of an invalid policy and returns `None`.
     pub(super) fn load(
         &self,
         against: Option<&Commit>,
@@ -73,7 +66,6 @@ impl Choice<'_> {
         Ok(Some(Chosen { policy: here.policy, weakened, root: here.root }))
     }
 
-    /// Returns the current policy.
     fn in_work_tree(&self) -> anyhow::Result<Option<Loaded>> {
         let mut flags = self.flags.clone();
         let mut root = PathBuf::new();
@@ -92,7 +84,7 @@ impl Choice<'_> {
         Ok(policy.map(|policy| Loaded { policy, source, root }))
     }
 
-    /// Returns the policy to use, as it was at a commit.
+    /// Returns the policy as of a commit.
     fn at_commit(&self, commit: &Commit, reference: &str) -> anyhow::Result<Option<Loaded>> {
         let paths = self.paths(commit)?;
         let found = commit.first(&paths, LARGEST_POLICY)?;
@@ -108,7 +100,6 @@ impl Choice<'_> {
         Ok(policy.map(|policy| Loaded { policy, source, root }))
     }
 
-    /// Compares the current policy with the policy at a commit.
     fn compare(
         &self,
         here: &Loaded,
@@ -132,7 +123,7 @@ impl Choice<'_> {
         weakened(here, &Loaded { policy, source, root: PathBuf::new() }, reference, strictness)
     }
 
-    /// Returns the places where the policy may be at a commit.
+    /// Returns the possible paths of the policy at a commit.
     fn paths(&self, commit: &Commit) -> Result<Vec<PathBuf>, FileError> {
         Ok(match &self.flags.policy {
             Some(named) => vec![commit.resolve(named)?],
@@ -141,15 +132,14 @@ impl Choice<'_> {
         })
     }
 
-    /// Returns the flags for a policy from this source.
     fn flags_for(&self, source: Option<&Source>) -> PolicyArgs {
         let policy = source.map(|source| PathBuf::from(source.name()));
         PolicyArgs { policy, ..self.flags.clone() }
     }
 }
 
-/// Reports the rules that the policy enforces less than the earlier one, in its file. If the file
-/// is gone, the report is about the earlier file.
+/// Reports the rules that the policy enforces less than the earlier one. If the file does not exist any more, the
+/// report names the earlier file.
 fn weakened(
     here: &Loaded,
     earlier: &Loaded,

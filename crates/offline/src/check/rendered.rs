@@ -1,4 +1,4 @@
-//! The findings in what charts and kustomizations render to, at the places in the files that people edit.
+//! The findings in rendered charts and kustomizations, placed in the files that people edit.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,25 +19,23 @@ pub(super) use setguard_files::{
     },
 };
 
-/// The words about a comment, in the reason for a note and in a remark.
+/// The words before a comment's line, in the reason of a note and in a remark.
 const COMMENT: &str = "the comment in line ";
 const LINE: &str = "line ";
 
-/// The findings so far. Variants of a chart and overlays of a base have many in common, and each is reported once.
+/// The findings so far. Variants of a chart and overlays of a base share many findings; each is reported once.
 #[derive(Default)]
 pub(super) struct RenderedFindings {
     files: Files,
-    /// The findings, each with its file or the rendered text, in the order of discovery.
     all: Vec<(Rc<Source>, ObjectReport)>,
-    /// The index of each, by its place and its words.
     known: HashMap<Key, usize>,
     /// The remarks so far, each with the kind of its object.
     remarks: HashSet<(String, String)>,
-    /// The rendered texts in which a place isn't known, by their names.
+    /// The rendered texts with an unknown place in the files, by name.
     texts: HashMap<String, Rc<Source>>,
 }
 
-/// A finding is the same one if these are.
+/// The identity of a finding.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     file: String,
@@ -52,17 +50,17 @@ struct Key {
 }
 
 impl RenderedFindings {
-    /// Takes the findings in an object. Returns the report without them.
+    /// Takes the findings from the report on an object. Returns the report without them.
     pub(super) fn take(
         &mut self,
         rendered: &Rendered,
         source: &Source,
         object: &ObjectReport,
     ) -> ObjectReport {
-        // A message can name the place of another object.
+        // A message can name the place of a different object.
         let name = format!("{}:", source.name());
         for mut diagnostic in object.diagnostics.iter().cloned() {
-            // A fix changes a file and not what is rendered.
+            // A fix would change a file, not the rendered text.
             diagnostic.fix = None;
             self.find_line(&mut diagnostic.message, &name, rendered, source);
             if let Some(why) = &mut diagnostic.downgrade {
@@ -93,7 +91,6 @@ impl RenderedFindings {
         ObjectReport { number: object.number, remarks, ..ObjectReport::of(object.id.clone()) }
     }
 
-    /// Replaces the number of a line, and the words before it, by the place in a file.
     fn find_line(&mut self, text: &mut String, words: &str, rendered: &Rendered, source: &Source) {
         let Some((before, rest)) = text.split_once(words) else { return };
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -141,16 +138,11 @@ impl RenderedFindings {
         self.all.push((file, report));
     }
 
-    /// Returns a copy of a rendered text.
     fn text(&mut self, source: &Source) -> Rc<Source> {
         let copy = || Rc::new(source.copy_of_rendered());
         Rc::clone(self.texts.entry(source.name().to_owned()).or_insert_with(copy))
     }
 
-    /// Reports the findings.
-    ///
-    /// # Errors
-    /// Returns an error if a report cannot be written.
     pub(super) fn finish(&mut self, reports: &mut Reports) -> io::Result<()> {
         let mut all = mem::take(&mut self.all);
         all.sort_by_key(|(file, object)| {

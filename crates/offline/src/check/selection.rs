@@ -1,4 +1,4 @@
-//! The findings that the user wants to see: `--select`, `--ignore` and `--min-severity`.
+//! The selection of findings: `--select`, `--ignore` and `--min-severity`.
 
 use std::str::FromStr;
 
@@ -25,10 +25,9 @@ pub(crate) struct Selection {
     min_severity: Vec<MinSeverity>,
 }
 
-/// The least severity of what is reported.
 #[derive(Clone, Debug)]
 struct MinSeverity {
-    /// The only format for which it counts.
+    /// `None` for all formats.
     format: Option<Format>,
     severity: Severity,
 }
@@ -45,7 +44,7 @@ impl FromStr for MinSeverity {
     }
 }
 
-/// Parses a value that stands in a list. An error names the list.
+/// Parses an item of a list. The error names the list.
 fn value<T: ValueEnum>(text: &str) -> Result<T, String> {
     T::from_str(text, false).map_err(|_| {
         let all = T::value_variants().iter().filter_map(T::to_possible_value);
@@ -55,13 +54,11 @@ fn value<T: ValueEnum>(text: &str) -> Result<T, String> {
 }
 
 impl Selection {
-    /// Returns whether the findings of a rule are wanted.
     pub(super) fn has(&self, rule: &str) -> bool {
         let is_in = |rules: &[String]| rules.iter().any(|it| it == rule);
         (self.select.is_empty() || is_in(&self.select)) && !is_in(&self.ignore)
     }
 
-    /// Returns the least severity of what a report in this format has.
     pub(super) fn min_severity(&self, format: Format) -> Severity {
         let of = |format: Option<Format>| {
             let given = self.min_severity.iter().rev().find(|it| it.format == format);
@@ -70,13 +67,13 @@ impl Selection {
         of(Some(format)).or_else(|| of(None)).unwrap_or_default()
     }
 
-    /// Returns the least severity of what any report may have.
+    /// Returns the least severity in any report.
     fn lowest(&self) -> Severity {
         let formats = Format::value_variants().iter();
         formats.map(|format| self.min_severity(*format)).min().unwrap_or_default()
     }
 
-    /// Removes the findings that are in none of the reports from the report on an object. Returns their number.
+    /// Removes findings that appear in no report. Returns their number.
     pub(super) fn apply(&self, report: &mut ObjectReport) -> usize {
         let (before, lowest) = (report.diagnostics.len(), self.lowest());
         report.diagnostics.retain(|it| it.severity >= lowest && self.has(it.rule.id));
@@ -84,7 +81,6 @@ impl Selection {
     }
 }
 
-/// Parses the id of a rule.
 fn rule(text: &str) -> Result<String, String> {
     if catalogue::find(text).is_some() {
         return Ok(text.to_owned());

@@ -6,17 +6,14 @@ use std::{
     thread,
 };
 
-/// The number of items that a thread processes before it returns the results: large enough that
-/// threads seldom wait for each other, and small enough that little is in memory.
+/// The number of items in a batch: large enough that threads seldom wait for each other, and small enough to save
+/// memory.
 const BATCH: usize = 16;
-/// The number of finished batches that may wait for their turn, for each thread.
+/// The number of finished batches that may wait for their turn, per thread.
 const WAITING: usize = 2;
 
-/// Calls `work` with each item, on all cores, and `take` with each result, on this thread and in
-/// the order of the items. Only a bounded number of results exist at a time.
-///
-/// # Errors
-/// Returns the first error of `take`, which ends the work.
+/// Calls `work` with each item on all cores, and `take` with each result on this thread in item order. Limits the
+/// number of waiting results. Stops at the first error of `take`.
 pub(super) fn in_order<I: Send, O: Send, E>(
     items: Vec<I>,
     work: impl Fn(I) -> O + Sync,
@@ -26,10 +23,7 @@ pub(super) fn in_order<I: Send, O: Send, E>(
     in_batches(items, batch, work, take)
 }
 
-/// Works like [`in_order`], with batches of this many items. Large items are best alone.
-///
-/// # Errors
-/// Returns the first error of `take`, which ends the work.
+/// Works like [`in_order`] with batches of this size. Size 1 suits large items.
 pub(super) fn in_batches<I: Send, O: Send, E>(
     items: Vec<I>,
     batch: usize,
@@ -40,8 +34,7 @@ pub(super) fn in_batches<I: Send, O: Send, E>(
     if threads < 2 || items.len() <= batch {
         return items.into_iter().try_for_each(|item| take(work(item)));
     }
-    // The batches are dealt like cards, so that the order in which the threads return them is
-    // known.
+    // Batches are dealt like cards, so the order in which threads return them is known.
     let mut hands: Vec<Vec<Vec<I>>> = (0..threads).map(|_| Vec::new()).collect();
     let mut items = items.into_iter();
     let mut batches = 0;
@@ -76,7 +69,7 @@ fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Works until all items are done, or until the receiver no longer takes results.
+/// Works until all items are done, or until the receiver stops taking results.
 fn play<I, O>(hand: Vec<Vec<I>>, work: impl Fn(I) -> O, done: &SyncSender<Vec<O>>) {
     for batch in hand {
         if done.send(batch.into_iter().map(&work).collect()).is_err() {

@@ -1,4 +1,4 @@
-//! The pods, claims, revisions and nodes that a cluster has.
+//! The pods, claims, revisions and nodes in a cluster.
 
 pub(super) mod neighbors;
 
@@ -35,67 +35,59 @@ type Name = (Box<str>, Box<str>);
 
 type Labels = BTreeMap<String, String>;
 
-/// The names of the volume and the storage class of a claim.
 #[derive(Debug)]
 struct ClaimStorage {
     volume: Option<Box<str>>,
     class: Option<Box<str>>,
 }
 
-/// The template of a revision.
 #[derive(Debug)]
 struct RevisionTemplate {
     kind: WorkloadKind,
     /// The value of the label on the pods.
     on_pods: String,
-    /// The number: the higher, the newer.
+    /// The newest revision has the highest number.
     number: i64,
     template: PodTemplateSpec,
 }
 
-/// The objects of a cluster other than the sets.
 #[derive(Debug, Default)]
 pub(super) struct PlannedCluster {
-    /// Whether all pods and claims are given, so that others don't exist.
-    is_whole: bool,
-    /// Whether any pod is given.
+    /// Whether the input has all pods and claims, so no others exist.
+    pub(super) is_whole: bool,
     has_pods: bool,
-    /// The pods by their owner.
     pods: BTreeMap<Owner, Vec<Member>>,
-    /// The pods without an owner, by namespace. A set with a matching selector adopts them.
+    /// Pods without an owner, by namespace. A set with a matching selector adopts them.
     orphans: BTreeMap<Box<str>, Vec<Member>>,
-    /// The pods that belong to other owners than sets.
+    /// Pods whose owner isn't a set.
     strangers: BTreeSet<Name>,
-    /// The claims by namespace.
     claims: BTreeMap<Name, ClaimStorage>,
-    /// The claims that are being deleted. They are gone as soon as no pod uses them.
+    /// Claims with a deletion timestamp. Each exists until no pod uses it.
     ending_claims: BTreeMap<Name, ClaimStorage>,
-    /// Whether the volumes are retained when their claims are deleted, by name.
+    /// Whether the reclaim policy of a volume is `Retain`, by volume name.
     volumes: BTreeMap<Box<str>, bool>,
-    /// Whether the volumes of the storage classes are retained, by name.
+    /// Whether the reclaim policy of a StorageClass is `Retain`, by class name.
     classes: BTreeMap<Box<str>, bool>,
-    /// The PodDisruptionBudgets. Those that were read last replace others of the same name.
+    /// The last PodDisruptionBudget of a name wins.
     budgets: BTreeMap<Name, PodDisruptionBudget>,
-    /// The pods that are being deleted, by their owner.
+    /// Terminating pods by owner.
     ending: BTreeMap<Owner, Vec<Member>>,
-    /// The pods that are being deleted and that no set owns.
+    /// Terminating pods that no set owns.
     ending_orphans: Vec<Member>,
-    /// The claims that a pod owns, by the namespace and the name of the pod, with its uid. They are
-    /// deleted with the pod.
+    /// The claims owned by a pod, by the pod's namespace and name, each with the uid of the pod. Deleting the pod
+    /// deletes the claims.
     owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
     revisions: BTreeMap<Owner, Vec<RevisionTemplate>>,
-    /// The revisions without an owner, by namespace, each with all its labels.
+    /// Revisions without an owner, by namespace, with all their labels.
     orphaned_revisions: BTreeMap<Box<str>, Vec<(Labels, RevisionTemplate)>>,
-    /// The nodes; `None` if none were given.
+    /// `None` if the input has no nodes.
     pub(super) nodes: Option<Vec<NodeInfo>>,
-    /// The nodes as rules see them.
+    /// The nodes in the form that rules use.
     pub(super) view: View,
-    /// The time at which the cluster is examined.
     pub(super) now: Timestamp,
 }
 
 impl PlannedCluster {
-    /// Adds an object. Returns an error if the kind is needed and the object cannot be read.
     pub(super) fn add(
         &mut self,
         api_version: &str,
@@ -136,11 +128,6 @@ impl PlannedCluster {
         Ok(())
     }
 
-    /// Remembers that all pods and claims are given, so that others don't exist.
-    pub(super) const fn know_all(&mut self) {
-        self.is_whole = true;
-    }
-
     fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {
         self.nodes.get_or_insert_default().push(Node::read(json)?.place);
         if let Some(item) = ObjectSummary::read(Kind::Node, json) {
@@ -153,7 +140,7 @@ impl PlannedCluster {
     fn add_pod(&mut self, mut member: Member) {
         self.has_pods = true;
         let name = (member.namespace.clone(), member.pod.name.clone());
-        // No set adopts a pod that is being deleted, and its name is free soon.
+        // A set doesn't adopt a terminating pod, and the pod's name is free soon.
         if member.pod.deleted.is_some() {
             match member.owner.take() {
                 Some(owner) => self.ending.entry(owner).or_default().push(member),
@@ -213,8 +200,7 @@ impl PlannedCluster {
         Ok(())
     }
 
-    /// Returns the pods of a set, and those that it adopts because its selector matches them and
-    /// they have no owner; `None` if it is not known that these are all, because the set counts more.
+    /// Returns the pods that a set owns or adopts; `None` if some may be missing because the set's status counts more.
     ///
     /// Kubernetes: `ClaimPods`, pkg/controller/controller_ref_manager.go.
     pub(super) fn pods<'a>(&'a self, set: &SetQuery<'_>) -> Option<Vec<&'a Member>> {
@@ -224,13 +210,12 @@ impl PlannedCluster {
         (self.is_whole || are_all).then_some(pods)
     }
 
-    /// Returns the pods of a set in the input, whether they are all or not.
+    /// Returns the pods of a set in the input, complete or not.
     pub(super) fn given<'a>(&'a self, set: &SetQuery<'_>) -> Vec<&'a Member> {
         let own = self.pods.get(&set.owner()).into_iter().flatten();
         own.chain(self.adopted(set)).collect()
     }
 
-    /// Returns the pods without an owner that a set adopts.
     pub(super) fn adopted<'a>(&'a self, set: &SetQuery<'_>) -> impl Iterator<Item = &'a Member> {
         let orphans = self.orphans.get(&*set.id.namespace).into_iter().flatten();
         orphans.filter(|member| {
@@ -240,7 +225,7 @@ impl PlannedCluster {
         })
     }
 
-    /// Returns whether a pod that the set neither has nor adopts has this name.
+    /// Returns whether a pod outside of the set has this name.
     pub(super) fn is_taken(&self, set: &SetQuery<'_>, pod: &str) -> bool {
         let namespace = &*set.id.namespace;
         let mut orphans = self.orphans.get(namespace).into_iter().flatten();
@@ -251,7 +236,7 @@ impl PlannedCluster {
             })
     }
 
-    /// Returns the revision of a set that has this template, as the label of its pods names it.
+    /// Returns the revision of a set with this template, as in the pods' label.
     pub(super) fn revision(&self, set: &SetQuery<'_>, template: &PodTemplateSpec) -> Option<&str> {
         let mut all = self.templates(set).into_iter();
         let found = all.find(|own| semantic::equal_templates(&own.template, template));
@@ -265,8 +250,8 @@ impl PlannedCluster {
         own.chain(adopted.map(|(_, own)| own)).collect()
     }
 
-    /// Returns the revision to which a change to this template has to be rolled back: the newest of
-    /// the others if it has a pod that is available, otherwise the newest that has one.
+    /// Returns the target revision for a rollback of a change to this template: the newest other revision if one of
+    /// its pods is available, otherwise the newest revision with an available pod.
     pub(super) fn undo(
         &self,
         set: &SetQuery<'_>,
@@ -286,13 +271,11 @@ impl PlannedCluster {
         Undo::among(others.iter().map(|own| (own.number, works(own))))
     }
 
-    /// Returns the pods of a set that are being deleted.
     pub(super) fn ending(&self, set: &SetQuery<'_>) -> &[Member] {
         self.ending.get(&set.owner()).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the claims that are deleted with pods that no set owns, but that have the names of pods of
-    /// this one.
+    /// Returns the claims that terminating pods without a set take with them, if the pods have names of this set.
     pub(super) fn doomed_claims(&self, namespace: &str, set: &str) -> Vec<(i64, Vec<String>)> {
         let here = self.ending_orphans.iter().filter(|it| *it.namespace == *namespace);
         let named = here.filter_map(|it| {
@@ -303,29 +286,26 @@ impl PlannedCluster {
         claims.map(|(ordinal, claims)| (ordinal, claims.into_iter().collect())).collect()
     }
 
-    /// Returns the nodes on which a pod of a DaemonSet is being deleted.
+    /// Returns the nodes with a terminating pod of a DaemonSet.
     pub(super) fn ending_daemons(&self, set: &SetQuery<'_>) -> BTreeSet<&str> {
         let running = self.ending(set).iter().filter(|it| !it.pod.has_ended);
         running.filter_map(|it| it.pod.node.as_deref()).collect()
     }
 
-    /// Returns the health of a pod now.
     pub(super) fn health(&self, pod: &Pod, min_ready_seconds: i64) -> Health {
         pod.health(self.now).after(min_ready_seconds)
     }
 
-    /// Returns the claims that a pod owns. They are deleted with it.
+    /// Returns the claims that a pod owns. Deleting the pod deletes the claims.
     ///
-    /// Kubernetes: `updateClaimOwnerRefForSetAndPod`,
-    /// pkg/controller/statefulset/stateful_set_utils.go.
+    /// Kubernetes: `updateClaimOwnerRefForSetAndPod`, pkg/controller/statefulset/stateful_set_utils.go.
     pub(super) fn claims_owned_by(&self, pod: &Member) -> BTreeSet<String> {
         let name = (pod.namespace.clone(), pod.pod.name.clone());
         let owned = self.owned.get(&name).into_iter().flatten();
         owned.filter(|(owner, _)| *owner == pod.uid).map(|(_, claim)| claim.clone()).collect()
     }
 
-    /// Returns the claims that are being deleted and that this pod still keeps: they are gone with it. A pod
-    /// without a node keeps none.
+    /// Returns the terminating claims that wait for this pod. An unscheduled pod doesn't hold a claim.
     ///
     /// Kubernetes: `podUsesPVC`, pkg/controller/volume/pvcprotection/pvc_protection_controller.go.
     pub(super) fn claims_kept_by(&self, pod: &Member) -> BTreeSet<String> {
@@ -335,8 +315,8 @@ impl PlannedCluster {
         ending.map(|(_, claim)| claim.into()).collect()
     }
 
-    /// Returns whether a claim of a set exists; `None` if it is not known, because the input lacks a claim that
-    /// a pod of the set has, or has no such pod.
+    /// Returns whether a claim of a set exists; `None` if unknown, because the input has no pod of the set or lacks a
+    /// claim that such a pod uses.
     pub(super) fn has_claim(&self, set: &SetQuery<'_>, name: &str) -> Option<bool> {
         let key = |name: &str| (Box::from(&*set.id.namespace), Box::from(name));
         if self.claims.contains_key(&key(name)) {
@@ -348,13 +328,13 @@ impl PlannedCluster {
         let pods = || self.pods(set).filter(|pods| !pods.is_empty() && !self.claims.is_empty());
         let are_all =
             || pods().is_some_and(|pods| pods.iter().all(|it| it.claims.iter().all(is_given)));
-        // A dump with the revisions and all pods of a set has its claims too.
+        // A dump with the revisions and all pods of a set also has its claims.
         let is_dump = || !self.templates(set).is_empty() && self.pods(set).is_some();
         (self.is_whole || is_dump() || are_all()).then_some(false)
     }
 
-    /// Returns whether the volume of a claim is known to be retained when the claim is deleted: by the
-    /// volume, or if that isn't given by its storage class.
+    /// Returns whether the volume, or otherwise its StorageClass, certainly retains the data when the claim is
+    /// deleted.
     pub(super) fn retains(&self, namespace: &str, claim: &str) -> bool {
         let name = (namespace.into(), claim.into());
         let claim = self.claims.get(&name);
@@ -368,12 +348,11 @@ impl PlannedCluster {
     }
 }
 
-/// A set whose pods are sought.
 pub(super) struct SetQuery<'a> {
     pub(super) id: &'a ObjectId,
     pub(super) kind: WorkloadKind,
     pub(super) selector: Option<&'a LabelSelector>,
-    /// The number of pods that the set counts; `None` if it is new.
+    /// The number of pods in the set's status; `None` if the set is new.
     pub(super) pods: Option<usize>,
 }
 
@@ -384,7 +363,7 @@ impl SetQuery<'_> {
     }
 
     fn selects(&self, labels: &Labels) -> bool {
-        // An invalid selector is refused, and an empty one matches nothing here.
+        // The API server rejects an invalid selector. An empty selector matches nothing here.
         let usable = |it: &&LabelSelector| selector::parses(it) && !selector::is_empty(it);
         self.selector.filter(usable).is_some_and(|it| matches_labels(it, Some(labels)))
     }

@@ -1,4 +1,4 @@
-//! ConfigMaps and Secrets that change while the template of a set that uses them does not.
+//! ConfigMaps and Secrets that change while a set that uses them keeps its template.
 
 use std::{
     cell::OnceCell,
@@ -16,7 +16,6 @@ type Name = (&'static str, String, String);
 
 type Entries = Option<BTreeMap<String, Value>>;
 
-/// The data of a ConfigMap or a Secret.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Data {
@@ -35,7 +34,7 @@ struct Metadata {
 }
 
 impl Data {
-    /// Returns the entries as the API server stores them, which makes data of `stringData`.
+    /// Returns the entries in the form that the API server stores: `stringData` becomes `data`.
     fn stored(&self) -> BTreeMap<&str, String> {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let stored = self.data.iter().chain(&self.binary_data).flatten();
@@ -44,7 +43,6 @@ impl Data {
         stored.chain(plain.map(|(key, it)| (key.as_str(), STANDARD.encode(text(it))))).collect()
     }
 
-    /// Returns the keys whose values differ.
     fn changed(&self, new: &Data) -> BTreeSet<String> {
         let (old, new) = (self.stored(), new.stored());
         let keys = old.keys().chain(new.keys());
@@ -52,33 +50,30 @@ impl Data {
     }
 }
 
-/// A ConfigMap or Secret whose data changes.
 #[derive(Debug)]
 struct Change {
     keys: BTreeSet<String>,
     is_immutable: bool,
 }
 
-/// The ConfigMaps and Secrets of the manifests, before and after. Their values are compared and never printed.
+/// The ConfigMaps and Secrets of the manifests, before and after. Never prints their values.
 #[derive(Debug, Default)]
 pub(super) struct Configs {
     old: HashMap<Name, Data>,
     new: HashMap<Name, Data>,
-    /// Those that change; computed on first use.
+    /// Computed on first use.
     changes: OnceCell<HashMap<Name, Change>>,
 }
 
-/// How a pod reads a ConfigMap or a Secret.
 #[derive(Clone, Copy)]
 enum Use {
-    /// When a container starts: a variable, or a file mounted by subPath.
+    /// When a container starts: a variable, or a file mounted with `subPath`.
     AtStart,
-    /// From mounted files, which the kubelet writes again.
+    /// From mounted files. The kubelet updates these.
     Mounted,
 }
 
 impl Configs {
-    /// Adds an object if it is a ConfigMap or a Secret.
     pub(super) fn add(
         &mut self,
         kind: &str,
@@ -96,9 +91,9 @@ impl Configs {
         Ok(())
     }
 
-    /// Returns a note for each object that changes, and that pods with this unchanged spec use.
+    /// Returns a note for each changed object that pods with this unchanged spec use.
     pub(super) fn notes(&self, namespace: &str, pod: &PodSpec) -> Vec<String> {
-        // The changed keys of an object that are read at the start, and of mounted files.
+        // The changed keys of an object: those read at start, and those in mounted files.
         let mut read = BTreeMap::<(&'static str, &str), [BTreeSet<&str>; 2]>::new();
         for Reading { kind, name, how, keys } in readings(pod) {
             let Some(change) = self.change(kind, namespace, name) else { continue };
@@ -145,16 +140,14 @@ impl Configs {
     }
 }
 
-/// A use of a ConfigMap or Secret in a pod.
 struct Reading<'a> {
     kind: &'static str,
     name: &'a str,
     how: Use,
-    /// The keys that are read; `None` for all.
+    /// `None` for all keys.
     keys: Option<Vec<&'a str>>,
 }
 
-/// Returns where a pod uses ConfigMaps and Secrets.
 fn readings(pod: &PodSpec) -> Vec<Reading<'_>> {
     let mut all = Vec::new();
     let containers = || pod.init_containers.iter().flatten().chain(&pod.containers);
@@ -187,7 +180,7 @@ fn readings(pod: &PodSpec) -> Vec<Reading<'_>> {
     all
 }
 
-/// Returns the ConfigMaps and Secrets of a volume, each with its kind, its name and its items.
+/// Returns the kind, name and items of each ConfigMap and Secret in a volume.
 fn sources(volume: &Volume) -> Vec<(&'static str, &str, Option<&[KeyToPath]>)> {
     let mut all = Vec::new();
     if let Some(it) = &volume.config_map {

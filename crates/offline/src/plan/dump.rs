@@ -1,4 +1,4 @@
-//! The items of a long list, one after the other, so that not all of them are in memory as trees.
+//! The items of a long list, one at a time, to avoid holding all trees in memory.
 
 use std::iter;
 
@@ -6,23 +6,21 @@ use kube_yaml::{self, Document, Problem, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The place of a document, or of an item of a list as kubectl prints it.
 pub(super) struct Part<'a> {
-    /// The text before.
+    /// The text before this part.
     before: &'a str,
 }
 
-/// A document, or why it cannot be read.
 type Read<'a> = Result<Document<'a>, Problem>;
 
 impl Part<'_> {
-    /// Returns the line of the whole text that has this line of the part.
+    /// Converts a line number in this part to a line number in the whole text.
     pub(super) fn line(&self, line: usize) -> usize {
         self.before.matches('\n').count() + line
     }
 }
 
-/// Returns the documents of a text. A list as kubectl prints it is returned item by item.
+/// Returns the documents of a text, and the items of a kubectl list one by one.
 pub(super) fn parts(text: &str) -> Box<dyn Iterator<Item = (Part<'_>, Read<'_>)> + '_> {
     match items_of_json(text).or_else(|| items_of_yaml(text)) {
         Some(items) => Box::new(items.into_iter().flat_map(move |item| {
@@ -36,14 +34,13 @@ pub(super) fn parts(text: &str) -> Box<dyn Iterator<Item = (Part<'_>, Read<'_>)>
     }
 }
 
-/// Returns the only element of a list as a document of its own.
 fn item_of(mut document: Document<'_>) -> Document<'_> {
     if let Value::Seq(items) = &mut document.root.value
         && items.len() == 1
         && let Some(item) = items.pop()
     {
         document.root = item;
-        // Their paths are those in the list.
+        // Problems have paths within the list.
         document.problems.clear();
     }
     document
@@ -64,8 +61,8 @@ fn items_of_json(text: &str) -> Option<Vec<&str>> {
     Some(list.items.into_iter().map(RawValue::get).collect())
 }
 
-/// Cuts a list of YAML before each line that begins with a dash. `None` if this isn't the only
-/// document, or anything refers from one item to another.
+/// Splits a YAML list before each line that begins with a dash. `None` if the text has more documents, or if one item
+/// refers to a different item.
 fn items_of_yaml(text: &str) -> Option<Vec<&str>> {
     let head = text.split_inclusive('\n').take_while(|line| *line != "items:\n");
     let start: usize = head.clone().map(str::len).sum::<usize>() + "items:\n".len();
@@ -81,7 +78,6 @@ fn items_of_yaml(text: &str) -> Option<Vec<&str>> {
         match line.as_bytes().first() {
             Some(b'-') if line.starts_with("- ") && end == body.len() => cuts.push(at),
             Some(b' ' | b'\n') => {}
-            // The members after the items.
             _ if ["kind: List\n", "metadata:\n"].contains(&line) => end = end.min(at),
             _ => return None,
         }
@@ -97,7 +93,7 @@ fn items_of_yaml(text: &str) -> Option<Vec<&str>> {
 mod tests {
     use super::*;
 
-    /// The names of the objects, with the lines on which they begin.
+    /// The object names, with the first line of each object.
     fn names(text: &str) -> Vec<(String, usize)> {
         let all = parts(text).map(|(part, document)| {
             let root = &document.as_ref().unwrap().root;

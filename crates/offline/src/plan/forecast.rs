@@ -1,5 +1,3 @@
-//! The consequences of a change for one object.
-
 use std::collections::BTreeSet;
 
 use setguard_core::{
@@ -16,16 +14,16 @@ use super::{
 
 const TEMPLATE: &str = "spec.template";
 
-/// The labels that charts give to objects, and whose values change with each version.
+/// Chart labels whose values change with each version.
 const VERSIONS: [&str; 4] = ["app.kubernetes.io/version", "chart", "helm.sh/chart", "version"];
 
-/// The kind of change to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ChangeKind {
     Create,
     Update,
     Scale,
     Delete,
+    #[default]
     None,
     Refused,
 }
@@ -42,12 +40,6 @@ impl ChangeKind {
         }
     }
 
-    /// Returns the kind of a change of which only the beginning is known.
-    pub(super) const fn of_incomplete(has_old: bool) -> Self {
-        if has_old { ChangeKind::Update } else { ChangeKind::Create }
-    }
-
-    /// Returns whether an object of a cluster is changed.
     pub(super) const fn is_stored_update(self) -> bool {
         matches!(self, ChangeKind::Update | ChangeKind::Scale)
     }
@@ -61,80 +53,67 @@ impl ChangeKind {
     }
 }
 
-/// Everything that a plan says about an object.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Forecast {
     pub(super) id: ObjectId,
-    /// The name of its file, if several new files have the object.
     pub(super) file: Option<String>,
     pub(super) change: ChangeKind,
     pub(super) differences: Vec<Difference>,
     pub(super) refusals: Vec<PlanFinding>,
-    /// The consequences that limits of the policy forbid.
     pub(super) exceeded: Vec<ExceededLimit>,
-    /// Other facts that the reader needs.
     pub(super) notes: Vec<String>,
-    /// The way the object is rolled out, in a few words.
+    /// The rollout strategy, in a few words.
     pub(super) settings: Vec<String>,
-    /// The simulated rollout; `None` if nothing is known about the pods. If the change is refused, this
-    /// is the rollout of the remedy.
+    /// The simulated rollout; `None` if nothing is known about the pods. A refused change has the rollout of its
+    /// remedy.
     pub(super) rollout: Option<Rollout>,
 }
 
-/// The fate of the pods of an object.
 #[derive(Debug)]
 pub(super) struct Rollout {
     pub(super) course: Course,
-    /// The pods that are left alone.
     pub(super) kept: Vec<Kept>,
-    /// The reason why pods with the old template are left alone, if they are.
+    /// The reason why pods keep the old template, if any do.
     pub(super) why_kept: Option<String>,
-    /// The number of pods that would be unavailable at one time without the change; `None` for a new object.
+    /// The maximum number of unavailable pods without the change; `None` for a new object.
     pub(super) down_before: Option<usize>,
-    /// The obstacle that would stop the rollout if pods with the new template never became ready.
+    /// The point where the rollout stops if new pods never become ready.
     pub(super) if_broken: Option<Stop>,
-    /// The revision to which a rollback has to go.
     pub(super) undo: Undo,
-    /// The duration, by what the pods of the set took before.
     pub(super) estimate: Option<Estimate>,
     /// The PodDisruptionBudgets that would allow fewer evictions than the rollout takes down.
     pub(super) over_budgets: Vec<OverBudget>,
     pub(super) of_kind: OfKind,
 }
 
-/// The duration of a rollout, by what the pods of the set took before.
+/// The duration of a rollout, estimated from the past times to ready of the set's pods.
 #[derive(Debug)]
 pub(super) struct Estimate {
     pub(super) seconds: i64,
-    /// The estimate and its basis in words.
     pub(super) text: String,
 }
 
-/// Pods that are left alone.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) target: Target,
     pub(super) revision: Revision,
 }
 
-/// The part of a rollout that only one of the kinds has.
 #[derive(Debug)]
 pub(super) enum OfKind {
     StatefulSet {
         is_ordered: bool,
         min_ready_seconds: i64,
-        /// The claims that are deleted while their volumes, with the data, are retained.
+        /// The deleted claims whose volumes, with the data, are retained.
         retained: BTreeSet<String>,
-        /// The command that helps where the rollout stops, if it does.
         remedy: Option<Remedy>,
     },
     DaemonSet {
-        /// The nodes, in the order of the indexes in the course.
+        /// The nodes, indexed by the targets of the course.
         nodes: Vec<NodeOutlook>,
     },
 }
 
-/// A node, and whether a DaemonSet has and will have a pod there.
 #[derive(Debug)]
 pub(super) struct NodeOutlook {
     pub(super) name: String,
@@ -143,7 +122,7 @@ pub(super) struct NodeOutlook {
 }
 
 impl Forecast {
-    /// Returns whether nothing changes, nothing happens, and nothing has to be said about that.
+    /// Returns whether nothing changes, nothing happens, and nothing is worth a note.
     pub(super) fn is_idle(&self) -> bool {
         let is_quiet = |it: &Rollout| it.course.steps.is_empty() && it.course.stop.is_none();
         self.notes.is_empty()
@@ -151,7 +130,7 @@ impl Forecast {
             && self.rollout.as_ref().is_none_or(is_quiet)
     }
 
-    /// Returns why a changed template reaches no pod, if there are pods and none gets it.
+    /// Returns why a changed template reaches no pod, if pods exist and none gets it.
     pub(super) fn reaches_no_pod(&self) -> Option<String> {
         let rollout = self.rollout.as_ref()?;
         let is_changed = self.differences.iter().any(|it| it.path.starts_with("spec.template."));
@@ -167,7 +146,7 @@ impl Forecast {
         })
     }
 
-    /// Returns the labels of the template, such as that with the version of a chart, if nothing else of it changes.
+    /// Returns the changed labels of the template, such as a chart's version, if nothing else in it changes.
     pub(super) fn version_labels(&self) -> Option<Vec<String>> {
         let changes = || self.differences.iter().filter_map(|it| it.path.strip_prefix(TEMPLATE));
         let labels = changes().map(|path| {
@@ -179,12 +158,11 @@ impl Forecast {
         (self.change == ChangeKind::Update && !labels.is_empty()).then_some(labels)
     }
 
-    /// Returns the rollout if it has any steps.
     pub(super) fn active(&self) -> Option<&Rollout> {
         self.rollout.as_ref().filter(|it| !it.course.steps.is_empty())
     }
 
-    /// Returns the name of a pod of a StatefulSet, or of the node of a pod of a DaemonSet.
+    /// Returns the name of a StatefulSet's pod, or of the node of a DaemonSet's pod.
     pub(super) fn name(&self, target: &Target) -> String {
         match target {
             Target::Ordinal(ordinal) => format!("{}-{ordinal}", self.id.name),
@@ -199,7 +177,7 @@ impl Forecast {
         nodes.get(index).map_or("", |node| &node.name)
     }
 
-    /// Returns why the controller does not go on.
+    /// Returns why the controller stops.
     pub(super) fn why(&self, stop: &Stop) -> String {
         let name = self.name(&stop.target);
         match (&stop.target, stop.why) {
@@ -227,7 +205,6 @@ impl Forecast {
 }
 
 impl Rollout {
-    /// Returns the nodes of a DaemonSet.
     pub(super) fn nodes(&self) -> &[NodeOutlook] {
         match &self.of_kind {
             OfKind::DaemonSet { nodes } => nodes,
@@ -235,7 +212,7 @@ impl Rollout {
         }
     }
 
-    /// Returns whether the volume of a claim that is deleted is retained with its data.
+    /// Returns whether the volume of a deleted claim is retained with its data.
     pub(super) fn retains(&self, claim: &str) -> bool {
         match &self.of_kind {
             OfKind::StatefulSet { retained, .. } => retained.contains(claim),

@@ -1,5 +1,3 @@
-//! The forecasts of all objects of the input.
-
 mod daemon_set;
 mod deleted;
 mod old_state;
@@ -30,33 +28,30 @@ pub(super) use setguard_core::{
 };
 pub(super) use setguard_files::manifests::{alternatives, group::Group, id::ObjectId, namespaces};
 
-/// A maker of forecasts.
 pub(super) struct Forecaster<'a> {
     pub(super) input: &'a Input,
-    /// The names of the new files with each object.
+    /// The new files that contain each object.
     pub(super) files: HashMap<&'a ObjectId, Vec<&'a str>>,
     pub(super) context: Context<'a>,
     pub(super) delivery: Delivery,
-    /// The pods that never become ready, as in `--never-ready`.
     pub(super) never_ready: &'a [String],
-    /// Whether objects of a cluster that the manifests lack are deleted.
+    /// Whether to delete cluster objects that are not in the manifests.
     pub(super) prune: bool,
 }
 
-/// The forecasts, and what cannot be forecast.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) forecasts: Vec<Forecast>,
-    /// Objects whose change isn't known, because something could not be read.
+    /// Objects with an unknown change, because part of the input is unreadable.
     pub(super) unknown: Vec<String>,
-    /// Objects of a cluster that the manifests lack. kubectl leaves them as they are.
+    /// Cluster objects that are not in the manifests. kubectl keeps them.
     pub(super) left_alone: Vec<String>,
-    /// Whether something is left out because nothing of it changes.
+    /// Whether the plan omits unchanged objects.
     pub(super) has_unchanged: bool,
 }
 
 impl Plan {
-    /// Adds the plan of a root, unless nothing of it changes.
+    /// Adds the plan of a root, unless nothing in it changes.
     pub(super) fn add(&mut self, other: Plan, root: Option<&str>) {
         let mut forecasts = other.forecasts;
         if let Some(root) = root {
@@ -72,21 +67,19 @@ impl Plan {
     }
 }
 
-/// A change that the API server stores, or that is made by making the object again.
+/// A change that the API server stores, or makes by deleting and creating the object.
 struct Transition<'a> {
     id: &'a ObjectId,
-    /// The new object.
     object: &'a Object<'a>,
-    /// The object before; `None` if it is new.
+    /// The old object; `None` if the object is new.
     before: Option<&'a Object<'a>>,
     template_changes: bool,
-    /// Whether the spec changes, and the template does not.
+    /// Whether the spec changes, but not the template.
     leaves_template: bool,
-    /// Whether the object is deleted without its pods and created again.
+    /// Whether the object is deleted with orphaned pods and created again.
     starts_anew: bool,
 }
 
-/// The part of a forecast that the simulation gives.
 #[derive(Default)]
 struct Simulated {
     settings: Vec<String>,
@@ -95,7 +88,6 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// Returns a forecast without a rollout.
     fn none(note: impl Into<String>) -> Self {
         Simulated { notes: vec![note.into()], ..Simulated::default() }
     }
@@ -117,8 +109,7 @@ impl Forecaster<'_> {
         self.never_ready.iter().map(String::as_str).filter(move |pod| !is_known(pod))
     }
 
-    /// Returns the forecasts of all objects: first the objects in the manifests, then those that
-    /// the manifests no longer contain.
+    /// Returns the forecasts of the objects in the manifests, then of the removed objects.
     pub(super) fn all(&self) -> Plan {
         let mut plan = Plan::default();
         for given in &self.input.given {
@@ -147,13 +138,11 @@ impl Forecaster<'_> {
         plan
     }
 
-    /// Returns the names of the new files with an object; none if the manifests lack it.
     fn files_of(&self, id: &ObjectId) -> &[&str] {
         self.files.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns a note if a new object has the name of one that the manifests lack, and perhaps belongs to its
-    /// namespace.
+    /// Returns a note if a new object has the name of a removed object and may belong in its namespace.
     fn namesake(&self, new: &ObjectId) -> Option<String> {
         if new.namespace != namespace_or_default(None) {
             return None;
@@ -168,7 +157,6 @@ impl Forecaster<'_> {
         Some(namespaces::hint(namespace))
     }
 
-    /// Returns the previous state of an object, as JSON.
     fn before(&self, given: &Given) -> Option<&String> {
         let (_, resource, all) =
             self.input.previous.get(&given.id).filter(|_| !given.id.is_generated)?;
@@ -189,14 +177,10 @@ impl Forecaster<'_> {
         let problems: Vec<_> = given.problems.iter().map(problem).collect();
         let nothing = |change, refusals, notes| Forecast {
             id: given.id.clone(),
-            file: None,
             change,
-            differences: Vec::new(),
             refusals,
-            exceeded: Vec::new(),
             notes,
-            settings: Vec::new(),
-            rollout: None,
+            ..Forecast::default()
         };
         let Some(Ok(document)) = kube_yaml::documents(&given.json).next() else {
             return nothing(ChangeKind::Create, problems, Vec::new());
@@ -219,18 +203,14 @@ impl Forecaster<'_> {
                 forecast
             }
             Outcome::TooLarge(_) => {
-                let change = ChangeKind::of_incomplete(proposal.old.is_some());
+                let change = if old.is_some() { ChangeKind::Update } else { ChangeKind::Create };
                 let note = "not simulated: the object is too large to check".to_owned();
                 nothing(change, problems, vec![note])
             }
             Outcome::Undecodable(error) => {
-                let undecodable = |error: &dyn std::fmt::Display| PlanFinding {
-                    rule: SCHEMA.id,
-                    field: String::new(),
-                    message: error.to_string(),
-                };
+                let message = error.to_string();
                 let refusals = match problems.is_empty() {
-                    true => vec![undecodable(&error)],
+                    true => vec![PlanFinding { rule: SCHEMA.id, field: String::new(), message }],
                     false => problems,
                 };
                 nothing(ChangeKind::Refused, refusals, Vec::new())
@@ -248,7 +228,6 @@ impl Forecaster<'_> {
         }
     }
 
-    /// Returns the forecast for an object that the API server is asked to store.
     fn stored(
         &self,
         proposal: &Proposal<'_, '_>,
@@ -273,8 +252,8 @@ impl Forecaster<'_> {
             ChangeKind::Refused => refusal::remedies(&stored.verdict),
             _ => Vec::new(),
         };
-        // The remedy, recreating the object around its pods, is simulated if the selector still
-        // matches them.
+        // If the selector still matches the pods, simulate the remedy: deleting the object, keeping its pods, and
+        // creating it again.
         let same_selector = before.as_ref().map(Object::selector) == Some(object.selector());
         let going = before.as_ref().and_then(|it| self.being_deleted(id, it));
         let simulated = going.unwrap_or_else(|| match change {
@@ -314,7 +293,7 @@ impl Forecaster<'_> {
         forecast
     }
 
-    /// Returns the limits that a rollout of the pods that there are exceeds.
+    /// Returns the limits that a rollout of the existing pods exceeds.
     fn exceeded(
         &self,
         subject: &Subject<'_>,
@@ -374,7 +353,6 @@ impl Forecaster<'_> {
     }
 }
 
-/// Returns a note about fields that the manifest leaves out, if their removal isn't certain.
 fn removals(removals: &Removals) -> Option<String> {
     match removals {
         Removals::Known => None,
@@ -406,8 +384,8 @@ fn spec(object: &Object<'_>) -> Value {
     }
 }
 
-/// Returns the spec of a StatefulSet with the defaults of its update strategy. The API server stores them or not, by
-/// the release and by how the object was written.
+/// Adds the defaults of the update strategy to a StatefulSet's spec. Whether the API server stores them depends on the
+/// release and on how the object was written.
 fn stored(mut spec: Value) -> Value {
     if spec["updateStrategy"]["type"] == "RollingUpdate" {
         let strategy = &mut spec["updateStrategy"];

@@ -11,17 +11,16 @@ use super::{
     refusal::ExceededLimit,
 };
 
-/// The reason that is printed for an object whose change isn't known.
+/// The reason why the change of an object isn't known.
 pub(super) const UNREAD: &str = "because not everything could be read";
 
-/// The reason for a rollout that changes nothing of what runs.
+/// The reason why a rollout doesn't change the running software.
 pub(super) const VERSION_LABELS: &str =
     "every pod is replaced only because its template has labels with the version:";
 
-/// The most names that a sentence lists.
+/// The maximum number of names in a sentence.
 const MOST_NAMES: usize = 20;
 
-/// The kind of a consequence, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FactKind {
     DataLost,
@@ -47,19 +46,15 @@ impl FactKind {
     }
 }
 
-/// A consequence of a change for an object.
 #[derive(Debug)]
 pub(super) struct Fact {
     pub(super) kind: FactKind,
-    /// The object.
     pub(super) object: String,
     pub(super) text: String,
-    /// Names that follow the text.
     pub(super) names: Vec<String>,
 }
 
 impl Fact {
-    /// Returns the text and the names, each name written by `name`.
     pub(super) fn sentence(&self, name: impl Fn(&str) -> String) -> String {
         let mut sentence = self.text.clone();
         for (i, one) in self.names.iter().take(MOST_NAMES).enumerate() {
@@ -73,7 +68,7 @@ impl Fact {
     }
 }
 
-/// Returns the consequences, the gravest first. `unknown` are the objects about which nothing is known.
+/// Returns the consequences, gravest first. `unknown` are the objects whose change isn't known.
 pub(super) fn facts(forecasts: &[Forecast], unknown: &[String]) -> Vec<Fact> {
     let mut facts: Vec<_> = forecasts.iter().flat_map(of).collect();
     facts.extend(unknown.iter().map(|it| Fact {
@@ -86,7 +81,6 @@ pub(super) fn facts(forecasts: &[Forecast], unknown: &[String]) -> Vec<Fact> {
     facts
 }
 
-/// Returns a sentence for a plan without such consequences.
 pub(super) fn without(forecasts: &[Forecast]) -> &'static str {
     match forecasts.iter().all(Forecast::is_idle) {
         true => "Nothing changes.",
@@ -97,7 +91,7 @@ pub(super) fn without(forecasts: &[Forecast]) -> &'static str {
 fn of(forecast: &Forecast) -> Vec<Fact> {
     let object = picture::title(forecast);
     let fact = |kind, text: String, names| Fact { kind, object: object.clone(), text, names };
-    // The steps of a refused change are those of its remedy.
+    // A refused change has the steps of its remedy.
     if forecast.change == ChangeKind::Refused {
         let text = "the API server refuses the change".to_owned();
         return vec![fact(FactKind::Refused, text, Vec::new())];
@@ -137,14 +131,14 @@ fn of(forecast: &Forecast) -> Vec<Fact> {
     facts
 }
 
-/// Returns the claims that are deleted with their data.
+/// Returns the claims that the rollout deletes along with their data.
 pub(super) fn lost_claims(rollout: &Rollout) -> Vec<String> {
     let deleted = rollout.course.steps.iter().filter(|step| step.action == Action::Delete);
     let claims = deleted.flat_map(|step| &step.claims);
     claims.filter(|it| !rollout.retains(it)).cloned().collect()
 }
 
-/// Returns how many pods are down at a time, if any pod that there is.
+/// Returns how many existing pods are down at a time, if any.
 fn down(forecast: &Forecast) -> Option<String> {
     if forecast.change == ChangeKind::Delete {
         return Some("all pods are deleted".to_owned());

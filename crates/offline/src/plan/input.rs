@@ -1,9 +1,10 @@
-//! The objects before and after, and the nodes.
+//! The objects before and after the change, and the nodes.
 
 use std::{
     cell::LazyCell,
     collections::HashMap,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -32,82 +33,66 @@ pub(super) use setguard_files::{
         objects::ManifestObject,
         patches::items,
         path_context::PathContext,
+        render::recorded,
         source::Source,
         volumes,
     },
     report,
 };
 
-/// An object of the new manifests.
 #[derive(Debug)]
 pub(super) struct Given {
     pub(super) id: ObjectId,
     pub(super) resource: &'static Resource,
-    /// The name of its file.
     pub(super) file: String,
-    /// The manifest as JSON, from which the tree can be read again.
+    /// The manifest as JSON. The tree can be read again from it.
     pub(super) json: String,
-    /// The problems with the structure of the manifest.
     pub(super) problems: Vec<Problem>,
 }
 
-/// All objects that were read.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     pub(super) given: Vec<Given>,
-    /// The previous objects as JSON, and the order in which they were read.
+    /// The previous objects as JSON, with their order in the input.
     pub(super) previous: HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>,
-    /// Pods, claims, revisions and nodes.
     pub(super) world: PlannedCluster,
-    /// The ConfigMaps and Secrets of the new and the previous manifests.
     pub(super) configs: Configs,
-    /// The namespaces that request the control-plane tolerations.
     pub(super) namespaces: Namespaces,
-    /// The namespaces that requested them before the change.
     pub(super) old_namespaces: Namespaces,
-    /// Claims and volumes of the new manifests.
     pub(super) storage: Storage,
-    /// Facts about a new file from its path, by its name.
+    /// Path facts by the name of the new file.
     pub(super) contexts: HashMap<String, PathContext>,
-    /// Whether some of the new manifests could not be read. An object that is missing then isn't
-    /// necessarily gone.
+    /// Whether some new manifests are unreadable. A missing object then may still exist.
     pub(super) lacks_new: bool,
-    /// Whether some of the previous objects could not be read. An object that is missing then isn't
-    /// necessarily new.
+    /// Whether some previous objects are unreadable. A missing object then may not be new.
     pub(super) lacks_previous: bool,
 }
 
-/// What a root renders to, before and after; or the other manifests of a folder whose roots are rendered.
+/// The rendered output of a root before and after the change, or the manifests outside of all rendered roots.
 #[derive(Debug, Default)]
 pub(super) struct Side {
     pub(super) new: Vec<Source>,
     pub(super) old: Vec<Source>,
     pub(super) contexts: HashMap<String, PathContext>,
-    /// Whether it could not be rendered or read.
     pub(super) lacks_new: bool,
     pub(super) lacks_old: bool,
 }
 
-/// The paths that a plan is made from.
 #[derive(Debug)]
 pub(super) struct Paths<'a> {
-    /// The new manifests.
     pub(super) new: &'a [PathBuf],
-    /// The namespace of manifests that set none, new and previous.
+    /// The namespace of manifests, new or previous, that set none.
     pub(super) namespace: Option<&'a str>,
-    /// The previous objects.
     pub(super) old: &'a [PathBuf],
-    /// The commit with the previous manifests, at the same paths as the new ones.
+    /// The commit with the previous manifests, at the same paths as the new manifests.
     pub(super) old_commit: Option<&'a str>,
-    /// The nodes.
     pub(super) nodes: &'a [PathBuf],
-    /// Whether input without objects is meant.
     pub(super) may_be_empty: bool,
 }
 
 impl Input {
-    /// Reads all files, the new manifests by the schema of this release. Calls `complain` with a
-    /// message for each file and document that cannot be read.
+    /// Reads all files, the new manifests by the schema of this release. Calls `complain` for each unreadable file and
+    /// document.
     pub(super) fn read(
         paths: &Paths<'_>,
         release: Version,
@@ -134,7 +119,7 @@ impl Input {
             }
         }
         match paths.old_commit {
-            // A change that fixes such a file must not fail because of it.
+            // The change may fix this file, so it must not fail because of it.
             Some(_) => {
                 input.read_previous(old, paths.namespace, &mut |message| unreadable.push(message));
             }
@@ -154,7 +139,8 @@ impl Input {
         input.contexts = contexts;
         if !paths.may_be_empty {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
-            let are_all = || new.iter().all(is_empty).then(nothing_at_all);
+            let nothing = || format!("there are no objects in the new manifests; {ALLOW_EMPTY}");
+            let are_all = || new.iter().all(is_empty).then(nothing);
             empty.or_else(are_all).into_iter().for_each(&mut complain_of_new);
         }
         unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
@@ -164,7 +150,6 @@ impl Input {
         input
     }
 
-    /// Reads what a root renders to, before and after.
     pub(super) fn of_root(
         side: Side,
         paths: &Paths<'_>,
@@ -190,6 +175,22 @@ impl Input {
         input
     }
 
+    /// Adds the manifests of an installed release.
+    pub(super) fn add_release(
+        &mut self,
+        release: &str,
+        paths: &Paths<'_>,
+        context: Option<&str>,
+        complain: &mut dyn FnMut(String),
+    ) -> anyhow::Result<()> {
+        let limit = Duration::from_secs(60);
+        let text =
+            recorded(release, paths.namespace, context, limit).map_err(anyhow::Error::msg)?;
+        let source = Source::named(format!("the release {release}"), text);
+        self.read_previous(vec![source], paths.namespace, complain);
+        Ok(())
+    }
+
     fn read_all_nodes(
         &mut self,
         paths: &Paths<'_>,
@@ -203,7 +204,6 @@ impl Input {
         }
     }
 
-    /// Returns the names of the new files with each object.
     pub(super) fn files(&self) -> HashMap<&ObjectId, Vec<&str>> {
         let mut files = HashMap::<_, Vec<_>>::new();
         for Given { id, file, .. } in &self.given {
@@ -212,8 +212,7 @@ impl Input {
         files
     }
 
-    /// Reads texts: the new manifests, the previous ones and the nodes. A text that is empty counts as
-    /// not given.
+    /// Reads texts: the new manifests, the previous manifests and the nodes. An empty text counts as absent.
     pub(super) fn of_texts(
         [new, old, nodes]: [Source; 3],
         release: Version,
@@ -265,18 +264,16 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
+            let (world, configs) = (&mut self.world, &mut self.configs);
+            let namespace = source.namespace(namespace);
+            let mut others = Others { world, configs, namespace, which: Which::Stored };
             each(
                 &source,
                 Version::NEWEST,
-                &mut Others {
-                    world: &mut self.world,
-                    configs: &mut self.configs,
-                    namespace,
-                    which: Which::Stored,
-                },
+                &mut others,
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
-                    // A patch is no object that a cluster could have.
+                    // A cluster never has a patch as an object.
                     if !source.is_named() && manifest.is_partial() {
                         return;
                     }
@@ -304,15 +301,13 @@ impl Input {
             let context = self.contexts.get(source.name());
             let may_be_part = context.is_some_and(|it| it.partial.is_some());
             volumes::add(&mut self.storage, source.text());
+            let (world, configs) = (&mut self.world, &mut self.configs);
+            let namespace = source.namespace(namespace);
+            let mut others = Others { world, configs, namespace, which: Which::New };
             each(
                 &source,
                 release,
-                &mut Others {
-                    world: &mut self.world,
-                    configs: &mut self.configs,
-                    namespace,
-                    which: Which::New,
-                },
+                &mut others,
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
                     if may_be_part && manifest.is_partial() {
@@ -328,8 +323,7 @@ impl Input {
     }
 }
 
-/// Returns the manifests below paths as they were at a commit, and adds the files that could not be read
-/// there.
+/// Returns the manifests below paths as of a commit, including the files that were unreadable there.
 fn at_commit(
     (commit, note): &(Commit, Option<String>),
     paths: &[PathBuf],
@@ -344,7 +338,7 @@ fn at_commit(
     Ok(readable.collect())
 }
 
-/// Returns the texts below paths, what the folders around them say, and what is not read.
+/// Returns the texts below paths, the facts from the folders around them, and the skipped files.
 pub(super) fn texts(
     paths: &[PathBuf],
     complain: &mut dyn FnMut(String),
@@ -361,7 +355,7 @@ pub(super) fn texts(
     (texts, listing.contexts, listing.not_checked)
 }
 
-/// Complains of what is not read and differs from a commit: a change must not decide what is planned.
+/// Reports skipped files that differ from a commit: a change must not decide what the plan covers.
 pub(super) fn complain_of_edited(
     commit: &Commit,
     not_read: &mut [NotChecked],
@@ -373,12 +367,11 @@ pub(super) fn complain_of_edited(
     Ok(())
 }
 
-/// Returns a sentence with the command for a plan instead of that for a check.
+/// Replaces the name of the check command by that of the plan command.
 pub(super) fn of_plan(sentence: &str) -> String {
     sentence.replace("setguard check -", "setguard plan -").replace("not checked", "not planned")
 }
 
-/// Returns whether a text has nothing but comments.
 fn is_empty(source: &Source) -> bool {
     let is_nothing = |line: &str| {
         let line = line.trim();
@@ -392,14 +385,10 @@ fn nothing_in(source: &Source) -> String {
     format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
 }
 
-fn nothing_at_all() -> String {
-    format!("there are no objects in the new manifests; {ALLOW_EMPTY}")
-}
-
 const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";
 
-/// Returns a message for each kustomization that builds on files outside of these paths: without them, it is not
-/// known which objects there are.
+/// Returns a message for each kustomization that builds on files outside of these paths, because its objects aren't
+/// known.
 fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
     let kustomizations = sources.iter().filter(|it| {
         let name = Path::new(it.name()).file_name();
@@ -430,10 +419,8 @@ fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
     kustomizations.filter_map(outside).collect()
 }
 
-/// A function that [`each`] calls with a DaemonSet or StatefulSet.
 type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
-/// The objects other than sets that are added to the world, and the namespace of objects that set none.
 struct Others<'a> {
     world: &'a mut PlannedCluster,
     configs: &'a mut Configs,
@@ -441,20 +428,17 @@ struct Others<'a> {
     which: Which,
 }
 
-/// The objects of a source that count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
-    /// Only Nodes.
     Nodes,
-    /// Of the kinds that a cluster creates, only those with a `uid`: a chart can have a Pod for a test, and a
-    /// folder a claim to copy.
+    /// Of kinds that the cluster creates, only objects with a `uid`: a chart may have a Pod for a test, and a folder a
+    /// claim to copy.
     Stored,
     /// Only PodDisruptionBudgets, ConfigMaps and Secrets.
     New,
 }
 
 impl Others<'_> {
-    /// Returns whether the sets of this source are planned.
     fn has_sets(&self) -> bool {
         self.which != Which::Nodes
     }
@@ -477,7 +461,7 @@ impl Others<'_> {
     }
 }
 
-/// Returns whether a cluster creates the objects of a kind, or most of them.
+/// Returns whether controllers, not users, create most objects of a kind.
 fn is_of_cluster(kind: &str) -> bool {
     matches!(kind, "ControllerRevision" | "Node" | "PersistentVolumeClaim" | "Pod")
 }
@@ -505,7 +489,7 @@ fn each(
             Err(problem) => {
                 match *importance {
                     Broken::Error => complain(place(&problem)),
-                    // A repository has much that isn't a manifest.
+                    // A repository contains many files that aren't manifests.
                     Broken::NotAManifest => {}
                     Broken::OtherKind => {
                         report::note(&format!("{}; it is passed over", place(&problem)));

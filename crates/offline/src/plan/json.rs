@@ -1,10 +1,9 @@
-//! The plan as one JSON document, with types of its own, so that the types of the simulation aren't
-//! an interface.
+//! The plan as one JSON document. The format has its own types, so the simulation's types can change.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
-use setguard_core::rollout::{Action, Step, Target};
+use setguard_core::rollout::{Action, Target};
 use setguard_files::report::json::DifferenceV1;
 
 use super::{
@@ -12,8 +11,8 @@ use super::{
     pod_counts::{Tally, count, replaced},
 };
 
-/// The most candidates that are listed in all where the controller chooses at random. Beyond this
-/// number, only the first step lists them.
+/// The maximum number of candidates listed where the controller chooses at random. Beyond it, only the first step
+/// lists them.
 const MOST_CANDIDATES: usize = 10_000;
 
 #[derive(Serialize)]
@@ -22,7 +21,6 @@ struct PlanV1<'a> {
     api_version: &'static str,
     kind: &'static str,
     objects: Vec<ObjectV1<'a>>,
-    /// Objects whose change isn't known, because something could not be read.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unknown: &'a [String],
 }
@@ -31,7 +29,7 @@ struct PlanV1<'a> {
 #[serde(rename_all = "camelCase")]
 struct ObjectV1<'a> {
     object: IdV1<'a>,
-    /// The file, if several files have the object.
+    /// The file, if several files contain the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
     change: &'static str,
@@ -62,7 +60,6 @@ struct FindingV1<'a> {
 
 #[derive(Serialize)]
 struct StepV1<'a> {
-    /// The number of the wave; 0 for pods that are left alone.
     wave: usize,
     action: &'static str,
     pod: Option<String>,
@@ -90,7 +87,7 @@ struct SummaryV1 {
     kept: usize,
     at_most_unavailable: usize,
     at_least_seconds: i64,
-    /// An estimate by what the pods of the set took before.
+    /// An estimate from the past times to ready of the set's pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_seconds: Option<i64>,
     waves: usize,
@@ -98,7 +95,6 @@ struct SummaryV1 {
     why: Option<String>,
 }
 
-/// Prints the plan.
 pub(super) fn print(
     forecasts: &[Forecast],
     unknown: &[String],
@@ -171,7 +167,19 @@ fn steps<'a>(rollout: &'a Rollout, forecast: &'a Forecast) -> Vec<StepV1<'a>> {
     };
     let steps = rollout.course.steps.iter().map(|step| {
         let (count, candidates) = chance(&step.target);
-        StepV1 { count, candidates, ..of(step, forecast) }
+        StepV1 {
+            wave: step.wave,
+            action: step.action.as_str(),
+            pod: pod(&step.target, forecast),
+            node: node(&step.target, forecast),
+            revision: step.revision.as_str(),
+            claims: match step.action {
+                Action::Create => ClaimsV1 { created: &step.claims, deleted: &[] },
+                Action::Delete => ClaimsV1 { created: &[], deleted: &step.claims },
+            },
+            count,
+            candidates,
+        }
     });
     let mut steps: Vec<_> = steps.collect();
     steps.extend(rollout.kept.iter().map(|Kept { target, revision }| {
@@ -188,22 +196,6 @@ fn steps<'a>(rollout: &'a Rollout, forecast: &'a Forecast) -> Vec<StepV1<'a>> {
         }
     }));
     steps
-}
-
-fn of<'a>(step: &'a Step, forecast: &'a Forecast) -> StepV1<'a> {
-    StepV1 {
-        wave: step.wave,
-        action: step.action.as_str(),
-        pod: pod(&step.target, forecast),
-        node: node(&step.target, forecast),
-        revision: step.revision.as_str(),
-        claims: match step.action {
-            Action::Create => ClaimsV1 { created: &step.claims, deleted: &[] },
-            Action::Delete => ClaimsV1 { created: &[], deleted: &step.claims },
-        },
-        count: None,
-        candidates: None,
-    }
 }
 
 fn pod(target: &Target, forecast: &Forecast) -> Option<String> {

@@ -1,5 +1,4 @@
-//! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only
-//! with read requests.
+//! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only with read requests.
 
 use std::collections::BTreeSet;
 
@@ -15,28 +14,24 @@ use super::input::Input;
 
 /// Reads objects from the API server of a cluster.
 pub trait Reader {
-    /// Returns the namespace of objects that name none.
+    /// Returns the namespace of objects that set none.
     fn default_namespace(&self) -> &str;
 
     /// Returns the object at a path as JSON; `None` if it does not exist.
     ///
     /// # Errors
-    /// Returns an error if the API server does not answer or refuses.
+    /// Returns an error if the API server does not answer or rejects the request.
     fn get(&self, path: &str) -> anyhow::Result<Option<String>>;
 
-    /// Calls `on_item` with the JSON of each object in the collection at a path. Returns the reason why
-    /// the collection may not be read, if there is one.
+    /// Calls `on_item` with the JSON of each object in the collection at a path. Returns the reason if the user may
+    /// not list the collection.
     ///
     /// # Errors
     /// Returns an error if the API server does not answer.
     fn list(&self, path: &str, on_item: &mut dyn FnMut(&str)) -> anyhow::Result<Option<String>>;
 }
 
-/// Adds the objects of the manifests as they are in the cluster, with their pods, claims and
-/// revisions, and the nodes.
-///
-/// # Errors
-/// Returns an error if the API server does not answer or refuses.
+/// Adds the cluster's state of the objects in the manifests, with their pods, claims and revisions, and the nodes.
 pub(super) fn add(input: &mut Input, reader: &dyn Reader) -> anyhow::Result<()> {
     Cluster { reader }.add(input)
 }
@@ -48,22 +43,25 @@ struct Cluster<'a> {
 impl Cluster<'_> {
     fn add(&self, input: &mut Input) -> anyhow::Result<()> {
         let mut namespaces = BTreeSet::new();
-        let mut previous = Vec::new();
-        for given in &input.given {
-            let id = &given.id;
-            let namespace = self.namespace(&given.json);
-            if let Some(json) = self.object(given.resource, &namespace, &id.name)? {
-                previous.push((id.clone(), given.resource, json));
-            }
-            namespaces.insert((namespace, id.namespace.clone()));
+        let given = input.given.iter().map(|it| (it.id.clone(), it.resource, it.json.clone()));
+        let mut wanted: Vec<_> = given.collect();
+        // The objects of a release that the new manifests lack.
+        for (id, (_, resource, released)) in std::mem::take(&mut input.previous) {
+            let json = released.last().filter(|json| !is_kept(json));
+            let json = json.filter(|_| !input.given.iter().any(|it| it.id == id));
+            wanted.extend(json.map(|json| (id, resource, json.clone())));
         }
-        for (id, resource, json) in previous {
+        for (id, resource, json) in wanted {
+            let namespace = self.namespace(&json);
+            let object = self.object(resource, &namespace, &id.name)?;
+            namespaces.insert((namespace, id.namespace.clone()));
+            let Some(json) = object else { continue };
             let order = input.previous.len();
             let mut alternatives = Alternatives::default();
             alternatives.add("", Group::Named, json);
             input.previous.insert(id, (order, resource, alternatives));
         }
-        input.world.know_all();
+        input.world.is_whole = true;
         for (namespace, known_as) in &namespaces {
             let lists = [
                 ("v1", "pods", "Pod"),
@@ -92,8 +90,6 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    /// Returns the namespace of a manifest, or the namespace of the kubeconfig if the manifest sets
-    /// none.
     fn namespace(&self, manifest: &str) -> String {
         let object: Value = serde_json::from_str(manifest).unwrap_or_default();
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
@@ -101,7 +97,6 @@ impl Cluster<'_> {
         namespace_or_default(Some(namespace)).to_owned()
     }
 
-    /// Returns an object as JSON; `None` if it does not exist.
     fn object(
         &self,
         resource: &Resource,
@@ -113,7 +108,7 @@ impl Cluster<'_> {
         self.reader.get(&path).context(path)
     }
 
-    /// Lists objects without which the plan knows less: if they may not be read, a note says so.
+    /// Lists optional objects. If the user may not list them, adds a note.
     fn list_if_allowed(
         &self,
         of: &Listed<'_>,
@@ -127,7 +122,6 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    /// Lists objects without which there is no plan.
     fn list_all(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<()> {
         match self.list(of, input)? {
             None => Ok(()),
@@ -135,7 +129,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// Lists objects. Returns the reason why they may not be read, if there is one.
+    /// Returns the reason if the user may not list the objects.
     fn list(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<Option<String>> {
         let mut wrong = None;
         let listed = self.reader.list(&of.path, &mut |item| {
@@ -147,12 +141,11 @@ impl Cluster<'_> {
     }
 }
 
-/// The objects of a list.
 struct Listed<'a> {
     path: String,
     api_version: &'a str,
     kind: &'a str,
-    /// The namespace that the manifests have in the input.
+    /// The namespace that the input uses for these manifests.
     known_as: Option<&'a str>,
 }
 
@@ -167,7 +160,6 @@ impl<'a> Listed<'a> {
         Listed { path, api_version, kind, known_as: None }
     }
 
-    /// Adds an object of the list to the input.
     fn add(&self, item: &str, input: &mut Input) -> anyhow::Result<()> {
         let mut item: Value = serde_json::from_str(item)?;
         if let Some(namespace) = self.known_as {
@@ -177,10 +169,18 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Returns the path below which the resources of a version are.
 fn root(api_version: &str) -> String {
     let prefix = if api_version.contains('/') { "/apis" } else { "/api" };
     format!("{prefix}/{api_version}")
+}
+
+/// Returns whether Helm keeps an object that a release no longer has.
+///
+/// Upstream: `filterManifestsToKeep`, pkg/action/resource_policy.go in github.com/helm/helm.
+fn is_kept(manifest: &str) -> bool {
+    let object: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let policy = object["metadata"]["annotations"]["helm.sh/resource-policy"].as_str();
+    policy.is_some_and(|it| it.trim().eq_ignore_ascii_case("keep"))
 }
 
 /// Returns whether a StatefulSet deletes the claims of its pods.

@@ -11,7 +11,7 @@ use super::{
     styled_line::{Line, Tone, UNICODE},
 };
 
-/// Prints the plan: first what a reviewer must see, then a line for each object, with its steps folded.
+/// Prints what a reviewer must see first, then a line for each object, with its steps folded.
 pub(super) fn print(
     forecasts: &[Forecast],
     unknown: &[String],
@@ -36,7 +36,7 @@ pub(super) fn print(
             writeln!(out)?;
         }
         for (tone, text) in picture::summary(forecast) {
-            // Only what is bad has names.
+            // Only bad consequences have names.
             let text = if tone == Tone::Plain { text } else { code_span(&text) };
             writeln!(out, "- {text}")?;
         }
@@ -47,7 +47,6 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Writes lines as a block of code.
 fn fenced(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
     let lines: Vec<_> = lines.iter().map(|line| one_line(&line.to_string()).into_owned()).collect();
     let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or(0);
@@ -60,17 +59,16 @@ fn fenced(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{fence}")
 }
 
-/// Returns the text as a code span, in which no markup, link or mention has an effect.
+/// Returns the text as a code span, to disable markup, links and mentions.
 fn code_span(text: &str) -> String {
     let text = one_line(text);
     let fence = "`".repeat(longest_run(&text) + 1);
-    // A space at both ends separates a backquote there from the fence.
+    // A space at both ends separates a backquote from the fence.
     let space = if text.contains('`') { " " } else { "" };
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// Returns a setting unchanged if it consists of words, otherwise as code, because some fields can
-/// have any text.
+/// Returns a setting of plain words unchanged, otherwise as a code span, because some fields accept any text.
 fn setting(text: &str) -> String {
     let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ');
     if is_plain { text.to_owned() } else { code_span(text) }

@@ -1,11 +1,8 @@
-//! Lists of names.
-
 use super::styled_line::Symbols;
 
-/// The most names that are listed.
 const MOST_NAMES: usize = 8;
 
-/// Returns the names, or only the first and the last one if there are many.
+/// Returns the names, or the first and last name of a long list.
 pub(super) fn list(names: &[String], symbols: Symbols) -> String {
     if names.len() <= MOST_NAMES {
         return names.join(" ");

@@ -1,4 +1,4 @@
-//! A forecast in lines of text.
+//! A forecast as lines of text.
 
 mod nodes;
 mod waves;
@@ -14,7 +14,6 @@ use super::{
     styled_line::{Line, Symbols, Tone},
 };
 
-/// Returns the first line: what the object is and how it is rolled out.
 pub(super) fn title(forecast: &Forecast) -> String {
     let id = &forecast.id;
     let name = if id.is_generated { format!("{}…", id.name) } else { id.name.clone() };
@@ -22,7 +21,6 @@ pub(super) fn title(forecast: &Forecast) -> String {
     format!("{} {}/{name}{}", id.kind, id.namespace, file.collect::<String>())
 }
 
-/// Returns the lines that describe the change and its rollout.
 pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = told(forecast, symbols);
     let join = |line: Line, (tone, text)| {
@@ -37,7 +35,7 @@ pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     lines
 }
 
-/// Returns the lines that describe the change and its rollout, without the summary.
+/// Returns the lines about the change and its rollout, without the summary.
 pub(super) fn story(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = told(forecast, symbols);
     lines.extend(stop::line(forecast));
@@ -59,7 +57,8 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         }
     }
     for refusal in &forecast.refusals {
-        lines.push(format!("{}: {}", refusal.field, refusal.message).into());
+        let text = format!("{}: {}", refusal.field, refusal.message);
+        lines.push(Line::new(Tone::Plain, text));
     }
     for it in &forecast.exceeded {
         let tone = if it.is_denied { Tone::Bad } else { Tone::Caution };
@@ -70,9 +69,9 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         let text = format!("{VERSION_LABELS} {}", labels.join(", "));
         lines.push(Line::new(Tone::Caution, text));
     }
-    lines.extend(forecast.notes.iter().cloned().map(Line::from));
+    lines.extend(forecast.notes.iter().map(|note| Line::new(Tone::Plain, note)));
     if !forecast.refusals.is_empty() && forecast.active().is_some() {
-        lines.push("and then:".to_owned().into());
+        lines.push(Line::new(Tone::Plain, "and then:"));
     }
     if let Some(rollout) = &forecast.rollout {
         lines.extend(match &rollout.of_kind {
@@ -85,7 +84,7 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     lines
 }
 
-/// Returns a line for each field that changes. Containers in which the same changes share a line.
+/// Returns a line for each changed field. Containers with the same changes share a line.
 fn differences(all: &[Difference], symbols: Symbols) -> Vec<Line> {
     let mut groups: Vec<(&Difference, Vec<&str>)> = Vec::new();
     let mut indexes = HashMap::new();
@@ -117,7 +116,7 @@ fn differences(all: &[Difference], symbols: Symbols) -> Vec<Line> {
     groups.into_iter().map(line).collect()
 }
 
-/// Returns the parts of a path: up to the index or key of a container, that index, and the rest.
+/// Splits a path into the part before a container's index or key, that index, and the rest.
 fn parts(path: &str) -> [&str; 3] {
     let element = path.find("ontainers[").and_then(|at| {
         let start = at + "ontainers[".len();
@@ -129,7 +128,6 @@ fn parts(path: &str) -> [&str; 3] {
     }
 }
 
-/// Returns the parts of the summary; none if nothing happens.
 pub(super) fn summary(forecast: &Forecast) -> Vec<(Tone, String)> {
     let Some(rollout) = forecast.active() else { return Vec::new() };
     let course = &rollout.course;
@@ -152,7 +150,6 @@ pub(super) fn summary(forecast: &Forecast) -> Vec<(Tone, String)> {
     parts
 }
 
-/// Returns what happens to claims.
 fn claims(rollout: &Rollout) -> Vec<(Tone, String)> {
     let mut parts = Vec::new();
     let claims = |action| {

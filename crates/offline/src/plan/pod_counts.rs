@@ -1,10 +1,7 @@
-//! The numbers of pods that move.
-
 use std::collections::BTreeSet;
 
 use setguard_core::rollout::{Action, Course, Target};
 
-/// The numbers of pods that are created and deleted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) created: usize,
@@ -24,7 +21,7 @@ impl Tally {
     }
 }
 
-/// Returns the number of pods that a target stands for.
+/// Returns the number of pods in a target.
 pub(super) const fn count(target: &Target) -> usize {
     match target {
         Target::Ordinal(_) | Target::Node(_) => 1,
@@ -32,7 +29,6 @@ pub(super) const fn count(target: &Target) -> usize {
     }
 }
 
-/// Returns the number of pods that are deleted and created again.
 pub(super) fn replaced(course: &Course) -> usize {
     let mut ends: [BTreeSet<&Target>; 2] = Default::default();
     let mut random = [0, 0];

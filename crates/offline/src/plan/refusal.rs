@@ -1,12 +1,9 @@
-//! The reasons why the API server, or a limit of the policy, refuses an object.
-
 use setguard_core::{
     engine::verdict::{Verdict, Violation},
     finding::Mode,
     rules::{immutable_field, limit_exceeded::LIMIT_EXCEEDED},
 };
 
-/// A finding of a plan: a reason why an object is refused, or a consequence beyond a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlanFinding {
     pub(super) rule: &'static str,
@@ -25,25 +22,23 @@ impl PlanFinding {
     }
 }
 
-/// Returns what the pods do instead of what the simulation of a rollout assumes.
+/// Returns how the pods deviate from the simulated rollout.
 pub(super) fn otherwise(verdict: &Verdict) -> impl Iterator<Item = String> {
     let warnings = verdict.warnings().map(|it| &it.finding).filter(|it| it.is_in_plan);
     warnings.map(|it| format!("{}: {}: {}", it.rule.id, it.field, it.text()))
 }
 
-/// Returns why the API server refuses an object.
 pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = PlanFinding> {
     verdict.refusals().map(PlanFinding::of)
 }
 
-/// A consequence that a limit of the policy forbids.
+/// A consequence above a limit of the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExceededLimit {
     pub(super) is_denied: bool,
     pub(super) what: PlanFinding,
 }
 
-/// Returns the consequences that the limits of the policy forbid.
 pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = ExceededLimit> {
     let shown = verdict.denials().chain(verdict.warnings());
     shown.filter(|violation| violation.finding.rule == LIMIT_EXCEEDED).map(|violation| {
@@ -51,12 +46,12 @@ pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = ExceededLimit>
     })
 }
 
-/// Returns the remarks about limits, such as why an annotation doesn't permit to exceed one.
+/// Returns the remarks about limits, such as why an annotation doesn't raise one.
 pub(super) fn remarks(verdict: &Verdict) -> impl Iterator<Item = String> {
     verdict.remarks.iter().filter(|it| it.starts_with(LIMIT_EXCEEDED.id)).cloned()
 }
 
-/// Returns the ways to make a change that the API server refuses because the field is immutable.
+/// Returns the ways to change a field that the API server treats as immutable.
 pub(super) fn remedies(verdict: &Verdict) -> Vec<String> {
     let changes = verdict.violations.iter().map(|violation| &violation.finding);
     let changes = changes.filter(|finding| *finding.rule == immutable_field::RULE.meta);

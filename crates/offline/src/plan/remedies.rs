@@ -1,12 +1,12 @@
-//! The remedies for a rollout that stops, as far as they depend on the state of the cluster.
+//! The remedies for a stopped rollout that depend on the state of the cluster.
 
-/// The command that helps if a rollout waits for a pod.
+/// The command to use if a rollout waits for a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// The template of the pod is given up.
+    /// Give up the pod's template.
     Undo,
-    /// The pod is deleted: it comes back with the new template.
+    /// Delete the pod: the controller creates it with the new template.
     Delete,
-    /// The pod would come back as it is, so the reader has to look for the reason.
+    /// Find the cause: a new pod would be the same.
     Look,
 }

@@ -1,30 +1,27 @@
-//! What charts and kustomizations render to before and after a change.
+//! The output of charts and kustomizations before and after a change.
 
 use std::collections::BTreeMap;
-
-use setguard_core::policy::FolderNames;
 
 use super::input::{self, Side};
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
-        exclude::Exclude,
         git::{Commit, checkout::Checkout},
-        listing::Listing,
         render::{Rendered, Rendering},
         source::Source,
     },
     report::{self, progress::Progress},
 };
 
-/// Returns the states of each root, by its name; `None` are the other manifests. Calls `complain` with what cannot be rendered now.
+/// Returns the sides of each root by name, with `None` for the other manifests. Calls `complain` for each root that
+/// fails to render in the work tree.
 pub(super) fn sides(
     rendering: &Rendering,
     paths: &input::Paths<'_>,
     complain: &mut dyn FnMut(String),
 ) -> BTreeMap<Option<String>, Side> {
     let mut sides = BTreeMap::<_, Side>::new();
-    let mut new = read(rendering, None);
+    let mut new = rendering.read_all(None, &mut Progress::rendering());
     new.all_notes().for_each(|note| report::note(&input::of_plan(&note)));
     for source in sort(new.sources) {
         match source {
@@ -44,7 +41,7 @@ pub(super) fn sides(
         });
         match checkout {
             Ok(checkout) => {
-                // Without its defaults, a chart says nothing about its objects.
+                // A chart without its default values shows nothing about its objects.
                 let without = new.empty.into_iter().filter_map(|(root, empty)| {
                     let side = sides.entry(Some(root.clone())).or_default();
                     side.lacks_new = side.new.is_empty();
@@ -78,9 +75,10 @@ pub(super) fn sides(
     sides
 }
 
-/// Adds what there was at a commit. What could not be rendered there is not the fault of the change.
+/// Adds the output at a commit. A render failure there is not the fault of the change.
 fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, checkout: &Checkout) {
-    for source in sort(read(rendering, Some(checkout)).sources) {
+    let old = rendering.read_all(Some(checkout), &mut Progress::rendering());
+    for source in sort(old.sources) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().old.push(source),
             Err((roots, why)) => {
@@ -99,12 +97,7 @@ fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, ch
     }
 }
 
-fn read(rendering: &Rendering, at: Option<&Checkout>) -> Listing {
-    let (exclude, names) = (Exclude::default(), FolderNames::new());
-    rendering.read(at, &exclude, &names, &mut Progress::rendering())
-}
-
-/// A source with its root, or the roots without one and the reason.
+/// A source with its root, or the possible roots and the reason why none is certain.
 type Sorted = Result<(Option<String>, Source), (Vec<Option<String>>, String)>;
 
 fn sort(sources: Vec<Result<Source, FileError>>) -> impl Iterator<Item = Sorted> {

@@ -1,4 +1,4 @@
-//! The point at which a rollout stops, or would, and the commands that help then.
+//! The point where a rollout stops or could stop, and the commands that help.
 
 use setguard_core::rollout::{Action, Stop, Target, Waits, undo::Undo};
 
@@ -8,7 +8,6 @@ use super::{
     styled_line::{Line, Tone},
 };
 
-/// Returns the line that says where the rollout stops, or where it would if the new pods did not work.
 pub(super) fn line(forecast: &Forecast) -> Option<Line> {
     let rollout = forecast.rollout.as_ref()?;
     if let Some(stop) = &rollout.course.stop {
@@ -36,7 +35,6 @@ pub(super) fn line(forecast: &Forecast) -> Option<Line> {
     Some(Line::new(Tone::Caution, when).and(Tone::Plain, text))
 }
 
-/// Returns the commands that help if a rollout stops.
 fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
     let pod = forecast.name(&stop.target);
     let namespace = &forecast.id.namespace;
@@ -58,8 +56,8 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
     })
 }
 
-/// Returns the commands that roll a change back while this pod does not work. An ordered set waits for
-/// the pod even then, and a pod below the partition keeps its template until somebody deletes it.
+/// Returns the commands that roll back a change while this pod does not work. An ordered set waits for the pod even
+/// then, and a pod below the partition keeps its template until somebody deletes it.
 fn undo(rollout: &Rollout, forecast: &Forecast, target: &Target) -> String {
     let id = &forecast.id;
     let (kind, is_ordered) = match rollout.of_kind {

@@ -1,5 +1,5 @@
-//! The plan as a drawing: for each object its pods in rows and the waves in columns. The file needs no
-//! other and has no script.
+//! The plan as a drawing: for each object, a row for each pod and a column for each wave. The file is self-contained
+//! and has no script.
 
 use std::{
     fmt::Write as _,
@@ -16,11 +16,10 @@ use super::{
     timeline::{Row, Shown, Timeline},
 };
 
-/// The most objects that are drawn.
 const MOST_OBJECTS: usize = 24;
-/// The longest name in a row, in bytes.
+/// The maximum length of a name in a row, in bytes.
 const LONGEST_NAME: usize = 26;
-/// The longest text below a table, in bytes.
+/// The maximum length of a text below a table, in bytes.
 const LONGEST_TEXT: usize = 400;
 
 const MARGIN: usize = 20;
@@ -29,7 +28,7 @@ const COLUMN: usize = 118;
 const ROW: usize = 26;
 const LINE: usize = 20;
 const LEAST_WIDTH: usize = 720;
-/// The width of a character, in pixels: an estimate on the safe side.
+/// A generous estimate of the width of a character, in pixels.
 const CHARACTER: usize = 8;
 
 const STYLE: &str = "\
@@ -44,7 +43,6 @@ const STYLE: &str = "\
 .setguard .lost { fill: var(--lost); stroke: var(--ink); stroke-width: 2 } .setguard .kept { fill: var(--kept) }
 ";
 
-/// Prints the drawing.
 pub(super) fn print(
     forecasts: &[Forecast],
     unknown: &[String],
@@ -68,7 +66,7 @@ pub(super) fn print(
     writeln!(out, "{}", canvas.finish(&description(forecasts, unknown)))
 }
 
-/// Returns the description for those who do not see the drawing.
+/// Returns the description for readers who can't see the drawing.
 fn description(forecasts: &[Forecast], unknown: &[String]) -> String {
     let facts = facts(forecasts, unknown);
     let sentence = |fact: &super::headline::Fact| {
@@ -79,15 +77,13 @@ fn description(forecasts: &[Forecast], unknown: &[String]) -> String {
     if all.is_empty() { without(forecasts).to_owned() } else { all.join(" ") }
 }
 
-/// Returns the text as XML in one line.
+/// Escapes the text as XML in one line.
 pub(super) fn xml(text: &str) -> String {
     Xml(&one_line(text)).to_string()
 }
 
-/// A cell as it is drawn.
 struct Shape<'a> {
     column: usize,
-    /// The number of columns.
     span: usize,
     class: &'a str,
     text: &'a str,
@@ -96,7 +92,6 @@ struct Shape<'a> {
 struct Canvas {
     body: String,
     width: usize,
-    /// The height so far.
     y: usize,
 }
 
@@ -186,7 +181,7 @@ impl Canvas {
         }
     }
 
-    /// Draws a cell; a pointer above it shows the whole name.
+    /// Draws a cell. Hovering over the cell shows the whole name.
     fn cell(&mut self, row: &Row, shape: &Shape<'_>) {
         let Shape { class, text, .. } = shape;
         let (x, y) = (column(shape.column) + 2, self.y + 3);
@@ -207,7 +202,6 @@ impl Canvas {
         self.y += LINE + 2;
     }
 
-    /// Writes a text in as many lines as it needs.
     fn wrapped(&mut self, text: &str) {
         let most = (self.width - 2 * MARGIN) / CHARACTER;
         let text = shorten(text, LONGEST_TEXT);

@@ -14,9 +14,8 @@ use super::{
     styled_line::{ASCII, Line, Symbols, Tone, UNICODE},
 };
 
-/// Prints the plan with colours, to a stream that removes them if it isn't a terminal. `plain`
-/// leaves out symbols, and uses dots for the ellipsis of a shortened value. `none` is printed if there
-/// are no objects.
+/// Prints the plan with colours, and `none` if the plan has no objects. With `plain`, the output has no symbols, and
+/// shortened values end in dots.
 pub(super) fn print(
     forecasts: &[Forecast],
     none: &str,
@@ -46,7 +45,8 @@ pub(super) fn print(
     let mut last = Vec::new();
     if !idle.is_empty() {
         let titles: Vec<_> = idle.into_iter().map(picture::title).collect();
-        last.push(Line::from(format!("nothing changes: {}", titles.join(", "))));
+        let text = format!("nothing changes: {}", titles.join(", "));
+        last.push(Line::new(Tone::Plain, text));
     }
     if shown.len() > 1 {
         last.push(totals(&shown));
@@ -57,7 +57,6 @@ pub(super) fn print(
     last.iter().try_for_each(|it| writeln!(out, "{}", screen.fit(&drawn("", it, symbols), 4)))
 }
 
-/// Returns a line with the numbers of pods and claims, for all objects.
 fn totals(shown: &[&Forecast]) -> Line {
     let (mut pods, mut claims, mut refused) = (Tally::default(), 0, 0);
     let mut replaced = 0;
@@ -98,7 +97,7 @@ fn totals(shown: &[&Forecast]) -> Line {
     }
 }
 
-/// Draws a line. Its text may come from a manifest, so it is made printable.
+/// Escapes the text, because it may come from a manifest.
 fn drawn(indent: &str, line: &Line, symbols: Symbols) -> String {
     let mut drawn = indent.to_owned();
     for (tone, text) in line.pieces() {
@@ -111,7 +110,6 @@ fn drawn(indent: &str, line: &Line, symbols: Symbols) -> String {
     drawn
 }
 
-/// Returns the style of a tone, with the colours that `check` uses for errors, warnings and help.
 fn style(tone: Tone) -> Style {
     let bright = |color: AnsiColor| Style::new().bold().fg_color(Some(color.into()));
     let dull = |color: AnsiColor| Style::new().fg_color(Some(color.into()));

@@ -1,4 +1,4 @@
-//! The steps of a forecast as a table: pods in rows, waves in columns.
+//! The steps of a forecast as a table: a row for each pod, a column for each wave.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,19 @@ use super::{
     pod_counts::count,
 };
 
-/// The most rows of a table; the rows in the middle are left out.
+/// The maximum number of rows. A longer table omits rows in the middle.
 const MOST_ROWS: usize = 40;
-/// The most columns of a table; the columns in the middle are left out.
+/// The maximum number of columns. A longer table omits columns in the middle.
 const MOST_WAVES: usize = 12;
 
-/// The fate of a pod, or of several, in a wave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) created: usize,
     pub(super) deleted: usize,
-    /// Whether claims are deleted with their data.
     pub(super) loses_data: bool,
 }
 
 impl Cell {
-    /// Returns the class of the cell, which determines its colour.
     pub(super) const fn class(self) -> &'static str {
         match self {
             Cell { loses_data: true, .. } => "lost",
@@ -34,7 +31,7 @@ impl Cell {
         }
     }
 
-    /// Returns the text of the cell, so that the colour isn't needed to understand it.
+    /// Returns the text of the cell. It carries the same information as the colour.
     pub(super) fn text(self) -> String {
         let both = self.created.max(self.deleted);
         let number = if both > 1 { format!("{both} ") } else { String::new() };
@@ -50,29 +47,24 @@ impl Cell {
     }
 }
 
-/// A pod, a node, or all nodes among which the controller chooses.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) cells: BTreeMap<usize, Cell>,
-    /// The number of pods that stay as they are, and their template.
     pub(super) kept: Option<(usize, Revision)>,
-    /// Whether the rollout stops here.
     pub(super) stops: bool,
 }
 
-/// A row or a column, or the number of those that are left out.
+/// A row or a column, or the number of omitted ones.
 #[derive(Debug)]
 pub(super) enum Shown<T> {
     One(T),
     Gap(usize),
 }
 
-/// A table of the steps of a forecast.
 #[derive(Debug)]
 pub(super) struct Timeline {
     pub(super) rows: Vec<Shown<Row>>,
-    /// The numbers of the waves.
     pub(super) waves: Vec<Shown<usize>>,
     pub(super) stops: bool,
 }
@@ -136,7 +128,7 @@ fn row<'a>(rows: &'a mut BTreeMap<Key, Row>, forecast: &Forecast, target: &Targe
     })
 }
 
-/// Leaves out the middle of a long list.
+/// Omits the middle of a long list.
 fn shown<T>(all: Vec<T>, most: usize) -> Vec<Shown<T>> {
     if all.len() <= most {
         return all.into_iter().map(Shown::One).collect();

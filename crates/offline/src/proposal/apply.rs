@@ -1,9 +1,9 @@
-//! The object that results when a manifest is applied over an old one.
+//! The result of applying a manifest over an old object.
 //!
-//! `kubectl apply` does not replace an object. A field that the manifest leaves out is removed only
-//! if it was applied before; other fields keep their values, including defaults of the API server.
-//! The previously applied fields are in the annotation of `kubectl apply` or, for server-side
-//! apply, in the managed fields. If the old object is itself a manifest, all of it was applied.
+//! `kubectl apply` does not replace an object. It removes an omitted field only if the field was applied before; other
+//! fields keep their values, including defaults of the API server. The previously applied fields are in the annotation
+//! of `kubectl apply` or, for server-side apply, in the managed fields. An old object that is a manifest counts as
+//! fully applied.
 
 mod fields;
 mod lists;
@@ -27,16 +27,14 @@ use self::{
     verb::{LAST_APPLIED, Writer},
 };
 
-/// Returns the objects that the API server is asked to store, one after the other, when `manifest`
-/// is applied over an old object. `given` is the old object as it was read, `stored` the same
-/// object after the webhook's injection.
+/// Returns the objects that the API server receives, in order, when `manifest` is applied over an old object. `given`
+/// is the old object as read, `stored` the same object after the webhook's injection.
 ///
-/// There are two objects if server-side apply takes over from client-side apply: kubectl applies
-/// the manifest, makes itself the owner of the fields that were applied client-side, and applies
-/// the manifest once more.
+/// There are two objects if server-side apply takes over from client-side apply: kubectl applies the manifest, takes
+/// ownership of the client-side fields, and applies the manifest again.
 ///
-/// Values of the old object get the position of the nearest mapping in the manifest. If the old
-/// object cannot be read, the result is the manifest.
+/// Values from the old object get the position of the nearest mapping in the manifest. If the old object is
+/// unreadable, the result is the manifest.
 pub fn outcomes<'a>(
     delivery: &Delivery,
     manifest: &Node<'a>,
@@ -51,7 +49,7 @@ pub fn outcomes<'a>(
     merged(&delivery.writer(&given), manifest, resource, (&given, &stored))
 }
 
-/// Returns the basis on which fields of the old object that `manifest` leaves out are removed or stay.
+/// Returns how the merge decides about old fields that `manifest` omits.
 pub(super) fn removals(
     delivery: &Delivery,
     manifest: &Node<'_>,
@@ -85,7 +83,7 @@ pub(super) fn removals(
     }
 }
 
-/// Returns whether an object of a cluster says nothing about who set its fields.
+/// Returns whether a cluster object lacks all information about the origin of its fields.
 fn is_of_unknown_origin(object: &Value) -> bool {
     let metadata = &object["metadata"];
     metadata["uid"].is_string()
@@ -93,15 +91,14 @@ fn is_of_unknown_origin(object: &Value) -> bool {
         && !metadata["managedFields"].is_array()
 }
 
-/// The basis on which fields of an old object are removed or stay.
+/// How the merge decides about omitted fields.
 #[derive(Debug)]
 pub(crate) enum Removals {
-    /// The command was given, or makes no difference.
+    /// From a flag, or without a difference between the commands.
     Known,
-    /// The command was not given, and with `kubectl apply` fields would stay that are removed. It follows from
-    /// the managed fields of the old object.
+    /// From the old object's managed fields. `kubectl apply` would keep fields that this command removes.
     Inferred(String),
-    /// The old object says nothing about who set its fields: its spec if fields stay, and if they are removed.
+    /// Undecidable from the old object: its spec if fields stay, and if they are removed.
     Unknown(Box<[Value; 2]>),
 }
 
@@ -114,7 +111,7 @@ fn merged<'a>(
     let verb = writer.verb;
     let lists = match verb {
         Verb::Replace => return vec![manifest.clone()],
-        // Lists of custom resources are replaced as a whole.
+        // Apply replaces the lists of custom resources as a whole.
         _ if resource.is_kruise() => Lists::Whole,
         Verb::Apply => Lists::ClientSide,
         Verb::ServerSideApply => Lists::ServerSide,
@@ -181,8 +178,8 @@ mod tests {
         assert_eq!(applied(Verb::ServerSideApply, &new, &old), new);
     }
 
-    /// Helm 3 merges like client-side apply: a list that the chart no longer has goes with items that others have
-    /// added, and so does a key of a mapping that belongs to one manager as a whole.
+    /// Helm 3 merges like client-side apply: when a chart drops a list, items from others disappear with it, and so do
+    /// keys in a mapping that one manager owns.
     #[test]
     fn helm_3_removes_what_a_chart_no_longer_has() {
         let object = |metadata: Value, spec: Value| {

@@ -1,5 +1,3 @@
-//! The CEL that adds tolerations.
-
 use k8s_openapi::api::core::v1::Toleration;
 use setguard_core::{
     inject::settings::Settings,
@@ -8,77 +6,63 @@ use setguard_core::{
 
 use super::super::objects::quote;
 
-/// Expressions for the patches that add tolerations to a pod.
 pub(super) fn of_pod(settings: &Settings) -> Vec<String> {
-    let tolerations =
-        TolerationList { list: "object.spec.?tolerations.orValue([])", path: "/spec/tolerations" };
+    let list = ("object.spec.?tolerations.orValue([])", "/spec/tolerations");
     let mut all: Vec<_> =
-        settings.tolerations.iter().map(|it| tolerations.add(&it.into(), None)).collect();
+        settings.tolerations.iter().map(|it| add(list, &it.into(), None)).collect();
     if settings.daemon_tolerations {
         let always = of_daemons(false).count();
         all.extend(of_daemons(true).enumerate().map(|(i, toleration)| {
             let only = (i >= always).then_some("object.spec.?hostNetwork.orValue(false)");
-            tolerations.add(&toleration, only)
+            add(list, &toleration, only)
         }));
     }
     all
 }
 
-/// Expressions for the patches that add tolerations to the template of a DaemonSet.
 pub(super) fn of_template(settings: &Settings) -> Vec<String> {
-    let tolerations = TolerationList {
-        list: "object.spec.template.spec.?tolerations.orValue([])",
-        path: "/spec/template/spec/tolerations",
-    };
-    settings.tolerations.iter().map(|it| tolerations.add(&it.into(), None)).collect()
+    let list =
+        ("object.spec.template.spec.?tolerations.orValue([])", "/spec/template/spec/tolerations");
+    settings.tolerations.iter().map(|it| add(list, &it.into(), None)).collect()
 }
 
-/// A list of tolerations: an expression for it, and its path.
-struct TolerationList {
-    list: &'static str,
-    path: &'static str,
-}
-
-impl TolerationList {
-    /// Returns an expression for the patch that adds a toleration before any that ends sooner, unless one
-    /// in the list covers it.
-    fn add(&self, toleration: &Toleration, only: Option<&str>) -> String {
-        let TolerationList { list, path } = self;
-        let fields = [
-            ("key", &toleration.key),
-            ("operator", &toleration.operator),
-            ("value", &toleration.value),
-            ("effect", &toleration.effect),
-        ];
-        let fields: Vec<_> = fields
-            .into_iter()
-            .filter_map(|(name, value)| Some(format!("'{name}': {}", quote(value.as_deref()?))))
-            .collect();
-        // A map, not a typed object: kube-apiserver 1.36.3 panics on a list of typed objects
-        // (`ConvertToNative` of baseList, cel-go).
-        let value = format!("{{{}}}", fields.join(", "));
-        let covered = covers(toleration);
-        let only = only.map(|only| format!("!{only} ? [] : ")).unwrap_or_default();
-        let first = format!(
-            "size({list}) == 0 ? [JSONPatch{{op: 'add', path: '{path}', value: [{value}]}}] : "
+/// CEL for a patch that adds a toleration before any that ends sooner, unless one in the list covers it. The list is
+/// given in CEL, and by its path in the patch.
+fn add((list, path): (&str, &str), toleration: &Toleration, only: Option<&str>) -> String {
+    let fields = [
+        ("key", &toleration.key),
+        ("operator", &toleration.operator),
+        ("value", &toleration.value),
+        ("effect", &toleration.effect),
+    ];
+    let fields: Vec<_> = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("'{name}': {}", quote(value.as_deref()?))))
+        .collect();
+    // A map, not a typed object: kube-apiserver 1.36.3 panics on a list of typed objects
+    // (`ConvertToNative` of baseList, cel-go).
+    let value = format!("{{{}}}", fields.join(", "));
+    let covered = covers(toleration);
+    let only = only.map(|only| format!("!{only} ? [] : ")).unwrap_or_default();
+    let first = format!(
+        "size({list}) == 0 ? [JSONPatch{{op: 'add', path: '{path}', value: [{value}]}}] : "
+    );
+    let Some(limited) = ends_before(toleration) else {
+        return format!(
+            "{only}{first}{list}.exists(it, {covered}) ? [] : \
+             [JSONPatch{{op: 'add', path: '{path}/-', value: {value}}}]"
         );
-        let Some(limited) = ends_before(toleration) else {
-            return format!(
-                "{only}{first}{list}.exists(it, {covered}) ? [] : \
-                 [JSONPatch{{op: 'add', path: '{path}/-', value: {value}}}]"
-            );
-        };
-        let index = |test: &str| format!("{list}.map(it, {test}).indexOf(true)");
-        let (cover, limit) = (index(&covered), index(&limited));
-        format!(
-            "{only}{first}[[{cover}, {limit}]].map(at, \
-             at[0] >= 0 && (at[1] < 0 || at[0] < at[1]) ? [] : [JSONPatch{{op: 'add', \
-             path: '{path}/' + (at[1] < 0 ? '-' : string(at[1])), value: {value}}}])[0]"
-        )
-    }
+    };
+    let index = |test: &str| format!("{list}.map(it, {test}).indexOf(true)");
+    let (cover, limit) = (index(&covered), index(&limited));
+    format!(
+        "{only}{first}[[{cover}, {limit}]].map(at, \
+         at[0] >= 0 && (at[1] < 0 || at[0] < at[1]) ? [] : [JSONPatch{{op: 'add', \
+         path: '{path}/' + (at[1] < 0 ? '-' : string(at[1])), value: {value}}}])[0]"
+    )
 }
 
-/// An expression for whether `it` tolerates everything that a toleration without an end does.
+/// CEL: `it` tolerates everything that a toleration without an end tolerates.
 fn covers(toleration: &Toleration) -> String {
     let either = |name: &str, value: &str| {
         let all = format!("it.?{name}.orValue('') == ''");
@@ -104,8 +88,7 @@ fn covers(toleration: &Toleration) -> String {
     )
 }
 
-/// An expression for whether `it` has an end, for a taint that both it and a toleration without an
-/// end tolerate; `None` if that is impossible.
+/// CEL: `it` has an end, for a taint that a toleration without an end tolerates too; `None` if that is impossible.
 fn ends_before(toleration: &Toleration) -> Option<String> {
     if !matches!(text(&toleration.effect), "" | "NoExecute") {
         return None;

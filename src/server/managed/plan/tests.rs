@@ -107,8 +107,7 @@ fn with_the_secret_and_all_memory_lost_a_new_authority_replaces_what_is_publishe
             if random.one_in(500) {
                 world.cluster.secret.put(None);
                 world.replicas = (0..3).map(|_| Replica::new()).collect();
-                // The replicas have waited, and have published the new authority and signed with
-                // it.
+                // The replicas have waited, and have published the new authority and signed with it.
                 for _ in 0..4 {
                     world.pass(2 * HOUR, random);
                 }

@@ -1,7 +1,7 @@
-//! The rendered chart, synced by gitops-engine, which is the part of Argo CD that applies and prunes.
+//! The rendered chart, synced by gitops-engine, the part of Argo CD that applies and prunes.
 //!
-//! The engine's example agent syncs a folder. It is not Argo CD: no Application is deleted, and there
-//! is no `ignoreDifferences`.
+//! The engine's example agent syncs a folder. Unlike Argo CD, it deletes no Application, and has no
+//! `ignoreDifferences`.
 
 use std::{
     fs,
@@ -22,11 +22,9 @@ use crate::{
     node,
 };
 
-/// The example agent of gitops-engine.
 pub(super) const AGENT: &str = "gitops-agent";
 
-/// The mode of examples/gitops/argo-cd.yaml: server-side apply, and the webhook configurations in a
-/// second wave.
+/// The mode of examples/gitops/argo-cd.yaml: server-side apply, and the webhook configurations in a second wave.
 pub(super) fn documented(shared: &Namespace<'_>) {
     from_install_to_prune(shared, true);
 }
@@ -54,8 +52,8 @@ fn from_install_to_prune(shared: &Namespace<'_>, documented: bool) {
         for kind in KINDS {
             site.own.kubectl(&["get", kind, NAME], "").refused(&["NotFound"]);
         }
-        // The agent looks at the objects that it read when the sync began, so it never sees a healthy
-        // Deployment. Argo CD reads them again, as another agent does.
+        // The agent uses the objects from the start of the sync, so it never sees a healthy Deployment. Argo CD reads
+        // them again, like a restarted agent.
         agent.restart();
     }
     agent.wait_for_syncs(1);
@@ -103,7 +101,7 @@ fn what_setguard_writes_is_not_drift(site: &Site<'_>, agent: &mut Agent<'_>) {
     assert_eq!(site.written(), stored);
 }
 
-/// The folder that the agent syncs. It is under git, since the agent asks for its revision.
+/// The agent's folder. It is a git repository, because the agent needs its revision.
 struct Repository<'a> {
     site: &'a Site<'a>,
     folder: PathBuf,
@@ -127,7 +125,6 @@ impl<'a> Repository<'a> {
         self.folder.join("chart.yaml")
     }
 
-    /// Renders the chart with these values.
     fn render(&self, values: &Value) {
         let own = &self.site.own;
         let file = self.folder.with_extension("values");
@@ -142,7 +139,7 @@ impl<'a> Repository<'a> {
         assert!(output.status.success(), "{output:?}");
         let mut manifest = String::from_utf8(output.stdout).expect("text");
         if self.server_side {
-            // For a whole Application, it is one of the syncOptions.
+            // For a whole Application, this is one of the syncOptions.
             let option = "argocd.argoproj.io/sync-options=ServerSideApply=true";
             let args = ["annotate", "--local", "--filename=-", "--output=yaml", option];
             manifest = own.kubectl(&args, &manifest).accepted().stdout;
@@ -150,7 +147,6 @@ impl<'a> Repository<'a> {
         fs::write(self.manifest(), manifest).expect("a file");
     }
 
-    /// Leaves nothing to be synced.
     fn empty(&self) {
         fs::remove_file(self.manifest()).expect("a file");
     }
@@ -163,7 +159,6 @@ struct Agent<'a> {
 }
 
 impl<'a> Agent<'a> {
-    /// Starts the agent, which begins to sync at once.
     fn start(repository: &'a Repository<'a>) -> Self {
         let control_plane = repository.site.own.control_plane;
         let kubectl = &control_plane.kubectl;
@@ -186,14 +181,12 @@ impl<'a> Agent<'a> {
         *self = Agent::start(self.repository);
     }
 
-    /// Syncs once more.
     fn sync(&mut self) {
         let before = syncs(&self.process.output);
         http::get(([127, 0, 0, 1], self.port).into(), "/api/v1/sync");
         self.wait_for_syncs(before + 1);
     }
 
-    /// Waits until this agent has synced so often.
     fn wait_for_syncs(&mut self, count: usize) {
         let output = self.process.output.clone();
         self.process.wait_until("a sync", || (syncs(&output) >= count).then_some(()));
@@ -209,7 +202,7 @@ impl<'a> Agent<'a> {
     }
 }
 
-/// The tables in the agent's output: after each sync, it prints one with what it did.
+/// The number of tables in the agent's output: it prints one after each sync.
 fn syncs(output: &Path) -> usize {
     let text = fs::read_to_string(output).expect("a file");
     text.lines().filter(|line| line.starts_with("RESOURCE")).count()

@@ -1,4 +1,4 @@
-//! Webhooks that get their rules when setguard can be called, and not before.
+//! Webhooks that get their rules only when the API server can call setguard.
 
 use std::{net::SocketAddr, process::Command};
 
@@ -9,12 +9,10 @@ use crate::{
     ControlPlane, Kubelet, Namespace, Service, becomes, daemon_set, eventually, http, node, surging,
 };
 
-/// Waits until setguard rejects a bad object.
 pub(super) fn wait(shop: &Namespace<'_>) {
     becomes("the webhooks to be called", || shop.dry_run(&surging("agent")), |it| !it.success);
 }
 
-/// The webhooks of a configuration that have no rules.
 fn unarmed(own: &Namespace<'_>, kind: &str) -> Vec<String> {
     let stored = own.read(&format!("{kind}/{NAME}"));
     let webhooks = stored["webhooks"].as_array().expect("webhooks").iter();
@@ -28,7 +26,7 @@ pub(super) fn wait_for_rules(own: &Namespace<'_>) {
     }
 }
 
-/// Changes that an administrator makes manually stay, and setguard restores its own changes.
+/// An administrator's manual changes stay; setguard restores its own changes.
 pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     site.patch_policy();
     let patch = r#"--patch=[{"op": "remove", "path": "/webhooks/0/rules"}]"#;
@@ -46,8 +44,8 @@ pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     for kind in KINDS {
         site.own.kubectl(&["get", kind, NAME], "").refused(&["NotFound"]);
     }
-    // Helm creates them again, and no write fails meanwhile. Nor does a rehearsal before the caBundle is
-    // there, which would raise the alert SetguardCertificateNotTrusted.
+    // Helm creates the configurations again, and no write fails meanwhile. A rehearsal without the caBundle must not
+    // fail either, because it would raise the alert SetguardCertificateNotTrusted.
     let before: Vec<_> = site.kubelet.ready().into_iter().map(|it| (it, distrust(it))).collect();
     let load = load::Load::start(site);
     release.take_back(values);
@@ -61,7 +59,6 @@ pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     }
 }
 
-/// The number of handshakes that the API server refused, as a replica counts them.
 fn distrust(pod: SocketAddr) -> String {
     let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
     let name = r#"setguard_tls_handshake_failures_total{reason="refused-by-client"} "#;
@@ -80,12 +77,11 @@ fn wait_for_metric(pod: SocketAddr, armed: u8) {
     });
 }
 
-/// An API server that cannot reach the pods, then one that can; at last the namespace is deleted.
+/// An API server that cannot reach the pods, then can; finally the namespace is deleted.
 pub(super) fn namespace(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     control_plane.stop_api_server();
-    // OpenShift's API server has this plugin: only a client that may delete the object may set an
-    // owner.
+    // OpenShift's API server has this plugin: only a client that may delete the object may set an owner.
     let strict = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
     // On by default since 1.37, as in the other cases.
     let gate = "--feature-gates=ExcludeAdmissionWebhookVirtualResources=false";
@@ -145,7 +141,7 @@ pub(super) fn logs_say(kubelet: &Kubelet, why: &str) {
     becomes("the cause in the log", || kubelet.logs(NAME), |logs| logs.contains(why));
 }
 
-/// After the webhooks were armed, somebody removes one, and the API server can no longer call setguard.
+/// After arming, somebody removes a webhook, and the API server can no longer call setguard.
 pub(super) fn no_longer(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let site = Site::new(&control_plane);
@@ -174,7 +170,7 @@ pub(super) fn no_longer(shared: &Namespace<'_>) {
         wait_for_metric(pod, 1);
     }
 
-    // A replica that starts after the deletion does not know the configuration, and says so too.
+    // A replica that starts after the deletion does not know the configuration, and reports that too.
     site.own.kubectl(&["delete", KINDS[0], NAME], "").accepted();
     site.own
         .kubectl(&["delete", "pods", "-l", "app.kubernetes.io/component=webhook"], "")
@@ -183,7 +179,7 @@ pub(super) fn no_longer(shared: &Namespace<'_>) {
     release.run("upgrade", &values);
     wait(&site.shop);
 
-    // As a firewall that is closed later.
+    // Like a firewall that closes later.
     let url = "https://127.0.0.1:1/validate";
     patch(json!({ "op": "replace", "path": "/webhooks/3/clientConfig/url", "value": url }));
     logs_say(&site.kubelet, "the API server does not show that it calls setguard");
@@ -191,8 +187,7 @@ pub(super) fn no_longer(shared: &Namespace<'_>) {
     becomes("the metric", uncalled, |count| *count > 0);
 }
 
-/// Each cause for which the webhooks have no rules is in the log, with the remedy, and `helm test`
-/// fails.
+/// The log has each cause for webhooks without rules, with the remedy, and `helm test` fails.
 pub(super) fn why_not(shared: &Namespace<'_>) {
     let off = "--disable-admission-plugins=ValidatingAdmissionWebhook";
     let control_plane = ControlPlane::start_with(&shared.control_plane.assets, &[off]);

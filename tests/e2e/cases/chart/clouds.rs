@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 use super::release::Release;
 use crate::{ControlPlane, Namespace, Output, becomes};
 
-/// The only file for a platform whose pods Pod Security's level "restricted" refuses: they use the
-/// host's network.
+/// The only file for a platform whose pods violate Pod Security's level "restricted": they use the host network.
 const ON_THE_HOST: &str = "eks-custom-cni.yaml";
 
-/// Kinds of these groups do not exist in a control plane alone.
+/// A bare control plane lacks the kinds of these groups.
 const OF_OTHERS: [&str; 2] = ["apiVersion: monitoring.coreos.com", "apiVersion: cert-manager.io"];
 
 pub(super) fn dry_runs(shared: &Namespace<'_>) {
-    // One that has IPv6 too.
+    // With IPv6.
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     control_plane.stop_api_server();
     control_plane.start_api_server(&["--service-cluster-ip-range=10.0.0.0/24,fd00:1::/108"]);
@@ -50,8 +49,7 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
     assert!(files > 12, "{files}");
 }
 
-/// An API server that, as GKE's, admits pods of the system priority classes only where a quota names
-/// the class.
+/// An API server that, like GKE's, admits pods of the system priority classes only where a quota names the class.
 pub(super) fn quota(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     let configuration = json!({
@@ -93,7 +91,6 @@ pub(super) fn quota(shared: &Namespace<'_>) {
     becomes("the pods to be admitted", create, |output| output.success);
 }
 
-/// Restarts the API server with the configuration of an admission plugin.
 fn configure(control_plane: &mut ControlPlane, plugin: &str, configuration: &Value) {
     let config = json!({
         "apiVersion": "apiserver.config.k8s.io/v1",
@@ -107,7 +104,7 @@ fn configure(control_plane: &mut ControlPlane, plugin: &str, configuration: &Val
     control_plane.start_api_server(&[&flag]);
 }
 
-/// API servers with the defaults of Pod Security of Talos Linux, and of RKE2 with a CIS profile.
+/// API servers with the Pod Security defaults of Talos Linux, and of RKE2 with a CIS profile.
 pub(super) fn pod_security(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     let of_rke2 = &["kube-system", "compliance-operator-system", "tigera-operator"];
@@ -151,7 +148,6 @@ pub(super) fn pod_security(shared: &Namespace<'_>) {
     }
 }
 
-/// Creates the pods of the Deployment, the audit and the hooks, in a dry run.
 fn pods(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) -> Vec<Output> {
     let (success, text) = release.output("template", &["--kube-version=1.36"], values);
     assert!(success, "{text}");

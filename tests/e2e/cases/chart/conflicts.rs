@@ -1,7 +1,6 @@
-//! Upgrades after another client has written to the chart's objects.
+//! Upgrades after a different client has changed the chart's objects.
 //!
-//! Helm 4 uses server-side apply, so a field that another client has changed is a conflict. Helm 3
-//! overwrites the field.
+//! Helm 4 uses server-side apply, so such a field is a conflict. Helm 3 overwrites the field.
 
 use serde_json::{Value, json};
 
@@ -12,7 +11,7 @@ const CONFIGURATION: &str = "validatingwebhookconfiguration/taken-setguard";
 const DEPLOYMENT: &str = "deployment/taken-setguard";
 const SECRET: &str = "secret/taken-setguard-tls";
 
-/// The change that another client makes to an object, and the field that shows it.
+/// A different client's change to an object, and the field that shows it.
 struct Foreign {
     what: &'static str,
     command: &'static [&'static str],
@@ -58,7 +57,7 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     let release = Release::new(namespace, "taken");
     let mut values = json!({
         "webhook": {
-            // There are no pods.
+            // No pods run.
             "installCheck": { "enabled": false },
             // No namespace has this label: the other cases must not notice the webhooks.
             "namespaceSelector": { "matchLabels": { "chart": "conflicts" } },
@@ -83,13 +82,13 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
             helm("upgrade", &[], &values);
         }
         assert_eq!(read(), ours, "after {what}");
-        // From then on it is Helm's again.
+        // Helm owns the field again.
         helm("upgrade", &[], &values);
     }
 
     again(namespace, &release, &values);
 
-    // The fields that setguard writes are not a conflict, and stay.
+    // setguard's fields cause no conflict, and stay.
     arm(namespace, CONFIGURATION);
     helm("upgrade", &[], &values);
     assert_armed(namespace, CONFIGURATION);
@@ -100,9 +99,8 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     let stored = namespace.read(CONFIGURATION);
     assert_eq!(stored["metadata"]["labels"]["admissions.enforcer/disabled"], "true");
 
-    // The number of replicas that an autoscaler sets is not a conflict either, if the chart leaves
-    // it out. Helm 3 removes the field when it is left out for the first time, and 1 is the
-    // default.
+    // A replica count set by an autoscaler causes no conflict either, if the chart omits the field. Helm 3 removes the
+    // field when the chart first omits it, and the default is 1.
     values["replicaCount"] = Value::Null;
     let scale = || namespace.kubectl(&["scale", DEPLOYMENT, "--replicas=3"], "").accepted();
     let replicas = || namespace.read(DEPLOYMENT)["spec"]["replicas"].clone();
@@ -116,8 +114,8 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     applied(namespace, &release, &values);
 }
 
-/// docs/troubleshooting.md deletes objects and scales to 0. A rollback to the revision in force restores
-/// them all without the chart, and so does an upgrade; scaling to 0 is no conflict.
+/// docs/troubleshooting.md deletes objects and scales to 0. A rollback to the current revision restores them all
+/// without the chart, and so does an upgrade; scaling to 0 is no conflict.
 fn again(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) {
     let configurations = ["delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration"];
     let restored = [CONFIGURATION, "mutatingwebhookconfiguration/taken-setguard", SECRET];
@@ -163,8 +161,7 @@ fn assert_armed(namespace: &Namespace<'_>, configuration: &str) {
     assert!(webhook["rules"].as_array().is_some_and(|rules| rules.len() > 3), "{webhook:#}");
 }
 
-/// Checks the tools that render the chart and apply the result, with client-side or server-side
-/// apply.
+/// Checks the tools that render the chart and apply the result, client-side or server-side.
 fn applied(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) {
     // A custom build of Helm may assume an old release.
     let flags = ["--kube-version=1.36", "--show-only=templates/validating-webhook.yaml"];

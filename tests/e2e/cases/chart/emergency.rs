@@ -14,7 +14,7 @@ use crate::{
 
 const PAGE: &str = include_str!("../../../../docs/troubleshooting.md");
 
-/// Runs the page from the top in each mode: each switch turns setguard off, and what follows it turns setguard on again.
+/// Runs the page from the top in each mode: each switch turns setguard off, and the next step turns it on again.
 pub(super) fn page(shared: &Namespace<'_>) {
     for mode in ["webhook", "both", "policies"] {
         let control_plane = ControlPlane::start(&shared.control_plane.assets);
@@ -35,7 +35,7 @@ pub(super) fn page(shared: &Namespace<'_>) {
         reader.run(&off);
         reader.wait_until_off();
         reader.run(&injections);
-        // The newest revision is one that failed.
+        // The newest revision has failed.
         let mut broken = values.clone();
         broken["podAnnotations"] = json!({ "a": "b" });
         broken["extraObjects"] = json!([{ "apiVersion": "v1", "kind": "Nothing" }]);
@@ -64,14 +64,12 @@ pub(super) fn page(shared: &Namespace<'_>) {
     }
 }
 
-/// A reader of the page.
 struct Reader<'a> {
     site: &'a Site<'a>,
     minor: u32,
 }
 
 impl Reader<'_> {
-    /// The blocks of commands in a section.
     fn blocks<const N: usize>(&self, section: &str) -> [Vec<String>; N] {
         let start = format!("## {section}\n");
         let (_, text) = PAGE.split_once(&start).expect("a section");
@@ -82,7 +80,7 @@ impl Reader<'_> {
             if let Some(command) = line.strip_prefix("    ") {
                 let block = before.starts_with("    ").then(|| blocks.last_mut()).flatten();
                 match block.and_then(|block| Some((block.last()?.clone(), block))) {
-                    // A command may be longer than a line.
+                    // A command may span several lines.
                     Some((last, block)) if last.ends_with(['\\', '|', '[', ',']) => {
                         block.pop();
                         block.push(format!("{last}\n{command}"));
@@ -96,11 +94,10 @@ impl Reader<'_> {
         blocks.try_into().unwrap_or_else(|blocks| panic!("{section}: {blocks:#?}"))
     }
 
-    /// Runs commands one after the other, with the revision that one has printed.
     fn run(&self, commands: &[String]) {
         let mut revision = String::new();
         for command in commands {
-            // A kind that an older API server does not have.
+            // An older API server lacks this kind.
             if self.minor < 36 && command.contains("mutatingadmissionpolicybindings") {
                 continue;
             }

@@ -1,13 +1,13 @@
-//! Users whose writes are not validated, in the conditions that the chart generates.
+//! Users whose writes are not validated, in the chart's match conditions.
 //!
-//! Nothing answers the calls, so a write that is to be validated is refused.
+//! Nothing answers the calls, so the API server refuses a validated write.
 
 use serde_json::{Value, json};
 
 use super::{release::Release, unanswered};
 use crate::{Namespace, becomes};
 
-/// Characters that end a text, or begin another, in CEL, YAML or JSON.
+/// Characters that end or begin a text in CEL, YAML or JSON.
 const HOSTILE: &str = r#"it's "a\b" <x>& {{y}} ${z}, 'u"#;
 
 pub(super) fn users(namespace: &Namespace<'_>) {

@@ -1,7 +1,7 @@
 //! The chart, installed by Flux's helm-controller.
 //!
-//! The test replaces source-controller, which packages charts: the package is at a URL, and the
-//! status of a HelmChart names it.
+//! The test replaces source-controller, the packager of charts: it serves the package, and sets the URL in the status
+//! of a HelmChart.
 
 use std::{
     ffi::OsStr,
@@ -31,7 +31,7 @@ pub(super) const CONTROLLER: &str = "helm-controller";
 /// A file with Flux's CRDs: the HelmRelease and all sources.
 pub(super) const CRDS: &str = "flux-crds.yaml";
 
-/// The message that the controller logs when it sees drift.
+/// The controller's log message for drift.
 const DRIFT: &str = "detected changes in cluster state";
 
 const RELEASE: &str = "helmrelease/guard";
@@ -74,7 +74,7 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     )
     .accepted();
 
-    // An upgrade, over that patch: Flux takes the field back.
+    // In an upgrade after that patch, Flux takes the field back.
     let load = Load::start(&site);
     values["podAnnotations"] = json!({ "e2e": "another" });
     let pods = site.kubelet.ready();
@@ -94,7 +94,7 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     site.wait_until_only(&before);
 }
 
-/// Fields that setguard has written are not drift, in several rounds.
+/// Fields that setguard writes are not drift, in several rounds.
 fn what_setguard_writes_is_not_drift(site: &Site<'_>) {
     let stored = site.written();
     for kind in &stored {
@@ -129,7 +129,6 @@ fn start(control_plane: &ControlPlane) -> Process {
     Process::start_with(&program, &args, &variables, control_plane.folder())
 }
 
-/// Packages the chart, serves it, and makes a HelmChart that says where.
 fn chart(own: &Namespace<'_>) {
     let folder = own.control_plane.folder().join("packages");
     fs::create_dir(&folder).expect("a folder");
@@ -171,7 +170,7 @@ fn serve(bytes: Vec<u8>) -> u16 {
     let port = listener.local_addr().expect("its address").port();
     thread::spawn(move || {
         for mut client in listener.incoming().flatten() {
-            // The request is small enough to come at once.
+            // The request is small enough to arrive at once.
             let _ = client.read(&mut [0; 4096]);
             let length = bytes.len();
             let _ = write!(
@@ -184,7 +183,6 @@ fn serve(bytes: Vec<u8>) -> u16 {
     port
 }
 
-/// Writes the HelmRelease of examples/gitops/flux.yaml, with these values.
 fn apply(own: &Namespace<'_>, values: &Value) {
     let file = include_str!("../../../../examples/gitops/flux.yaml");
     let json = setguard::yaml::parse(file).remove(0).expect("YAML").root.to_json();
@@ -197,7 +195,6 @@ fn apply(own: &Namespace<'_>, values: &Value) {
     own.apply(&release).accepted();
 }
 
-/// Waits until the release is ready.
 fn wait(own: &Namespace<'_>, controller: &Process) {
     eventually("the release to be ready", || {
         let release = own.read(RELEASE);

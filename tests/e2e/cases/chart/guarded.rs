@@ -1,5 +1,5 @@
-//! Watched by pairs of a faulty and a good write, ten times a second: no good write is refused, and no faulty one is
-//! admitted while a replica says that the webhooks are armed.
+//! Pairs of a faulty and a good write, ten times a second: no good write is refused, and no faulty one admitted while
+//! a replica reports armed webhooks.
 
 use std::{net::SocketAddr, process::Command, time::Duration};
 
@@ -29,7 +29,7 @@ pub(super) fn life(shared: &Namespace<'_>) {
         values["mode"] = json!(mode);
         values["test"] = json!({ "namespace": "shop" });
 
-        // With --wait or without it, an installation ends when the webhooks apply.
+        // With or without --wait, an installation ends when the webhooks apply.
         let pairs = Pairs::start(&site);
         let (success, text) = release.output("install", &[], &values);
         assert!(success, "{text}");
@@ -43,12 +43,12 @@ pub(super) fn life(shared: &Namespace<'_>) {
         for (command, values) in [("upgrade", &values), ("rollback", &Value::Null)] {
             let before = site.kubelet.ready();
             release.run(command, values);
-            // Helm 3 does not wait until the old pods are gone.
+            // Helm 3 does not wait for the end of the old pods.
             site.wait_for_others(&before);
         }
         pairs.end("an upgrade and a rollback").assert_all_refused();
 
-        // In these modes the policies refuse the faulty object meanwhile.
+        // In these modes, the policies refuse the faulty object meanwhile.
         healed(&site, mode == "both");
         changed(&site, &release, mode == "both");
 
@@ -61,7 +61,7 @@ pub(super) fn life(shared: &Namespace<'_>) {
 /// The rules that the DaemonSet of `helm test` violates.
 const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
-/// Without a server nothing says that setguard is armed but `helm test`.
+/// Without a server, only `helm test` shows that setguard is armed.
 fn life_of_policies(shared: &Namespace<'_>) {
     eprintln!("mode policies");
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
@@ -88,7 +88,7 @@ fn life_of_policies(shared: &Namespace<'_>) {
     }
     pairs.end("an upgrade, a rollback and a tool that heals").assert_all_refused();
 
-    // Another client lets these policies select nothing.
+    // A different client makes these policies select nothing.
     let pairs = Pairs::start(&site);
     let patch = r#"--patch={"spec": {"matchResources": {"namespaceSelector": {"matchLabels": {"no": "where"}}}}}"#;
     for rule in RULES {
@@ -114,7 +114,7 @@ fn life_of_policies(shared: &Namespace<'_>) {
     assert_eq!(pairs.end("the uninstallation").refused, [""; 0]);
 }
 
-/// A tool restores the configurations as they were rendered, without rules, again and again.
+/// A tool restores the configurations as rendered, without rules, again and again.
 fn healed(site: &Site<'_>, has_policies: bool) {
     let rendered = KINDS.map(|kind| {
         let mut stored = site.own.read(&format!("{kind}/{NAME}"));
@@ -142,7 +142,7 @@ fn healed(site: &Site<'_>, has_policies: bool) {
     arming::logs_say(&site.kubelet, "another client has taken the rules away from the webhooks");
     for kind in ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] {
         let name = format!("setguard_webhooks_disarmed_total{{kind=\"{kind}\"}} ");
-        // Losses that follow each other before the watch has shown the first are one.
+        // Losses in quick succession, before the watch shows the first, count as one.
         let count = metric(site, &name);
         assert!(count >= 1, "{name}{count}");
     }
@@ -150,8 +150,8 @@ fn healed(site: &Site<'_>, has_policies: bool) {
     becomes("a minute without a change", || metric(site, armed), |it| *it == 1);
 }
 
-/// Somebody writes something else once: it lasts, and everything says so until it is restored by the command that setguard
-/// prints.
+/// Somebody writes a wrong value once: it stays, and every report shows it until the command that setguard prints
+/// restores the value.
 fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
     let nothing = json!({ "matchLabels": { "no": "where" } });
     let never = json!([{ "name": "never", "expression": "false" }]);
@@ -194,7 +194,7 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
         becomes("the metric", || metric(site, armed), |it| *it == 1);
         becomes("the metric", || metric(site, foreign), |it| *it == 0);
         let pairs = pairs.end(field);
-        // Calls of another address fail, and so do good writes.
+        // Calls of the wrong address fail, and so do good writes.
         if field == "clientConfig" {
             assert_eq!(pairs.in_silence, 0, "{pairs:?}");
         } else {
@@ -202,7 +202,7 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
         }
         assert!(!has_policies || pairs.admitted == 0, "{pairs:?}");
     }
-    // From outside: each webhook refuses, and says so by its name.
+    // From outside: each webhook refuses, and the message has its name.
     let all = ["--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
     let (success, text) = setguard(site, &[&["probe"], &all[..]].concat());
     assert!(success, "{text}");
@@ -241,7 +241,6 @@ pub(super) fn modes(shared: &Namespace<'_>) {
     pairs.end("changes of the mode").assert_all_refused();
 }
 
-/// Runs setguard as the administrator. Returns whether it succeeded, and what it printed.
 fn setguard(site: &Site<'_>, args: &[&str]) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     let output =
@@ -251,7 +250,6 @@ fn setguard(site: &Site<'_>, args: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The smallest value of a metric in all replicas.
 pub(super) fn metric(site: &Site<'_>, name: &str) -> u64 {
     let of = |pod: SocketAddr| read(pod, name).unwrap_or_default();
     site.kubelet.ready().into_iter().map(of).min().unwrap_or_default()
@@ -264,16 +262,14 @@ fn read(pod: SocketAddr, name: &str) -> Option<u64> {
 
 pub(super) struct Pairs(Background<Outcome>);
 
-/// What became of the writes.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pairs: usize,
     /// Faulty writes that were admitted.
     admitted: usize,
-    /// Those of them that were admitted while a replica said, before and for a second afterwards, that the webhooks are
-    /// armed.
+    /// Admitted faulty writes for which a replica reported armed webhooks, before and for a second afterwards.
     in_silence: usize,
-    /// Good writes that were refused, and faulty ones that were refused for another reason.
+    /// Good writes that were refused, and faulty writes that were refused for an unexpected reason.
     refused: Vec<String>,
     mistaken: Vec<String>,
 }

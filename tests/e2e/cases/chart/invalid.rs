@@ -1,13 +1,13 @@
-//! A mistake in the policy, and then all pods are replaced.
+//! A mistake in the policy, followed by a replacement of all pods.
 
 use serde_json::{Value, json};
 
 use super::{NAME, Site, arming, load, load::Load, release::Release, values};
 use crate::{ControlPlane, Namespace, becomes, surging};
 
-/// No write fails. The new pods warn of what they would deny, until the policy is valid again.
+/// No write fails. Until the policy is valid again, new pods warn instead of denying.
 ///
-/// Issue 33: before, no new pod came up, and with `Fail` every write was refused.
+/// Issue 33: without this, no new pod starts, and `Fail` refuses every write.
 pub(super) fn policy(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let site = Site::new(&control_plane);

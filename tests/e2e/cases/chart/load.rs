@@ -39,26 +39,26 @@ pub(super) struct Tally {
     updated: usize,
     refused: usize,
     pods: usize,
-    /// Good writes that were rejected, and bad writes that were rejected with another message.
+    /// Rejected good writes, and bad writes rejected with the wrong message.
     failed: Vec<String>,
-    /// Writes that were allowed as if setguard had not been called.
+    /// Writes that were allowed as if nothing had called setguard.
     undecided: Vec<String>,
 }
 
-/// The calls that the API server and setguard have counted.
+/// The calls that the API server and setguard count.
 #[derive(Debug)]
 struct Calls {
-    /// Calls of setguard that the API server counted, by type.
+    /// The API server's count of calls to setguard, by type.
     called: [usize; 2],
-    /// Failed calls that the API server counted.
+    /// The API server's count of failed calls.
     failed: usize,
-    /// Reviews in the logs of setguard, by type.
+    /// Reviews in setguard's logs, by type.
     logged: [usize; 2],
-    /// The logged reviews that the writers caused, by endpoint, kind and operation.
+    /// The logged reviews from the writers, by endpoint, kind and operation.
     caused: BTreeMap<String, usize>,
 }
 
-/// The types of webhooks in the API server's metrics, each with setguard's endpoint for it.
+/// The webhook types in the API server's metrics, with setguard's endpoints.
 const TYPES: [(&str, &str); 2] = [("validating", "/validate"), ("admit", "/mutate")];
 
 impl<'a> Load<'a> {
@@ -69,8 +69,8 @@ impl<'a> Load<'a> {
         Load { site, before, writers: Background::start(kubeconfig, work) }
     }
 
-    /// Asserts that no write failed and that none was allowed without a decision, according to the
-    /// writers, the API server's metrics and setguard's logs.
+    /// Asserts that no write failed or passed without a decision, according to the writers, the API server's metrics
+    /// and setguard's logs.
     pub(super) fn assert_all_decided(self) {
         let (site, before) = (self.site, &self.before);
         let tally = self.writers.stop();
@@ -84,7 +84,7 @@ impl<'a> Load<'a> {
             ("/mutate DaemonSet UPDATE", tally.updated),
             ("/mutate Pod CREATE", tally.pods),
         ]);
-        // A log line may be written a moment after its response.
+        // A log line may follow its response a moment later.
         eventually("equal counts on all sides", || {
             let after = Calls::count(site);
             let same = after.failed == before.failed
@@ -124,7 +124,7 @@ impl Calls {
         };
         let calls = "apiserver_admission_webhook_request_total{";
         let called = TYPES.map(|(kind, _)| sum(&[calls, &format!("type=\"{kind}\"")]));
-        // Calls without an answer: those that `Fail` rejected, and those that `Ignore` skipped.
+        // Calls without an answer: rejected by `Fail`, or skipped by `Ignore`.
         let refusals = "apiserver_admission_webhook_rejection_count{";
         let failed = sum(&[refusals, "error_type=\"calling_webhook_error\""])
             + sum(&["apiserver_admission_webhook_fail_open_count{"]);
@@ -228,7 +228,7 @@ impl Writer {
         }
     }
 
-    /// Creates a pod for a node, and deletes it. Without an answer it would be allowed unchanged.
+    /// Creates and deletes a pod for a node. Without an answer from setguard, the API server would store it unchanged.
     async fn pod(&mut self) {
         let mut pod = pod(&self.name);
         pod["metadata"]["annotations"] = json!({ "setguard.io/node": "nowhere" });
@@ -254,7 +254,6 @@ impl Writer {
     }
 }
 
-/// The part of the message by which a bad DaemonSet is rejected.
 pub(super) const REFUSED: &str = "(setguard: surge-host-port";
 
 fn typed<T: serde::de::DeserializeOwned>(object: Value) -> T {

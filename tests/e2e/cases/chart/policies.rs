@@ -1,4 +1,4 @@
-//! The chart with admission policies instead of the server, and the way from one to the other.
+//! The chart with admission policies instead of the server, and the migration between the two.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::{ControlPlane, Namespace, becomes, daemon_set, stateful_set, surging}
 
 const RULE: &str = "surge-host-port";
 
-/// From `helm install` to `helm uninstall`: what is refused, and what is left.
+/// From `helm install` to `helm uninstall`: the refused objects, and the remaining ones.
 pub(super) fn alone(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let site = Site::new(&control_plane);
@@ -61,8 +61,8 @@ pub(super) fn alone(shared: &Namespace<'_>) {
     site.wait_until_only(&before);
 }
 
-/// From the webhook to policies and back, with both for a moment: no faulty object is accepted meanwhile, and
-/// no other one refused.
+/// From the webhook to policies and back, with both for a moment: meanwhile, no faulty object is accepted, and no good
+/// one refused.
 pub(super) fn there_and_back(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let site = Site::new(&control_plane);
@@ -96,7 +96,7 @@ pub(super) fn there_and_back(shared: &Namespace<'_>) {
     server.run("uninstall", &Value::Null);
 }
 
-/// Each rule once: the exported rules by policies, and the others by the server.
+/// Each rule once: policies report the exported rules, and the server reports the others.
 pub(super) fn both(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let site = Site::new(&control_plane);
@@ -131,7 +131,6 @@ pub(super) fn both(shared: &Namespace<'_>) {
     site.wait_until_only(&before);
 }
 
-/// Waits until a policy refuses a faulty DaemonSet.
 fn wait(namespace: &Namespace<'_>) {
     becomes(
         "the policies to be in force",
@@ -140,7 +139,6 @@ fn wait(namespace: &Namespace<'_>) {
     );
 }
 
-/// The answer to a faulty DaemonSet.
 fn faulty(namespace: &Namespace<'_>) -> String {
     namespace.dry_run(&surging("agent")).stderr
 }

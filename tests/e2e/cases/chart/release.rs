@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::{Namespace, helm};
 
-/// A release in a namespace.
 pub(super) struct Release<'a> {
     namespace: &'a Namespace<'a>,
     name: &'static str,
@@ -17,8 +16,7 @@ impl<'a> Release<'a> {
         Release { namespace, name }
     }
 
-    /// Runs `helm COMMAND NAME`, with the chart and these values unless they are null. Waits until
-    /// it is done.
+    /// Runs `helm COMMAND NAME`, with the chart and these values unless null, and waits for the end.
     #[track_caller]
     pub(super) fn run(&self, command: &str, values: &Value) {
         let flags: &[&str] = if values.is_null() { &[] } else { &["--wait"] };
@@ -26,8 +24,7 @@ impl<'a> Release<'a> {
         assert!(output.0, "helm {command}: {}", output.1);
     }
 
-    /// Upgrades with these values, and takes back fields that another client has written. Waits
-    /// until it is done.
+    /// Upgrades with these values, takes back fields from other clients, and waits for the end.
     #[track_caller]
     pub(super) fn take_back(&self, values: &Value) {
         let flags = ["--wait", "--force-conflicts"];
@@ -36,8 +33,8 @@ impl<'a> Release<'a> {
         assert!(output.0, "helm upgrade: {}", output.1);
     }
 
-    /// Runs `helm COMMAND NAME` with these flags, and with the chart and these values unless they
-    /// are null. Returns whether it succeeded, and what it printed.
+    /// Runs `helm COMMAND NAME` with these flags, and with the chart and these values unless null. Returns whether it
+    /// succeeded, and its output.
     pub(super) fn output(&self, command: &str, flags: &[&str], values: &Value) -> (bool, String) {
         let kubectl = &self.namespace.control_plane.kubectl;
         let mut helm = Command::new(helm::find().expect("helm was found before"));
@@ -57,7 +54,7 @@ impl<'a> Release<'a> {
     }
 }
 
-/// Whether it is Helm 4 or later, which applies with the API server's help and so sees conflicts.
+/// Whether this is Helm 4 or later. With server-side apply, it sees conflicts.
 pub(super) fn sees_conflicts() -> bool {
     let helm = helm::find().expect("helm was found before");
     let output = Command::new(helm).args(["version", "--short"]).output().expect("helm runs");

@@ -1,5 +1,4 @@
-//! The rights of the chart's account, and above all its limits: the steps of an attacker who
-//! controls one of its pods.
+//! The rights of the chart's account and their limits: the steps of an attacker who controls one of its pods.
 
 use serde_json::{Value, json};
 
@@ -8,7 +7,7 @@ use crate::{ControlPlane, Kubelet, Namespace, Output, Service, becomes, node};
 
 const SECRET: &str = "guard-setguard-tls";
 
-/// With the policy that the chart brings, setguard does its work, and its account can do nothing else.
+/// With the chart's policy, setguard works, and its account can do nothing else.
 pub(super) fn rights(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     control_plane.start_controllers(CONTROLLERS);
@@ -46,8 +45,8 @@ pub(super) fn rights(shared: &Namespace<'_>) {
     restored(&account, &own, &release, &values);
 }
 
-/// Patches of a webhook configuration: a webhook for every Secret, another address, none at all, an
-/// owner that does not exist, …
+/// Hostile patches of a webhook configuration: a webhook for every Secret, a different address, no address, a missing
+/// owner, …
 fn configuration() -> Vec<Value> {
     let add = |path: &str, value: Value| json!([{ "op": "add", "path": path, "value": value }]);
     let all = json!([{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
@@ -86,8 +85,8 @@ fn secret() -> Vec<Value> {
     ]
 }
 
-/// The account of the audit, in a namespace of its own, can read workloads and no Secrets, and change
-/// nothing but reports. The server's account cannot become it.
+/// The audit's account, in its own namespace, reads workloads but no Secrets, and writes only reports. The server's
+/// account cannot become it.
 fn audit(account: &Account<'_>, auditors: &Namespace<'_>) {
     let name = "guard-setguard-audit";
     let user = format!("--as=system:serviceaccount:{}:{name}", auditors.name);
@@ -113,7 +112,7 @@ fn audit(account: &Account<'_>, auditors: &Namespace<'_>) {
     let user = format!("--as=system:serviceaccount:{}:{NAME}", account.0.name);
     let output = auditors.control_plane.kubectl.run(&[&token[..], &[&user]].concat(), "");
     output.refused(&["cannot create resource"]);
-    // The pods of the CronJob have this account, and the policy.
+    // The CronJob's pods have this account and the policy.
     let pod = &auditors.read(&format!("cronjob/{name}"))["spec"]["jobTemplate"]["spec"]["template"];
     assert_eq!(pod["spec"]["serviceAccountName"], name);
     let policy = &pod["spec"]["volumes"][0]["configMap"]["name"];
@@ -121,9 +120,8 @@ fn audit(account: &Account<'_>, auditors: &Namespace<'_>) {
     auditors.read(&format!("serviceaccount/{name}"));
 }
 
-/// An attacker lets the garbage collector delete the Secret and creates it again as another
-/// account's token. Without the policy the first step succeeds; RBAC alone has to refuse the
-/// second.
+/// An attacker makes the garbage collector delete the Secret and creates it again as a token of a different account.
+/// Without the policy the first step succeeds; RBAC alone must refuse the second.
 fn collected(account: &Account<'_>, own: &Namespace<'_>) {
     own.kubectl(&["create", "serviceaccount", "victim"], "").accepted();
     own.kubectl(&["delete", "secret", SECRET], "").accepted();
@@ -138,8 +136,8 @@ fn collected(account: &Account<'_>, own: &Namespace<'_>) {
     account.run(&["create", "token", "victim"], "").refused(&["cannot create resource"]);
 }
 
-/// The next upgrade creates the Secret, and the replicas write back the CA that they remember. Neither
-/// an upgrade nor a rollback empties it, and it goes with the release.
+/// The next upgrade creates the Secret, and the replicas write back the CA that they remember. Neither an upgrade nor
+/// a rollback empties it, and deleting the release deletes it.
 fn restored(account: &Account<'_>, own: &Namespace<'_>, release: &Release<'_>, values: &Value) {
     let published = own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"][0]["clientConfig"].take();
     let data = || own.read(&format!("secret/{SECRET}"))["data"].take();
@@ -157,7 +155,6 @@ fn restored(account: &Account<'_>, own: &Namespace<'_>, release: &Release<'_>, v
     account.run(&["delete", "secret", SECRET], "").refused(&["cannot delete resource"]);
 }
 
-/// The account of setguard's pods.
 struct Account<'a>(&'a Namespace<'a>);
 
 impl Account<'_> {

@@ -1,4 +1,4 @@
-//! From managed certificates to one's own and back, as docs/operations.md says, under load.
+//! From managed to user-provided certificates and back, as in docs/operations.md, under load.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::{KINDS, Site, load::Load, release::Release, validates};
 use crate::harness::process::eventually;
 
-/// The steps of "Switching the mode", both ways.
 pub(super) fn both_ways(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let managed = json!([values["tls"], values["extraArgs"]]);
     let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
@@ -26,7 +25,7 @@ pub(super) fn both_ways(site: &Site<'_>, release: &Release<'_>, values: &mut Val
     for kind in KINDS {
         assert_eq!(site.bundle(kind).trim(), pair.cert.pem().trim(), "{kind}");
     }
-    // An old replica may have restored it in the moment in which Helm deleted it.
+    // An old replica may have restored the Secret while Helm deleted it.
     let delete = ["delete", "secret/guard-setguard-tls", "--ignore-not-found"];
     site.own.kubectl(&delete, "").accepted();
 

@@ -1,6 +1,6 @@
-//! Namespaces by prefix and by label, in the conditions that the chart generates.
+//! Namespaces by prefix and by label, in the chart's match conditions.
 //!
-//! Nothing answers the calls, so the API server's error names the webhook that was to be called.
+//! Nothing answers the calls, so the API server's error names the called webhook.
 
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
     assert!(success, "{text}");
 }
 
-/// And that is not an error.
+/// An object without a namespace must not cause an error.
 fn an_object_in_no_namespace_is_in_no_system_namespace(namespace: &Namespace<'_>) {
     let rules = json!([{ "apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"],
                          "operations": ["CREATE"], "resources": ["clusterroles"] }]);

@@ -20,17 +20,13 @@ use crate::{client, client::Answer};
 pub(super) struct Compared {
     pub(super) client: Client,
     pub(super) policy: Policy,
-    /// The rules that have a policy.
     pub(super) exported: BTreeSet<&'static str>,
     pub(super) count: usize,
-    /// The number of objects with a finding, by rule.
     pub(super) found: BTreeMap<String, usize>,
     pub(super) wrong: Vec<String>,
 }
 
 impl Compared {
-    /// Compares the findings in each of the sets that sets have if they exchange fields, as many as
-    /// this.
     pub(super) async fn crossed(&mut self, mut crossing: Crossing<'_>, count: usize) {
         for _ in 0..count {
             let (parent, child) = crossing.next();
@@ -39,14 +35,13 @@ impl Compared {
         }
     }
 
-    /// Asserts that the API server evaluates all policies in an object, whose lists are so long that it
-    /// doesn't print all warnings.
+    /// Asserts that the API server evaluates all policies for an object whose lists are too long for it to print all
+    /// warnings.
     pub(super) async fn affordable(&self, object: &Value) {
         let (answer, _) = client::write(&self.client, "shop", object, None).await.unwrap();
         assert_eq!(answer.status, 201, "{}", answer.object["message"]);
     }
 
-    /// Compares the findings in an object that is created, or that replaces an old one.
     pub(super) async fn written(&mut self, object: &Value, old: Option<&Value>) {
         if let Some((answer, stored)) = client::write(&self.client, "shop", object, old).await {
             self.compare(object, stored.as_ref(), &answer);
@@ -55,7 +50,7 @@ impl Compared {
 
     fn compare(&mut self, sent: &Value, old: Option<&Value>, answer: &Answer) {
         if answer.status >= 300 {
-            // All rules only warn, so what a policy refuses is an expression that failed.
+            // All rules only warn, so a refusal means a failed expression.
             let message = answer.object["message"].as_str().unwrap_or_default();
             if message.contains("ValidatingAdmissionPolicy") {
                 self.wrong.push(format!("{message}: {sent}"));
@@ -95,13 +90,12 @@ impl Compared {
     }
 }
 
-/// The rules whose policies warn.
 fn found(warnings: &[String]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for warning in warnings {
         assert!(!warning.contains("resulted in error"), "{warning}");
         if let Some(id) = rule_of(warning) {
-            // The summary is there for an expression of the message that fails.
+            // The summary replaces a message whose expression fails.
             let summary = catalogue::find(&id).unwrap().meta.summary;
             assert!(!warning.contains(summary), "{warning}");
             found.insert(id);
@@ -110,7 +104,7 @@ fn found(warnings: &[String]) -> BTreeSet<String> {
     found
 }
 
-/// The rule of the policy that a warning names. A limit has a policy for each kind.
+/// The rule in a policy's warning. A limit has a policy for each kind.
 fn rule_of(warning: &str) -> Option<String> {
     let (_, name) = warning.split_once("ValidatingAdmissionPolicy '")?;
     let (name, _) = name.split_once(".setguard.io'")?;

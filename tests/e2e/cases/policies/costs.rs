@@ -1,4 +1,4 @@
-//! The processor time and the memory that policies take for objects with long lists.
+//! The policies' processor time and memory for objects with long lists.
 
 use http::{Method, Request};
 use kube::Client;
@@ -8,13 +8,12 @@ use tokio::runtime::Builder;
 use super::{all_warn, export};
 use crate::{ControlPlane, Namespace, becomes, client, daemon_set, stateful_set};
 
-/// A list, and a set with this many entries in it.
 type Shape = (&'static str, fn(usize) -> Value);
 
-/// The entries of each list. With them, the sets have up to 1 MB.
+/// The number of entries per list. The sets have up to 1 MB.
 const LONG: usize = 8_000;
 
-/// Lists whose entries an expression compares with others, and other long lists.
+/// Lists whose entries an expression compares, and other long lists.
 const SHAPES: &[Shape] = &[
     ("env", |n| container(n, "env", |i| json!({ "name": format!("E{i}") }))),
     ("ports", |n| container(n, "ports", |i| json!({ "containerPort": i + 1 }))),
@@ -111,7 +110,7 @@ fn claims(n: usize) -> Value {
 struct Cost {
     /// Processor time in seconds.
     seconds: f64,
-    /// Memory that was allocated, in MB.
+    /// Allocated memory in MB.
     megabytes: f64,
 }
 
@@ -133,7 +132,6 @@ impl Meter {
         }
     }
 
-    /// Returns what dry-run creates of a set cost.
     async fn create(&self, set: &Value) -> Cost {
         const TIMES: u8 = 3;
         let kind = set["kind"].as_str().unwrap().to_lowercase();
@@ -159,7 +157,7 @@ impl Meter {
     }
 }
 
-/// No list makes the policies take time or memory out of proportion to its length.
+/// No list costs the policies more than linear time or memory.
 pub(super) fn linear(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let namespace = Namespace::create(&control_plane, "shop");
@@ -181,7 +179,7 @@ pub(super) fn linear(shared: &Namespace<'_>) {
         let line =
             format!("{name}: unchecked {unchecked:.3?}, an eighth {short:.3?}, all {long:.3?}");
         eprintln!("{line}");
-        // Eight times as much is linear, and 64 times as much quadratic. Other programs may disturb.
+        // Eightfold is linear, and 64-fold quadratic. The margin allows for other programs.
         if long.seconds > 20.0 * short.seconds + 0.2
             || long.megabytes > 20.0 * short.megabytes + 10.0
         {

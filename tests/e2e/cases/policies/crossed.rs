@@ -1,10 +1,9 @@
-//! Sets that have fields of two others.
+//! Sets with fields of two others.
 
 use serde_json::{Map, Value};
 
 use crate::Dice;
 
-/// The objects whose fields are exchanged.
 const PARTS: [&str; 9] = [
     "/metadata",
     "/spec",
@@ -17,18 +16,17 @@ const PARTS: [&str; 9] = [
     "/spec/volumeClaimTemplates/0/spec",
 ];
 
-/// The fields that keep a set one set.
+/// The fields that belong together in a set.
 const KEPT: [&str; 5] = ["name", "namespace", "selector", "labels", "uid"];
 
-/// Crosses sets, so that faults meet settings that nobody wrote down beside them.
+/// Crosses sets, so that faults meet settings that no fixture combines.
 pub(super) struct Crossing<'a> {
-    /// The sets that there are, of both kinds.
     pub(super) parents: &'a [Value],
     pub(super) dice: Dice,
 }
 
 impl Crossing<'_> {
-    /// Returns a set, and another with some fields of a third.
+    /// Returns a set, and a second one with some fields of a third.
     pub(super) fn next(&mut self) -> (Value, Value) {
         let parent = self.dice.pick(self.parents);
         let mut child = parent.clone();
@@ -41,7 +39,7 @@ impl Crossing<'_> {
     }
 
     fn exchange(&mut self, child: &mut Value, donor: &Value, part: &str) {
-        // The kinds have the same templates, and specs of their own.
+        // The kinds share the template, but not the rest of the spec.
         let is_shared = part.starts_with("/spec/template") || part == "/metadata";
         if !is_shared && child["kind"] != donor["kind"] {
             return;
@@ -53,7 +51,7 @@ impl Crossing<'_> {
         if names.is_empty() {
             return;
         }
-        // Without a sorted list the same seed would not give the same sets.
+        // Only a sorted list gives the same sets for the same seed.
         names.sort();
         let name = self.dice.pick(&names);
         if self.dice.percent(20) && name != "template" && name != "containers" {

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::{Dice, manifests};
 
-/// A write of an object, with who writes it.
 #[derive(Clone, Debug)]
 pub(super) struct Write {
     pub(super) object: Value,
@@ -14,7 +13,7 @@ pub(super) struct Write {
 }
 
 impl Write {
-    /// The path of all objects of the kind.
+    /// The path of the kind's collection.
     pub(super) fn path(&self) -> String {
         let namespace = self.namespace;
         match self.object["kind"].as_str() {

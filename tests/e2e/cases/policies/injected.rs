@@ -1,4 +1,4 @@
-//! `setguard export map`: the API server injects what setguard injects.
+//! `setguard export map`: the API server injects the same as setguard.
 
 use http::Method;
 use kube::Client;
@@ -22,14 +22,14 @@ use super::{
 };
 use crate::{ControlPlane, Dice, Namespace, becomes, client, client::Answer, eventually};
 
-/// The environment variables with the number of objects, and with a seed for others.
+/// The environment variables for the number of objects and for a different seed.
 const OBJECTS: &str = "SETGUARD_INJECTED_OBJECTS";
 const SEED: &str = "SETGUARD_INJECTED_SEED";
 
 /// The namespace whose label requests the tolerations for each DaemonSet.
 const REQUESTING: &str = "system";
 
-/// Policies with the defaults, and with settings that differ from them in every way.
+/// Policies with the defaults, and with every setting changed.
 const POLICIES: [&str; 2] = [
     "apiVersion: setguard.io/v1alpha1\nkind: Policy\n",
     r#"apiVersion: setguard.io/v1alpha1
@@ -47,7 +47,7 @@ injection:
 pub(super) fn same_injections(shared: &Namespace<'_>) {
     let minor = shared.control_plane.minor();
     if minor < 34 {
-        // Only an alpha version of the API is there.
+        // Only an alpha version of the API exists.
         return;
     }
     let beta = "--runtime-config=admissionregistration.k8s.io/v1beta1=true";
@@ -65,7 +65,7 @@ pub(super) fn same_injections(shared: &Namespace<'_>) {
     let count: usize = number(OBJECTS).unwrap_or(600).try_into().unwrap();
     let mut generator = Generator(Dice(number(SEED).unwrap_or(20_261_123)));
     for text in POLICIES {
-        // Without the policies, an answer is the object as they would get it.
+        // Without policies, the answer is the object before injection.
         let writes = (0..count).map(|_| generator.next());
         let writes: Vec<_> = writes
             .filter_map(|write| {
@@ -74,7 +74,7 @@ pub(super) fn same_injections(shared: &Namespace<'_>) {
             })
             .collect();
         assert!(writes.len() > count * 2 / 3, "only {} of {count} are valid", writes.len());
-        // An expression that fails then refuses the write, instead of changing nothing in silence.
+        // A failing expression then refuses the write instead of silently changing nothing.
         let policies =
             export("map", &namespace, text).replace("failurePolicy: Ignore", "failurePolicy: Fail");
         namespace.kubectl(&["apply", "-f", "-"], &policies).accepted();
@@ -106,7 +106,6 @@ pub(super) fn same_injections(shared: &Namespace<'_>) {
     }
 }
 
-/// The API server, with dry runs only.
 struct Api {
     runtime: Runtime,
     client: Client,
@@ -130,7 +129,7 @@ impl Api {
     }
 }
 
-/// The findings that the policies can have too.
+/// The findings that policies can have too.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Injected,
@@ -166,24 +165,22 @@ impl Kind {
     }
 }
 
-/// Whether a pod can run on the node that it is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conflict {
     None,
-    /// The names of nodes say so.
+    /// The node names conflict.
     ByName,
-    /// Only labels say so, which no policy compares.
+    /// Only labels conflict, and policies don't compare them.
     ByLabels,
 }
 
-/// The injection of setguard into an object.
 struct Expected {
     before: Value,
     after: Value,
     injected: Vec<&'static str>,
     conflict: Conflict,
     unpaired: bool,
-    /// Whether the policy refuses the annotation of an unpaired user, or only warns.
+    /// Whether the policy denies the annotation of an unpaired user, or only warns.
     denies_unpaired: bool,
 }
 
@@ -201,7 +198,7 @@ impl Expected {
             let object = Object::parse(daemon_set, &json).unwrap();
             inject::template(&object, by_namespace, settings)
         };
-        // The API server leaves out an empty key when it prints a toleration.
+        // The API server prints a toleration without an empty key.
         let text = |it: String| it.replace("\"key\":\"\",", "");
         let after = injection.applied(&json).map(text);
         let after = after.map(|it| serde_json::from_str(&it).unwrap());
@@ -232,7 +229,6 @@ impl Expected {
         self.before != self.after
     }
 
-    /// Compares the injection with the answer of the API server.
     fn compare(&self, answer: &Answer) -> Result<(), String> {
         let mut said = answer.warnings.join("\n");
         said.push_str(answer.object["message"].as_str().unwrap_or_default());
@@ -248,7 +244,7 @@ impl Expected {
         if is_denied != (answer.status != 201) {
             return Err(format!("status {}: {said:?}", answer.status));
         }
-        // A pod that can't run on its node is pinned all the same, so that it runs on no other one.
+        // The policies pin even a pod that can't run on its node, so that it runs on no other node.
         if is_denied || self.conflict != Conflict::None {
             return Ok(());
         }

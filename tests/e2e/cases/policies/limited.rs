@@ -1,17 +1,16 @@
-//! Updates whose consequences limits may forbid.
+//! Updates with consequences above limits.
 
 use serde_json::{Value, json};
 
 use crate::{Dice, manifests};
 
-/// The limits, which only warn, so that each object shows what is found.
+/// Limits that only warn, so that each object shows its findings.
 pub(super) const LIMITS: &str = "\
 limits:
 - {atMostUnavailable: 34%, deletesClaims: false, replacesAll: false, mode: warn, reason: the first}
 - {names: [\"l-*\"], atMostUnavailable: 2, mayExceed: {users: [ann], groups: [sre]}, mode: warn, reason: the second}
 ";
 
-/// A set, and the one that replaces it.
 pub(super) fn pair(dice: &mut Dice, number: u64) -> (Value, Value) {
     let name = format!("l-{number}");
     let (mut old, mut new) = if dice.percent(35) {

@@ -11,7 +11,7 @@ const PLUGINS: [&str; 2] = ["ValidatingAdmissionPolicy", "MutatingAdmissionPolic
 const POLICY: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n\
     injection: {pairedControllers: {users: [admin]}}\n";
 
-/// The first write is checked and injected, although there is no policy in the API.
+/// The policies apply from the first write, without a policy in the API.
 pub(super) fn from_the_start(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     // Before 1.37, a feature gate is off.
@@ -27,7 +27,7 @@ pub(super) fn from_the_start(shared: &Namespace<'_>) {
     write(PLUGINS[0], "rules.yaml", &rules);
     let injections = export_with("map", &control_plane, POLICY, &["--static"]);
     write(PLUGINS[1], "injections.yaml", &injections);
-    // The comment of the other file has the flags of this one.
+    // The comment in the other file has this file's flags.
     let command = injections.lines().find_map(|it| it.strip_prefix("# setguard export vap "));
     let flags: Vec<_> = command.unwrap().split(' ').collect();
     let conflicts = export_with("vap", &control_plane, POLICY, &flags);
@@ -36,7 +36,7 @@ pub(super) fn from_the_start(shared: &Namespace<'_>) {
 
     control_plane.stop_api_server();
     control_plane.start_api_server(&[&configuration]);
-    // No waiting: the API server has been ready for a moment only.
+    // No waiting: the API server has just become ready.
     let namespace = Namespace { control_plane: &control_plane, name: "default" };
     let output = namespace.dry_run(&surging("agent"));
     let page = "(setguard: surge-host-port, https://setguard.io/rules/surge-host-port.html)";
@@ -56,7 +56,7 @@ pub(super) fn from_the_start(shared: &Namespace<'_>) {
     }
 }
 
-/// The flag with a configuration by which kube-apiserver reads the files.
+/// The kube-apiserver flag with a configuration for the files.
 fn configuration(folder: &Path) -> String {
     let plugins = PLUGINS.map(|plugin| {
         json!({

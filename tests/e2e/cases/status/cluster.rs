@@ -1,4 +1,4 @@
-//! A cluster with controllers, scheduler and a stand-in for the kubelets, and `setguard audit` of it.
+//! A cluster with controllers, scheduler and a stand-in for the kubelets, and its `setguard audit`.
 
 use std::{
     collections::BTreeMap,
@@ -13,41 +13,37 @@ use serde_json::{Value, json};
 use super::untouched::Untouched;
 use crate::harness::{control_plane::ControlPlane, kubectl::Output, process::eventually};
 
-/// The namespace of most sets.
 pub(super) const SHOP: &str = "shop";
 
-/// A finding of the audit.
 #[derive(Clone, Debug)]
 pub(super) struct Finding {
     /// The message, with the help.
     pub(super) message: String,
     /// The cause alone.
     cause: Value,
-    /// The commands that only look.
+    /// The read-only commands.
     looks: Vec<String>,
 }
 
 impl Finding {
-    /// The first command of the message.
     pub(super) fn first_command(&self) -> String {
         let command = self.message.split('`').nth(1);
         command.unwrap_or_else(|| panic!("no command: {}", self.message)).to_owned()
     }
 
-    /// The command of the message that does this.
+    /// The command of the message for this purpose.
     pub(super) fn command(&self, does: &str) -> Option<String> {
         let mut commands = self.message.split('`').skip(1).step_by(2);
         commands.find(|it| it.starts_with(&format!("kubectl {does} "))).map(str::to_owned)
     }
 }
 
-/// Findings by rule and object.
 pub(super) type Findings = BTreeMap<(String, String), Finding>;
 
-/// A control plane of its own, with a stand-in for the kubelets.
+/// A separate control plane with a stand-in for the kubelets.
 pub(in crate::cases) struct Cluster<'a> {
     pub(in crate::cases) plane: &'a ControlPlane,
-    /// Nodes that are down while commands are followed.
+    /// Nodes that stay down while commands run.
     pub(in crate::cases) down: &'a [&'a str],
 }
 
@@ -67,7 +63,7 @@ impl Cluster<'_> {
         self.kubectl(&args, "").accepted();
     }
 
-    /// The findings by rule and object. Pods need not be patient here.
+    /// Audits without patience for pods.
     pub(super) fn audit(&self) -> Findings {
         let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
             .args(["audit", "--patience", "1s", "--format", "json", "--cluster-reports", "none"])
@@ -77,7 +73,7 @@ impl Cluster<'_> {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
         let findings = report["findings"].as_array().cloned().unwrap_or_default();
-        // A note about sets that are well, for which there is no command.
+        // A note about healthy sets. It has no command.
         let about_state = |it: &&Value| it["rule"] != "replicas-without-budget";
         let found = findings.iter().filter(about_state).map(|finding| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -94,7 +90,6 @@ impl Cluster<'_> {
         found.collect()
     }
 
-    /// Waits until the audit has found exactly these rules and objects, and says this about them.
     pub(super) fn names(&self, expected: &[(&str, &str, &str)]) -> Findings {
         eventually("everything to be named", || {
             let _ = self.run_pods(self.down, 0);
@@ -112,8 +107,8 @@ impl Cluster<'_> {
         })
     }
 
-    /// Follows the commands of each finding that only look, and then the one that `repair` chooses. After
-    /// that, the finding is gone or has the same cause, and the healthy sets are untouched.
+    /// Follows the read-only commands of each finding, then the command that `repair` chooses. After that, the finding
+    /// disappears or keeps its cause, and the healthy sets are untouched.
     pub(super) fn follow_all(
         &self,
         found: &Findings,
@@ -137,7 +132,6 @@ impl Cluster<'_> {
         }
     }
 
-    /// Waits until the audit finds nothing that `counts`.
     pub(super) fn is_repaired(&self, counts: impl Fn(&(String, String)) -> bool) {
         eventually("everything to be repaired", || {
             let _ = self.run_pods(self.down, 0);
@@ -147,14 +141,12 @@ impl Cluster<'_> {
         });
     }
 
-    /// Runs a command as a shell runs it. Meanwhile the kubelets work: kubectl waits until the pods
-    /// that it deletes are gone.
+    /// Runs a command in a shell while the kubelets work: kubectl waits for the end of the pods that it deletes.
     pub(super) fn follow(&self, command: &str, why: &str) {
         self.follow_in(Path::new("."), command, why, &|| ());
     }
 
-    /// Runs commands in this folder like [`follow`](Self::follow). Returns their output. Meanwhile the
-    /// kubelets work, and `others`.
+    /// Runs commands in this folder like [`follow`](Self::follow), with `others` working too. Returns the output.
     pub(in crate::cases) fn follow_in(
         &self,
         folder: &Path,
@@ -189,8 +181,8 @@ impl Cluster<'_> {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Does once what kubelets do, but not on these nodes. Images with `bad` in their names cannot be
-    /// pulled. Succeeds if so many pods are ready.
+    /// Runs one round of the kubelets, except those of `down` nodes. Images with `bad` in their names cannot be
+    /// pulled. Succeeds if `wanted` pods are ready.
     pub(in crate::cases) fn run_pods(&self, down: &[&str], wanted: usize) -> Result<(), String> {
         let list = self.kubectl(&["get", "pods", "-A", "-o", "json"], "").json();
         let mut ready = 0;
@@ -221,7 +213,6 @@ impl Cluster<'_> {
         if ready >= wanted { Ok(()) } else { Err(text) }
     }
 
-    /// Creates a node of a pool, with a taint of this value.
     pub(super) fn node(&self, name: &str, pool: &str, taint: Option<&str>) {
         let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
         let ready = json!({ "type": "Ready", "status": "True" });
@@ -244,7 +235,6 @@ impl Cluster<'_> {
         self.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
     }
 
-    /// Allows one pod in this namespace.
     pub(super) fn one_pod(&self, namespace: &str) {
         self.apply(&json!({
             "apiVersion": "v1", "kind": "ResourceQuota",
@@ -270,7 +260,6 @@ impl Cluster<'_> {
         }));
     }
 
-    /// Waits until the images of these two pods cannot be pulled.
     pub(super) fn cannot_pull(&self, one: &str, other: &str) {
         eventually("the bad images not to be pulled", || {
             let _ = self.run_pods(&[], 0);
@@ -279,7 +268,6 @@ impl Cluster<'_> {
         });
     }
 
-    /// The Service of a StatefulSet.
     pub(super) fn service(&self, name: &str) {
         self.apply(&json!({
             "apiVersion": "v1",
@@ -294,12 +282,11 @@ impl Cluster<'_> {
     }
 }
 
-/// The status of a pod that was just started.
 fn started(image: &str) -> Value {
     let now = Timestamp::now().to_string();
     let is_bad = image.contains("bad");
     let state = if is_bad {
-        // As kubelets say it since 1.31.
+        // The kubelet's wording since 1.31.
         let message =
             format!("Back-off pulling image \"{image}\": ErrImagePull: {image}: not found");
         json!({ "waiting": { "reason": "ImagePullBackOff", "message": message } })
@@ -318,7 +305,6 @@ fn started(image: &str) -> Value {
     })
 }
 
-/// A pod template.
 fn template(app: &str, pool: &str, image: &str) -> Value {
     json!({
         "metadata": { "labels": { "app": app } },
@@ -333,7 +319,6 @@ fn template(app: &str, pool: &str, image: &str) -> Value {
     })
 }
 
-/// A DaemonSet on a pool of nodes, with these fields in its pods.
 pub(super) fn daemon_set_of(name: &str, pool: &str, more: &Value) -> Value {
     let mut template = template(name, pool, "good:1");
     for (key, value) in more.as_object().into_iter().flatten() {
@@ -347,7 +332,6 @@ pub(super) fn daemon_set_of(name: &str, pool: &str, more: &Value) -> Value {
     })
 }
 
-/// A StatefulSet on a pool of nodes.
 pub(super) fn stateful_set_of(name: &str, pool: &str, replicas: u8, image: &str) -> Value {
     json!({
         "apiVersion": "apps/v1",

@@ -1,5 +1,5 @@
-//! The recipes for `setguard wait`: the hook of a Helm chart in examples/rollouts, whose Job runs as a pod, and the
-//! steps of a GitHub workflow in docs/stuck-rollouts.md.
+//! The recipes for `setguard wait`: the Helm hook in examples/rollouts with its Job as a pod, and the GitHub workflow
+//! steps in docs/stuck-rollouts.md.
 
 use std::{
     collections::HashMap,
@@ -29,14 +29,13 @@ const HOOK: &str = include_str!("../../../../examples/rollouts/helm-hook.yaml");
 
 const RIGHTS: &str = include_str!("../../../../examples/rollouts/wait-rbac.yaml");
 
-/// The steps of the page for a workflow.
 fn steps_of_page() -> Vec<&'static str> {
     let (_, rest) = PAGE.split_once("```yaml\n- run: ").expect("the steps");
     let (steps, _) = rest.split_once("```").expect("their end");
     steps.split("\n- run: ").filter_map(|step| step.lines().next()).collect()
 }
 
-/// The rights, as a Role of the namespace, with its ServiceAccount.
+/// The rights as a Role of the namespace, with its ServiceAccount.
 fn rights() -> String {
     let rules = RIGHTS.replace("kind: ClusterRole", "kind: Role");
     let rules = rules.replace(", nodes, persistentvolumes", "");
@@ -82,7 +81,7 @@ pub(super) fn run_for_real(shared: &Namespace<'_>) {
     hook(&cluster);
 }
 
-/// Runs the steps as the runner of GitHub does: each is a file for bash, and fails if a command of it does.
+/// Runs the steps like GitHub's runner: each is a bash file that fails on the first failing command.
 fn workflow(cluster: &Cluster<'_>) {
     let steps = steps_of_page();
     let [apply, wait] = &*steps else { panic!("two steps: {steps:?}") };
@@ -123,7 +122,6 @@ fn workflow(cluster: &Cluster<'_>) {
     assert!(code == 1 && log.contains("\"type\":\"stuck\""), "{code} {log}");
 }
 
-/// Waits for a program while the kubelets work. Returns its exit code.
 fn finish(cluster: &Cluster<'_>, mut child: Child) -> i32 {
     let status = eventually("a program to end", || {
         let _ = cluster.run_pods(&[], 0);
@@ -132,7 +130,7 @@ fn finish(cluster: &Cluster<'_>, mut child: Child) -> i32 {
     status.code().unwrap_or(-1)
 }
 
-/// Installs the chart, and upgrades it to an image that does not exist. Helm waits for the Job of the hook.
+/// Installs the chart, and upgrades it to a missing image. Helm waits for the hook's Job.
 fn hook(cluster: &Cluster<'_>) {
     let folder = tempfile::tempdir().expect("a folder");
     let templates = folder.path().join("templates");
@@ -161,16 +159,15 @@ fn hook(cluster: &Cluster<'_>) {
     assert_eq!(job["status"]["failed"], 1, "it stays for its log: {job}");
 }
 
-/// A kubelet for the pods of Jobs, each of which is the program as a process, with the identity of its pod.
+/// A kubelet for the pods of Jobs: runs the program as a process, with the pod's identity.
 struct JobKubelet<'a> {
     cluster: &'a Cluster<'a>,
     folder: &'a Path,
-    /// The processes by the names of their pods; `None` for one that has ended.
+    /// The processes by pod name; `None` for an ended process.
     pods: HashMap<String, Option<Child>>,
 }
 
 impl JobKubelet<'_> {
-    /// Installs or upgrades the chart. Returns the exit code and the messages.
     fn helm(&mut self) -> (i32, String) {
         let helm = helm::find().expect("helm");
         let log = self.folder.join("helm.log");
@@ -192,13 +189,11 @@ impl JobKubelet<'_> {
         (status.code().unwrap_or(-1), fs::read_to_string(log).expect("a log"))
     }
 
-    /// The output of all pods.
     fn logs(&self) -> String {
         let logs = self.pods.keys().map(|name| self.folder.join(name));
         logs.map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
-    /// Starts the pods that were bound, and reports those that have ended.
     fn round(&mut self) {
         let args = ["get", "pods", "-n", SHOP, "-l", "job-name", "-o", "json"];
         let list = self.cluster.kubectl(&args, "").json();
@@ -227,7 +222,7 @@ impl JobKubelet<'_> {
         }
     }
 
-    /// Starts the program with the arguments of the pod's container, and with its ServiceAccount's token.
+    /// Starts the program with the container's arguments and the token of the pod's ServiceAccount.
     fn start(&self, pod: &Value, name: &str) -> Child {
         let spec = &pod["spec"];
         let account = spec["serviceAccountName"].as_str().expect("an account");

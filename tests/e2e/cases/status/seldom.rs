@@ -1,6 +1,7 @@
-//! States that are rare, each caused by a trick that its function explains.
+//! Rare states. Each function explains the trick that causes its state.
 
 use jiff::{Span, Timestamp};
+use json_patch::merge;
 use serde_json::{Value, json};
 
 use super::{
@@ -20,7 +21,7 @@ const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-se
 /// The user that deletes the pods of StatefulSets.
 const STATEFUL_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
-/// The expected findings: the rule and the object, and a part of the message.
+/// The expected findings: rule, object, and a part of the message.
 const EXPECTED: [(&str, &str, &str); 14] = [
     ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 requests less than the template"),
     ("claim-size-differs", "StatefulSet/grown", "data-grown-0 requests more than the template"),
@@ -90,7 +91,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
         }
         Some(finding.first_command())
     });
-    // One pod is left on the node, and the controller may still not replace it.
+    // One pod remains on the node, and the controller may still not replace it.
     let left = cluster.names(&[("deletion-refused", "DaemonSet/twice", "binding 'keep' denied")]);
     let why = "the help";
     cluster.follow("kubectl delete validatingadmissionpolicybinding keep", why);
@@ -99,7 +100,6 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     cluster.is_repaired(|_| true);
 }
 
-/// How many pods run at first.
 const PODS: usize = 17;
 
 fn set_the_stage(cluster: &Cluster<'_>) {
@@ -128,8 +128,7 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     cluster.apply(&helper);
 }
 
-/// A policy denies it to the controller to delete the old pods of two surges. One of the
-/// sets is then to do without a surge.
+/// A policy forbids the controller to delete the old pods of two surges. One of the sets must then stop surging.
 fn surge_without_end(cluster: &Cluster<'_>) {
     deny_deletions(cluster, "keep", DAEMON_SET_CONTROLLER, &["surge", "twice"]);
     for name in ["surge", "twice"] {
@@ -150,8 +149,8 @@ fn surge_without_end(cluster: &Cluster<'_>) {
     );
 }
 
-/// Rollouts that do not go on while all pods are ready: the old pod of a StatefulSet may not be deleted, and a quota has
-/// no room for the new pod of a surge.
+/// Rollouts that stop with all pods ready: the old pod of a StatefulSet may not be deleted, and a quota has no room
+/// for the new pod of a surge.
 fn refused_while_ready(cluster: &Cluster<'_>) {
     deny_deletions(cluster, "hold", STATEFUL_SET_CONTROLLER, &["kept"]);
     stateful_set(cluster, "kept", 1, "good:2", &json!({}));
@@ -165,7 +164,6 @@ fn refused_while_ready(cluster: &Cluster<'_>) {
     wider(cluster, "good:2");
 }
 
-/// A DaemonSet with a surge, on one node, in a namespace of its own.
 fn wider(cluster: &Cluster<'_>, image: &str) {
     let mut set = daemon_set_of("wider", "edge", &json!({}));
     set["metadata"]["namespace"] = json!("full");
@@ -174,7 +172,7 @@ fn wider(cluster: &Cluster<'_>, image: &str) {
     cluster.apply(&set);
 }
 
-/// Denies it to a user to delete pods with one of these values of the label `app`.
+/// Forbids a user to delete pods with one of these values of the label `app`.
 fn deny_deletions(cluster: &Cluster<'_>, name: &str, user: &str, apps: &[&str]) {
     let admission = "admissionregistration.k8s.io/v1";
     cluster.apply(&json!({
@@ -213,13 +211,12 @@ fn deny_deletions(cluster: &Cluster<'_>, name: &str, user: &str, apps: &[&str]) 
     });
 }
 
-/// A user enlarges a claim; and a user recreates a set with larger claims.
 fn claims(cluster: &Cluster<'_>) {
     let larger =
         json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } }).to_string();
     let args = ["patch", "pvc", "data-grown-0", "-n", SHOP, "--type=merge", "-p", &larger];
     cluster.kubectl(&args, "").accepted();
-    // Its driver has made the volume larger.
+    // Its driver has enlarged the volume.
     let capacity = json!({ "capacity": { "storage": "2Gi" } });
     cluster.patch_status("pvc/data-grown-0", SHOP, &capacity);
     let args = ["delete", "statefulset", "bigger", "-n", SHOP, "--cascade=orphan"];
@@ -227,7 +224,7 @@ fn claims(cluster: &Cluster<'_>) {
     with_claims(cluster, "bigger", "rigid", "2Gi");
 }
 
-/// Sets whose strategies keep pods of an older template.
+/// Sets whose strategies keep pods with an old template.
 fn reluctant_sets(cluster: &Cluster<'_>, image: &str) {
     for (name, strategy) in [("canary", partition()), ("manual", on_delete())] {
         let strategy = json!({ "spec": { "updateStrategy": strategy } });
@@ -236,8 +233,8 @@ fn reluctant_sets(cluster: &Cluster<'_>, image: &str) {
     daemon_set(cluster, "by-hand", "main", image, &on_delete());
 }
 
-/// New templates that do not reach all pods; and then eight days pass. The trick: what etcd has stored
-/// is changed.
+/// New templates that do not reach all pods, eight days later. The trick: the test rewrites the stored objects in
+/// etcd.
 fn old_revisions(cluster: &Cluster<'_>) {
     reluctant_sets(cluster, "good:2");
     let revisions = eventually("a second revision of each", || {
@@ -258,7 +255,7 @@ fn old_revisions(cluster: &Cluster<'_>) {
     }
 }
 
-/// One budget that wants all pods of two sets, and one of which a DaemonSet has pods too.
+/// One budget that wants all pods of two sets, and one that covers a DaemonSet's pods too.
 fn budgets(cluster: &Cluster<'_>) {
     for (name, wants) in
         [("store", json!({ "minAvailable": 3 })), ("team", json!({ "maxUnavailable": 1 }))]
@@ -274,7 +271,6 @@ fn budgets(cluster: &Cluster<'_>) {
     }
 }
 
-/// A DaemonSet on two nodes, with a quota of one pod.
 fn quota(cluster: &Cluster<'_>) {
     cluster.namespace("small", &json!({}));
     cluster.one_pod("small");
@@ -301,19 +297,8 @@ fn partition() -> Value {
     json!({ "rollingUpdate": { "partition": 1 } })
 }
 
-/// Pods with this label.
 fn labelled(part_of: &str) -> Value {
     json!({ "spec": { "template": { "metadata": { "labels": { "part-of": part_of } } } } })
-}
-
-/// Puts these fields into an object.
-fn merge(object: &mut Value, more: &Value) {
-    match more {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(key, value)| merge(&mut object[key.as_str()], value));
-        }
-        value => *object = value.clone(),
-    }
 }
 
 fn daemon_set(cluster: &Cluster<'_>, name: &str, pool: &str, image: &str, strategy: &Value) {
@@ -331,7 +316,6 @@ fn stateful_set(cluster: &Cluster<'_>, name: &str, replicas: u8, image: &str, mo
     cluster.apply(&set);
 }
 
-/// A StatefulSet with one pod, which has a claim.
 fn with_claims(cluster: &Cluster<'_>, name: &str, class: &str, size: &str) {
     let mut set = stateful_set_of(name, "main", 1, "good:1");
     add_claim(&mut set, Some(class), size);

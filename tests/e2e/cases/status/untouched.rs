@@ -1,4 +1,4 @@
-//! Healthy sets next to the faulty ones, which no printed command may touch.
+//! Healthy sets next to the faulty ones. No printed command may touch them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,12 @@ use super::cluster::{Cluster, daemon_set_of, stateful_set_of};
 
 /// The namespace of the healthy sets.
 const CALM: &str = "calm";
-/// The number of their pods.
 pub(super) const PODS: usize = 3;
 
 /// The generation of each healthy set, and the uids of its pods.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Untouched(BTreeMap<String, (Value, BTreeSet<String>)>);
 
-/// Creates the healthy sets.
 pub(super) fn create(cluster: &Cluster<'_>) {
     cluster
         .apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": CALM } }));
@@ -29,7 +27,6 @@ pub(super) fn create(cluster: &Cluster<'_>) {
 }
 
 impl Untouched {
-    /// Reads the healthy sets.
     pub(super) fn of(cluster: &Cluster<'_>) -> Self {
         let list = |what: &str| -> Vec<Value> {
             let list = cluster.kubectl(&["get", what, "-n", CALM, "-o", "json"], "").json();
@@ -49,7 +46,6 @@ impl Untouched {
         Untouched(sets.collect())
     }
 
-    /// Asserts that the sets have the pods and the generations that they had.
     #[track_caller]
     pub(super) fn assert(&self, cluster: &Cluster<'_>, after: &str) {
         assert_eq!(self.0.values().map(|(_, pods)| pods.len()).sum::<usize>(), PODS, "{self:?}");

@@ -1,4 +1,4 @@
-//! `setguard wait` on a real control plane: each stuck rollout is told, and no healthy one is given up.
+//! `setguard wait` on a real control plane: it reports each stuck rollout, and gives up on no healthy one.
 
 mod stage;
 
@@ -26,8 +26,8 @@ use crate::{
     namespace::Namespace,
 };
 
-/// Rollouts that cannot succeed: the set, its namespace, its patience, and the words about it. Facts end them with the
-/// usual patience.
+/// Rollouts that cannot succeed: the set, its namespace, the patience, and the message. Certain failures end the wait
+/// with the default patience.
 const STUCK: [(&str, &str, &str, &str); 22] = [
     ("statefulset/image", SHOP, "5m", "image-1 is not ready: ImagePullBackOff"),
     ("statefulset/mended", SHOP, "5m", "mended-1 is not ready: ImagePullBackOff"),
@@ -63,7 +63,7 @@ const STUCK: [(&str, &str, &str, &str); 22] = [
     ),
 ];
 
-/// Rollouts that succeed, and as what.
+/// Rollouts that succeed, and the result.
 const HEALTHY: [(&str, &str); 7] = [
     ("statefulset/rolling", "rolled-out"),
     ("statefulset/parallel", "rolled-out"),
@@ -74,15 +74,13 @@ const HEALTHY: [(&str, &str); 7] = [
     ("daemonset/by-hand", "on-delete"),
 ];
 
-/// The most time between the event that first shows why a rollout cannot succeed, and the end of the wait.
+/// The maximum time between the first event that shows the failure and the end of the wait.
 const SOON: SignedDuration = SignedDuration::from_secs(15);
 
-/// The time of an event.
 fn time(event: &Value) -> Timestamp {
     event["time"].as_str().and_then(|it| it.parse().ok()).expect("a time")
 }
 
-/// A wait under way, with its lines in a file.
 struct Wait {
     what: String,
     child: Child,
@@ -115,7 +113,6 @@ impl Wait {
         self.child.try_wait().expect("a child").is_some()
     }
 
-    /// The time of the first event that says this.
     fn first(&self, text: &str) -> Timestamp {
         let said = self.said();
         let mut events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -123,7 +120,6 @@ impl Wait {
         time(&event.unwrap_or_else(|| panic!("{}: no {text}\n{said}", self.what)))
     }
 
-    /// The last event of this type, of a wait that has ended with this code.
     #[track_caller]
     fn ended(&mut self, code: i32, type_: &str) -> Value {
         let (said, what) = (self.said(), &self.what);
@@ -169,7 +165,7 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
         assert!(message.contains(why), "{what}: {event:#}");
         let (first, end) = (wait.first(why), time(&event));
         assert!(end.duration_since(first) <= SOON, "{what}: seen at {first}, told at {end}");
-        // The audit names the same cause, but it sees only one moment of a pod that flaps.
+        // The audit names the same cause, but it sees only one moment of a flapping pod.
         let [kind, name] =
             ["kind", "name"].map(|key| event["object"][key].as_str().unwrap_or_default());
         let rule = event["findings"][0]["rule"].as_str().unwrap_or_default();
@@ -185,7 +181,7 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
     repairs(&cluster);
 }
 
-/// With `--repair` the forced rollback goes on, and so does a controller that waits.
+/// `--repair` completes a forced rollback, and lets a waiting controller continue.
 fn repairs(cluster: &Cluster<'_>) {
     let raised = json!({ "spec": { "hard": { "pods": "9" } } }).to_string();
     let quota = ["patch", "resourcequota", "small", "-n", POOR, "--type=merge", "-p", &raised];
@@ -206,7 +202,7 @@ fn repairs(cluster: &Cluster<'_>) {
     assert_eq!(quota.ended(0, "done")["outcome"], "rolled-out");
 }
 
-/// A wait survives an API server that restarts, and a set that no controller sees has no end.
+/// A wait survives a restart of the API server, and a set without a controller has no end.
 pub(super) fn restarts(shared: &Namespace<'_>) {
     let mut plane = ControlPlane::start(&shared.control_plane.assets);
     let apply = |plane: &ControlPlane, object: &Value| {
@@ -250,7 +246,7 @@ pub(super) fn restarts(shared: &Namespace<'_>) {
     assert_eq!(wait.ended(0, "done")["outcome"], "rolled-out");
 }
 
-/// A user with only the rights in examples/rollouts/wait-rbac.yaml reads all, and may repair.
+/// The rights in examples/rollouts/wait-rbac.yaml suffice to read everything and to repair.
 pub(super) fn rights(namespace: &Namespace<'_>) {
     let rules = include_str!("../../../../examples/rollouts/wait-rbac.yaml");
     let kubectl = &namespace.control_plane.kubectl;
@@ -276,7 +272,7 @@ pub(super) fn rights(namespace: &Namespace<'_>) {
         eventually("a wait to end", || if wait.has_ended() { Ok(()) } else { Err(wait.said()) });
         wait
     };
-    // No controller is here that would see the set.
+    // No controller observes the set here.
     let mut wait = run(&["--timeout", "2s"]);
     wait.ended(3, "unfinished");
     assert!(!wait.said().contains("\"note\""), "{}", wait.said());

@@ -1,4 +1,4 @@
-//! Lists: in pages, without an end, or gone in between.
+//! Lists: paged, endless, or expired between pages.
 
 use std::{collections::BTreeMap, net::TcpStream};
 
@@ -49,7 +49,7 @@ impl Connection {
     }
 }
 
-/// A page of a list that never ends, with objects that no other page has.
+/// A page of an endless list, with objects that no other page has.
 fn endless_page(resource: &str, same: bool, query: &BTreeMap<String, String>) -> String {
     let first: usize = query.get("continue").map_or(0, |it| it.parse().unwrap());
     let limit: usize = query.get("limit").map_or(1000, |it| it.parse().unwrap());
@@ -61,7 +61,7 @@ fn endless_page(resource: &str, same: bool, query: &BTreeMap<String, String>) ->
     .to_string()
 }
 
-/// An object as in a list: without its type.
+/// Lists omit the type of an object.
 fn bare(object: &Value) -> Value {
     let mut bare = object.clone();
     bare.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");

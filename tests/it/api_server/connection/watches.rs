@@ -1,4 +1,4 @@
-//! Watches: the lists that they start with, and what follows.
+//! Watches: their initial lists and events.
 
 use std::{
     io::Write,
@@ -14,10 +14,10 @@ use super::{
 };
 
 struct Beginning {
-    /// The version up to which the client knows all events.
+    /// The last version that the client knows.
     seen: u64,
     lines: Vec<Value>,
-    /// The last line, after which the connection ends properly.
+    /// The last line before the connection ends properly.
     last: Option<String>,
     /// Whether the connection breaks after the lines.
     is_cut: bool,
@@ -63,7 +63,7 @@ impl Connection {
                 return Ok(());
             }
             if world.over || Instant::now() >= end {
-                // Seen with 1.37.2: a watch from a version in the future begins, and says nothing.
+                // Seen with 1.37.2: a watch from a future version begins, and stays silent.
                 if seen <= world.version {
                     let metadata = json!({"resourceVersion": seen.to_string()});
                     write_line(
@@ -79,7 +79,6 @@ impl Connection {
         stream.write_all(b"0\r\n\r\n")
     }
 
-    /// The first lines of a watch, or the code and the text of an error.
     fn beginning(&self, question: &Question) -> Result<Beginning, (u16, &'static str)> {
         let query = |key: &str| question.query.get(key).map_or("", String::as_str);
         let seen = query("resourceVersion").parse().unwrap_or(0);
@@ -103,7 +102,6 @@ impl Connection {
     }
 }
 
-/// The list that a watch starts with, and what ends it.
 fn list(world: &World, question: &Question) -> Vec<Value> {
     let all = world.of(&question.resource, question.namespace.as_deref());
     let mut lines: Vec<_> = all.iter().map(|it| json!({"type": "ADDED", "object": it})).collect();
@@ -139,7 +137,6 @@ fn news(world: &World, question: &Question, seen: u64) -> Vec<Value> {
     news.map(|(_, _, line)| line.clone()).collect()
 }
 
-/// Writes a line as a chunk of its own.
 fn write_line(stream: &mut TcpStream, line: &Value) -> std::io::Result<()> {
     let line = format!("{line}\n");
     write!(stream, "{:x}\r\n{line}\r\n", line.len())

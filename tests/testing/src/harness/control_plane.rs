@@ -1,5 +1,5 @@
-//! A real control plane on the loopback interface: etcd, kube-apiserver and, for tests that need
-//! them, controllers and the scheduler. There are no kubelets, so no container ever runs.
+//! A real control plane on the loopback interface: etcd, kube-apiserver and, for tests that need them, controllers and
+//! the scheduler. Without kubelets, no container ever runs.
 
 use std::{
     fs,
@@ -15,15 +15,14 @@ use super::{
     process::{Process, free_ports},
 };
 
-/// The environment variable that names the folder of the binaries, as `setup-envtest use -p env`
-/// prints it.
+/// The folder of the binaries, as `setup-envtest use -p env` prints it.
 pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
-/// The bearer token of the administrator.
+/// The administrator's bearer token.
 pub const ADMIN_TOKEN: &str = "administrator";
-/// The name and token of setguard's user in the cluster, who has no permissions at first.
+/// The name and token of setguard's user, who has no permissions at first.
 pub const SETGUARD: &str = "setguard";
-/// The name and token of another user without permissions, for the case that takes some away.
+/// The name and token of a second user without permissions, for the case that revokes some.
 pub const RESTRICTED: &str = "restricted";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 const SCHEDULER_TOKEN: &str = "scheduler";
@@ -31,12 +30,10 @@ const SCHEDULER_TOKEN: &str = "scheduler";
 pub const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 pub const SCHEDULER: &str = "kube-scheduler";
 
-/// A running control plane. Dropping it stops it and removes its files.
 #[derive(Debug)]
 pub struct ControlPlane {
     pub kubectl: Kubectl,
     pub assets: PathBuf,
-    /// The port of the API server on 127.0.0.1.
     pub port: u16,
     // Dropped in this order: each process depends on the later ones.
     processes: Mutex<Vec<Process>>,
@@ -54,14 +51,12 @@ impl ControlPlane {
         Self::start_with(assets, &[])
     }
 
-    /// Starts a control plane like [`start`](Self::start), with these feature gates, such as
-    /// `A=true`.
+    /// Like [`start`](Self::start), with feature gates such as `A=true`.
     pub fn start_with_gates(assets: &Path, gates: &[&str]) -> Self {
         Self::start_with(assets, &[&format!("--feature-gates={}", gates.join(","))])
     }
 
-    /// Starts a control plane like [`start`](Self::start), with these additional flags of
-    /// kube-apiserver.
+    /// Like [`start`](Self::start), with additional kube-apiserver flags.
     pub fn start_with(assets: &Path, more: &[&str]) -> Self {
         let folder = tempfile::Builder::new().prefix("setguard-e2e-").tempdir().expect("a folder");
         let [etcd_port, peer_port, port] = free_ports();
@@ -81,7 +76,6 @@ impl ControlPlane {
         control_plane
     }
 
-    /// Starts kube-apiserver with these additional flags, and waits until it is ready.
     pub fn start_api_server(&mut self, more: &[&str]) {
         let ControlPlane { assets, folder, etcd_port, port, kubectl, .. } = self;
         let mut api_server = start_api_server(assets, folder.path(), *etcd_port, *port, more);
@@ -96,7 +90,7 @@ impl ControlPlane {
         drop(self.processes.get_mut().expect("an unpoisoned lock").remove(0));
     }
 
-    /// Kills etcd, the oldest program, and starts it again with its data.
+    /// Restarts etcd, the oldest program, with its data.
     pub fn restart_etcd(&mut self) {
         let ControlPlane { assets, folder, etcd_port, peer_port, processes, kubectl, .. } = self;
         let processes = processes.get_mut().expect("an unpoisoned lock");
@@ -108,7 +102,6 @@ impl ControlPlane {
         processes.push(etcd);
     }
 
-    /// Where etcd listens.
     pub const fn etcd(&self) -> SocketAddr {
         SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.etcd_port)
     }
@@ -128,7 +121,6 @@ impl ControlPlane {
         write_kubeconfig(self.folder.path(), SETGUARD, SETGUARD, self.port)
     }
 
-    /// Returns a kubeconfig for [`SETGUARD`] that reaches the API server through another port.
     pub fn setguard_kubeconfig_through(&self, port: u16) -> PathBuf {
         write_kubeconfig(self.folder.path(), &format!("{SETGUARD}-{port}"), SETGUARD, port)
     }
@@ -137,17 +129,14 @@ impl ControlPlane {
         self.folder.path().join("api-server.crt")
     }
 
-    /// Whether the assets contain a program that only some tests need.
     pub fn has(assets: &Path, program: &str) -> bool {
         assets.join(program).is_file()
     }
 
-    /// Starts kube-controller-manager with these controllers.
     pub fn start_controllers(&self, controllers: &[&str]) {
         self.start_controllers_with_gates(controllers, &[]);
     }
 
-    /// Starts kube-controller-manager with these controllers and feature gates.
     pub fn start_controllers_with_gates(&self, controllers: &[&str], gates: &[&str]) {
         self.start_program(
             CONTROLLER_MANAGER,
@@ -156,7 +145,7 @@ impl ControlPlane {
                 &format!("--controllers={}", controllers.join(",")),
                 "--use-service-account-credentials",
                 &format!("--feature-gates={}", gates.join(",")),
-                // The limits of a production cluster would only make the tests slow.
+                // Production limits would only slow the tests down.
                 "--kube-api-qps=1000",
                 "--kube-api-burst=2000",
                 "--concurrent-statefulset-syncs=20",
@@ -169,7 +158,6 @@ impl ControlPlane {
         self.start_program(SCHEDULER, SCHEDULER_TOKEN, &[]);
     }
 
-    /// Starts a program with the identity that it has in real clusters.
     fn start_program(&self, program: &str, token: &str, more: &[&str]) {
         let kubeconfig = self.kubeconfig(program, token);
         let mut args = vec![
@@ -182,7 +170,6 @@ impl ControlPlane {
         self.processes.lock().expect("an unpoisoned lock").insert(0, process);
     }
 
-    /// A kubeconfig with this bearer token.
     pub fn kubeconfig(&self, name: &str, token: &str) -> PathBuf {
         write_kubeconfig(self.folder(), name, token, self.port)
     }
@@ -198,7 +185,7 @@ fn start_etcd(assets: &Path, folder: &Path, port: u16, peer_port: u16) -> Proces
         format!("--listen-peer-urls={peer_url}"),
         format!("--initial-advertise-peer-urls={peer_url}"),
         format!("--initial-cluster=default={peer_url}"),
-        // The data does not have to survive the tests.
+        // The data need not survive the tests.
         "--unsafe-no-fsync".to_owned(),
     ];
     Process::start(&assets.join("etcd"), args, folder)
@@ -227,14 +214,13 @@ fn start_api_server(
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
         // kubeadm sets this; it is off by default.
         "--allow-privileged".to_owned(),
-        // No controller runs that would create the default service accounts.
+        // No controller creates the default service accounts.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
     ];
     let args = args.iter().map(String::as_str).chain(more.iter().copied());
     Process::start(&assets.join("kube-apiserver"), args, folder)
 }
 
-/// Writes the API server's certificate, the key for service account tokens, and the bearer tokens.
 fn write_keys(folder: &Path) {
     let write = |name: &str, text: String| fs::write(folder.join(name), text).expect("a file");
     let server =

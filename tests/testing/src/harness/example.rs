@@ -1,4 +1,4 @@
-//! The example controller, as `cargo run --package paired-controller` would start it.
+//! The example controller, as `cargo run --package paired-controller` starts it.
 
 use std::{
     env,
@@ -9,13 +9,12 @@ use std::{
 use super::process::Process;
 use crate::ROOT;
 
-/// Starts the controller with this kubeconfig.
 pub fn start_paired_controller(kubeconfig: &Path, logs: &Path) -> Process {
     Process::start_with(&program(), &[], &[("KUBECONFIG", kubeconfig.as_os_str())], logs)
 }
 
-/// Builds the example and returns its path. It is another package, which `cargo test` does not build;
-/// its program is put next to the folder of the tests.
+/// Builds the example and returns its path. `cargo test` does not build this package; its program goes next to the
+/// tests' folder.
 fn program() -> PathBuf {
     let test = env::current_exe().expect("this test's path");
     let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");

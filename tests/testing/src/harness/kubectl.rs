@@ -9,7 +9,6 @@ use std::{
 
 use serde_json::Value;
 
-/// kubectl with the identity of the cluster's administrator.
 #[derive(Debug)]
 pub struct Kubectl {
     pub program: PathBuf,
@@ -19,7 +18,6 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// Runs kubectl with this standard input, which it reads for `-f -`.
     pub fn run(&self, args: &[&str], stdin: &str) -> Output {
         let mut child = Command::new(&self.program)
             .args(args)
@@ -31,7 +29,7 @@ impl Kubectl {
             .spawn()
             .expect("kubectl starts");
         let mut pipe = child.stdin.take().expect("kubectl's stdin");
-        // kubectl may end before it has read all of it; its stderr then gives the reason.
+        // kubectl may end before it has read everything; its stderr then gives the reason.
         let _ = pipe.write_all(stdin.as_bytes());
         drop(pipe);
         let output = child.wait_with_output().expect("kubectl ends");
@@ -66,7 +64,7 @@ impl Output {
         self
     }
 
-    /// Asserts that it succeeded without a warning.
+    /// Asserts success without a warning.
     #[track_caller]
     pub fn silently(self) -> Self {
         let output = self.accepted();
@@ -74,7 +72,7 @@ impl Output {
         output
     }
 
-    /// Asserts that it succeeded with a warning that begins with this rule's id.
+    /// Asserts success with a warning of this rule.
     #[track_caller]
     pub fn with_warning(self, rule: &str) -> Self {
         let output = self.accepted();
@@ -86,7 +84,7 @@ impl Output {
         output
     }
 
-    /// Asserts that it failed with all of these texts on stderr.
+    /// Asserts failure with all of these texts on stderr.
     #[track_caller]
     pub fn refused(self, texts: &[&str]) -> Self {
         assert!(!self.success, "expected failure of {self}");
@@ -96,7 +94,6 @@ impl Output {
         self
     }
 
-    /// The JSON that it printed with `-o json`.
     #[track_caller]
     pub fn json(&self) -> Value {
         assert!(self.success, "expected success of {self}");

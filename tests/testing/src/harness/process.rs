@@ -1,4 +1,4 @@
-//! Programs that run in the background of the tests, and end with them.
+//! Programs in the background that end with the tests.
 
 use std::{
     ffi::OsStr,
@@ -11,10 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a test waits for anything before it gives up.
 pub const DEADLINE: Duration = Duration::from_secs(90);
 
-/// A program in the background. Dropping this kills it.
+/// A background program, killed on drop.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -24,7 +23,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a program that writes its output to files in `logs`.
     pub fn start<I, A>(program: &Path, args: I, logs: &Path) -> Self
     where
         I: IntoIterator<Item = A>,
@@ -45,7 +43,7 @@ impl Process {
         Self::spawn(command, program, logs, None)
     }
 
-    /// Runs a command that starts a program. Standard output goes to a file, or where `stdout` says.
+    /// Runs a command that starts a program. Standard output goes to a file unless `stdout` is set.
     pub fn spawn(
         command: &mut Command,
         program: &Path,
@@ -66,7 +64,6 @@ impl Process {
         Process { name, child, output, log }
     }
 
-    /// Its standard output, if that is a pipe.
     pub fn stdout(&mut self) -> ChildStdout {
         self.child.stdout.take().expect("a pipe")
     }
@@ -75,18 +72,15 @@ impl Process {
         self.child.id()
     }
 
-    /// Sends SIGTERM, as a kubelet does first.
     pub fn terminate(&self) {
         let status = Command::new("kill").arg(self.id().to_string()).status();
         assert!(status.is_ok_and(|status| status.success()), "kill {}", self.name);
     }
 
-    /// Sends SIGKILL, as a kubelet does if the program does not end in time.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// Its exit status, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child that can be waited for")
     }
@@ -94,7 +88,7 @@ impl Process {
     /// Waits until `ready` returns a value.
     ///
     /// # Panics
-    /// With the end of the program's log, if the program ends first or the time runs out.
+    /// With the end of the program's log, if the program ends first or time runs out.
     pub fn wait_until<T>(&mut self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
         let log = self.log.clone();
         let Process { name, child, .. } = self;
@@ -119,8 +113,8 @@ impl Drop for Process {
     }
 }
 
-/// A command that dies with us even if we are killed and drop nothing, provided that `setpriv` of
-/// util-linux is installed. The kernel ties the child to the *thread* that starts it.
+/// A command that dies with this process, even after SIGKILL without drops, if `setpriv` of util-linux is installed.
+/// The kernel ties the child to the *thread* that starts it.
 pub fn leashed(program: &Path) -> Command {
     let has_setpriv = Command::new("setpriv")
         .args(["--pdeathsig", "KILL", "true"])
@@ -136,16 +130,16 @@ pub fn leashed(program: &Path) -> Command {
     }
 }
 
-/// Calls `ask` repeatedly until it returns `Ok`.
+/// Calls `ask` until it returns `Ok`.
 ///
 /// # Panics
-/// With the last error, if the time runs out.
+/// With the last error, if time runs out.
 pub fn eventually<T, E>(what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T
 where
     E: Display,
 {
     let start = Instant::now();
-    // The pauses become longer, since the answers cost time too.
+    // The pauses grow, because answers cost time too.
     let mut pause = Duration::from_millis(2);
     loop {
         match ask() {
@@ -157,10 +151,10 @@ where
     }
 }
 
-/// Calls `ask` repeatedly until its answer is as wanted. Returns that answer.
+/// Calls `ask` until its answer is as wanted. Returns that answer.
 ///
 /// # Panics
-/// With the last answer, if the time runs out.
+/// With the last answer, if time runs out.
 pub fn becomes<T: Display>(
     what: &str,
     mut ask: impl FnMut() -> T,
@@ -172,7 +166,7 @@ pub fn becomes<T: Display>(
     })
 }
 
-/// Ports of the loopback interface that were free a moment ago.
+/// Loopback ports that were free a moment ago.
 pub fn free_ports<const N: usize>() -> [u16; N] {
     let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
     listeners.map(|listener| listener.local_addr().expect("its address").port())

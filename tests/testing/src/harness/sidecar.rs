@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::http::Request;
 
-/// The webhook's URL and certificate. It serves until the tests end.
+/// Serves until the tests end.
 #[derive(Debug)]
 pub struct Sidecar {
     pub url: String,
@@ -26,7 +26,6 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// Starts the webhook on a port of the loopback interface.
     pub fn start() -> Self {
         let pair =
             rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
@@ -50,7 +49,6 @@ impl Sidecar {
     }
 }
 
-/// Answers the requests of a connection, one after the other.
 fn serve(connection: TcpStream, config: Arc<ServerConfig>) -> Result<()> {
     let tls = ServerConnection::new(config).map_err(std::io::Error::other)?;
     let mut stream = BufReader::new(StreamOwned::new(tls, connection));
@@ -67,7 +65,7 @@ fn serve(connection: TcpStream, config: Arc<ServerConfig>) -> Result<()> {
     Ok(())
 }
 
-/// Adds a sidecar to a pod that has none yet, and an affinity that replaces any other.
+/// Adds a sidecar to a pod without one, and replaces any affinity.
 fn answer(review: &Value) -> Value {
     let request = &review["request"];
     let mut response = json!({ "uid": request["uid"], "allowed": true });

@@ -10,8 +10,8 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// Starts this program with a certificate that it creates itself. Also returns what it prints: the
-    /// webhook configurations for `kubectl apply -f -`.
+    /// Starts this program with a self-signed certificate. Also returns its output: the webhook configurations for
+    /// `kubectl apply -f -`.
     pub fn start(program: &Path, logs: &Path, flags: &[&str]) -> (Self, String) {
         let flags = [&["--listen=127.0.0.1:0"], flags].concat();
         let (webhook, mut stdout) = Self::start_with(program, logs, &flags);
@@ -20,7 +20,7 @@ impl Webhook {
         (webhook, configurations)
     }
 
-    /// Starts it with these flags and waits until it listens.
+    /// Starts the server with these flags and waits until it listens.
     pub fn start_with(program: &Path, logs: &Path, flags: &[&str]) -> (Self, impl Read + use<>) {
         let args = [&["serve", "--admin-listen=127.0.0.1:0"], flags].concat();
         let pipe = Some(Stdio::piped());

@@ -1,14 +1,11 @@
-//! The APIs for reports.
-
 use kube::core;
 
-/// An API for reports.
 #[derive(Debug)]
 pub(super) struct Api {
     pub(super) group_version: &'static str,
     pub(super) kind: &'static str,
     pub(super) plural: &'static str,
-    /// Whether a report names its source at the top, and not only in each result.
+    /// Whether the API has a `source` field for the whole report, not only for each result.
     pub(super) has_source: bool,
 }
 
@@ -25,11 +22,9 @@ pub(super) static POLICY_REPORTS: Api = Api {
     has_source: false,
 };
 
-/// The namespace and the name of a report.
 pub(super) type Key = (String, String);
 
 impl Api {
-    /// Returns the collection of reports in a namespace.
     pub(super) fn at(&self, namespace: &str) -> core::Request {
         let Api { group_version, plural, .. } = self;
         core::Request::new(format!("/apis/{group_version}/namespaces/{namespace}/{plural}"))

@@ -1,5 +1,4 @@
-//! The content of a report in the cluster. It has no times, and nothing else that changes while the
-//! findings stay the same.
+//! The content of a report. It contains no times or other values that change while the findings stay the same.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +9,10 @@ use super::api::{Api, Key};
 use crate::audit::found::Entry;
 pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity};
 
-/// The label of the reports that setguard writes.
 pub(super) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "setguard");
-/// The most findings in a report; more are only counted. etcd accepts no object of more than 1.5 MiB.
+/// The most findings in a report; the summary counts the rest. etcd rejects objects larger than 1.5 MiB.
 const MOST_RESULTS: usize = 100;
 
-/// A Report or a PolicyReport.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report<'a> {
@@ -66,7 +63,7 @@ struct Summary {
     skip: usize,
 }
 
-/// A finding as an entry of a report; the API calls it a result.
+/// A finding. The API calls it a result.
 #[derive(Debug, Serialize)]
 struct PolicyResult {
     source: &'static str,
@@ -80,8 +77,8 @@ struct PolicyResult {
 }
 
 impl<'a> Report<'a> {
-    /// Returns the report on an object. Returns `None` if there is nothing to report, or if the object is
-    /// cluster-scoped, because reports are namespaced.
+    /// Returns `None` if there is nothing to report, or if the object is cluster-scoped, because reports are
+    /// namespaced.
     pub(super) fn of(api: &Api, object: &'a ObjectName, entry: &Entry) -> Option<Self> {
         let ObjectName { namespace, name, api_version, uid, .. } = object;
         let kind = object.kind.as_str();
@@ -121,7 +118,7 @@ impl<'a> Report<'a> {
 }
 
 impl PolicyResult {
-    /// Converts a finding. Notes are left out, unless they are exempted findings.
+    /// Converts a finding. Skips notes, except for findings that an exception downgraded.
     fn of(diagnostic: &Diagnostic) -> Option<Self> {
         let (result, severity) = match (&diagnostic.downgrade, diagnostic.severity) {
             (_, Severity::Error) => ("fail", "high"),

@@ -1,5 +1,3 @@
-//! Worlds for the tests, and their course.
-
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use setguard_core::{
@@ -14,21 +12,20 @@ use super::super::{
     target::Target,
 };
 
-/// Objects with their kind, the sets first.
+/// Objects with their kind. The sets come first.
 pub(super) type WatchedCluster = Vec<(Kind, Value)>;
 
-/// The time at which each wait begins.
 const BEGIN: &str = "2026-11-23T10:00:00Z";
-/// The time for which a world is watched, in seconds.
+/// How long a test observes a cluster, in seconds.
 pub(super) const LONG: i64 = 3_600;
+/// The patience with obstacles that often go away by themselves, in seconds.
+pub(super) const TRANSIENT: i64 = 300;
 
-/// Returns the time this many seconds after the wait has begun.
 pub(super) fn at(seconds: i64) -> String {
     let begin: Timestamp = BEGIN.parse().unwrap();
     begin.checked_add(SignedDuration::from_secs(seconds)).unwrap().to_string()
 }
 
-/// Returns the decision this many seconds after the wait has begun.
 pub(super) fn look(
     world: &WatchedCluster,
     seconds: i64,
@@ -56,7 +53,6 @@ pub(super) fn look(
     decide(&view, &target, set, &diagnosis, memory)
 }
 
-/// Returns the time at which a rollout is given up, with the decision.
 pub(super) fn given_up(world: impl Fn(i64) -> WatchedCluster) -> Option<(i64, Decision)> {
     let mut memory = Memory::default();
     let moments = (0..30).chain((30..=LONG).step_by(5));
@@ -67,7 +63,6 @@ pub(super) fn given_up(world: impl Fn(i64) -> WatchedCluster) -> Option<(i64, De
     })
 }
 
-/// Returns the fields that say when a set and its status were written.
 fn writes() -> Value {
     let write = |manager: &str, subresource: &str, when: i64| {
         json!({
@@ -77,7 +72,6 @@ fn writes() -> Value {
     json!([write("kubectl", "", -61), write("kube-controller-manager", "status", -60)])
 }
 
-/// Returns a StatefulSet of ordered pods, of which none is ready.
 pub(super) fn stateful_set(replicas: i32, ready: i32, updated: i32) -> Value {
     json!({
         "metadata": {
@@ -98,7 +92,6 @@ pub(super) fn stateful_set(replicas: i32, ready: i32, updated: i32) -> Value {
     })
 }
 
-/// Returns a DaemonSet on this number of nodes.
 pub(super) fn daemon_set(desired: i32, ready: i32, updated: i32) -> Value {
     json!({
         "metadata": {
@@ -122,8 +115,7 @@ pub(super) fn daemon_set(desired: i32, ready: i32, updated: i32) -> Value {
     })
 }
 
-/// Returns a pod of the StatefulSet, or with `node` of the DaemonSet on it, of this revision: 1 or
-/// 2.
+/// Returns a pod of revision 1 or 2: of the DaemonSet if `node` is set, else of the StatefulSet.
 pub(super) fn pod(name: &str, revision: u8, node: Option<&str>) -> Value {
     let (kind, hash) = match node {
         Some(_) => ("DaemonSet", format!("hash-{revision}")),
@@ -143,19 +135,18 @@ pub(super) fn pod(name: &str, revision: u8, node: Option<&str>) -> Value {
         "spec": {"nodeName": node.unwrap_or("n0")},
         "status": {"phase": "Running", "conditions": []},
     });
-    ready(&mut pod, true);
+    ready(&mut pod, true, -60);
     pod
 }
 
-fn ready(pod: &mut Value, is_ready: bool) {
+fn ready(pod: &mut Value, is_ready: bool, since: i64) {
     let status = if is_ready { "True" } else { "False" };
     pod["status"]["conditions"] =
-        json!([{"type": "Ready", "status": status, "lastTransitionTime": at(-60)}]);
+        json!([{"type": "Ready", "status": status, "lastTransitionTime": at(since)}]);
 }
 
-/// Returns the pod, with a container that waits.
 pub(super) fn waiting(mut pod: Value, reason: &str, message: &str, restarts: i32) -> Value {
-    ready(&mut pod, false);
+    ready(&mut pod, false, -60);
     pod["status"]["phase"] = json!("Pending");
     pod["status"]["containerStatuses"] = json!([{
         "name": "main", "ready": false, "restartCount": restarts,
@@ -168,7 +159,6 @@ pub(super) fn waiting(mut pod: Value, reason: &str, message: &str, restarts: i32
     pod
 }
 
-/// Returns the pod, whose kubelet says whether it has its volumes and its network.
 pub(super) fn sandboxed(mut pod: Value, has_sandbox: bool) -> Value {
     let status = if has_sandbox { "True" } else { "False" };
     let condition = json!({"type": "PodReadyToStartContainers", "status": status});
@@ -176,17 +166,20 @@ pub(super) fn sandboxed(mut pod: Value, has_sandbox: bool) -> Value {
     pod
 }
 
-/// Returns the pod, running and not ready.
-pub(super) fn slow(mut pod: Value) -> Value {
-    ready(&mut pod, false);
+/// The container runs, and has been ready or unready since this second.
+pub(super) fn running(mut pod: Value, is_ready: bool, since: i64) -> Value {
+    ready(&mut pod, is_ready, since);
     pod["status"]["containerStatuses"] = json!([{
-        "name": "main", "ready": false, "restartCount": 0,
+        "name": "main", "ready": is_ready, "restartCount": 0,
         "state": {"running": {"startedAt": at(-60)}},
     }]);
     pod
 }
 
-/// Returns the pod, without a place.
+pub(super) fn slow(pod: Value) -> Value {
+    running(pod, false, -60)
+}
+
 pub(super) fn unschedulable(mut pod: Value, message: &str) -> Value {
     pod["spec"] = json!({});
     pod["status"] = json!({"phase": "Pending", "conditions": [{
@@ -195,13 +188,13 @@ pub(super) fn unschedulable(mut pod: Value, message: &str) -> Value {
     pod
 }
 
-/// Returns the pod, being deleted: gone after this second.
+/// Deletes the pod, with a grace period that ends at this second.
 pub(super) fn deleted(mut pod: Value, end: i64) -> Value {
     pod["metadata"]["deletionTimestamp"] = json!(at(end));
     pod
 }
 
-/// Returns a node of the pool, down since this second if at all.
+/// Returns a node of the pool. It has been down since this second, if any.
 pub(super) fn node(name: &str, down: Option<i64>) -> Value {
     let (status, since) = down.map_or(("True", -90), |since| ("Unknown", since));
     let taints = match down {
@@ -220,7 +213,6 @@ pub(super) fn node(name: &str, down: Option<i64>) -> Value {
     })
 }
 
-/// Returns a warning about an object, last given at this second.
 pub(super) fn event(kind: &str, name: &str, reason: &str, message: &str, last: i64) -> Value {
     json!({
         "metadata": {"name": "e", "namespace": "shop", "creationTimestamp": at(last)},
@@ -234,6 +226,12 @@ pub(super) fn of_stateful_set(set: Value, pods: impl IntoIterator<Item = Value>)
     let mut world = vec![(Kind::StatefulSet, set), (Kind::Node, node("n0", None))];
     world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));
     world
+}
+
+/// Returns a StatefulSet whose last pod is the first of the new revision, with this change.
+pub(super) fn last(change: impl Fn(Value) -> Value) -> WatchedCluster {
+    let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
+    of_stateful_set(stateful_set(3, 2, 1), pods)
 }
 
 pub(super) fn of_daemon_set(

@@ -1,34 +1,16 @@
-//! Pods that become ready and unready again.
-
 use serde_json::{Value, json};
 
 use super::build::{
-    LONG, WatchedCluster, at, daemon_set, given_up, node, of_daemon_set, of_stateful_set, pod,
-    stateful_set,
+    LONG, TRANSIENT, WatchedCluster, daemon_set, given_up, node, of_daemon_set, of_stateful_set,
+    pod, running, stateful_set,
 };
 
-/// The patience.
-const TRANSIENT: i64 = 300;
-
-/// Returns the pod, ready or not since this second.
-fn since(mut pod: Value, is_ready: bool, second: i64) -> Value {
-    let status = if is_ready { "True" } else { "False" };
-    pod["status"]["conditions"] =
-        json!([{"type": "Ready", "status": status, "lastTransitionTime": at(second)}]);
-    pod["status"]["containerStatuses"] = json!([{
-        "name": "main", "ready": is_ready, "restartCount": 0,
-        "state": {"running": {"startedAt": at(-60)}},
-    }]);
-    pod
-}
-
-/// Returns the pod, which changes between ready and unready after so many seconds.
 fn flapping(pod: Value, every: i64, now: i64) -> Value {
     let turn = now / every;
-    since(pod, turn % 2 == 0, turn * every)
+    running(pod, turn % 2 == 0, turn * every)
 }
 
-/// Returns a StatefulSet with `minReadySeconds` whose last pod is in this state, in the new revision.
+/// Returns a StatefulSet with `minReadySeconds` and with this pod as its last one.
 fn last(pod_: Value) -> WatchedCluster {
     let ready = i32::from(pod_["status"]["conditions"][0]["status"] == "True");
     let mut set = stateful_set(3, 2 + ready, 1);
@@ -50,7 +32,7 @@ fn a_pod_that_is_ready_and_unready_again_is_given_up() {
     let (second, decision) = given_up(|now| {
         let nodes = [node("n0", None), node("n1", None)];
         let pods = [
-            since(pod("db-a", 2, Some("n0")), true, -600),
+            running(pod("db-a", 2, Some("n0")), true, -600),
             flapping(pod("db-b", 2, Some("n1")), 20, now),
         ];
         let mut set = daemon_set(2, 1, 2);
@@ -67,7 +49,7 @@ fn pods_that_only_take_long_to_stay_ready_are_not_given_up() {
     // Unready twice, and then slow.
     let twice = |now: i64| match now {
         0..60 => flapping(pod("db-2", 2, None), 15, now),
-        _ => since(pod("db-2", 2, None), false, 45),
+        _ => running(pod("db-2", 2, None), false, 45),
     };
     assert!(given_up(|now| last(twice(now))).is_none());
     // Unready four times, and then ready; but it must stay so for long.
@@ -75,7 +57,7 @@ fn pods_that_only_take_long_to_stay_ready_are_not_given_up() {
         given_up(move |now| {
             let mut world = last(match now {
                 0..80 => flapping(pod("db-2", 2, None), 10, now),
-                _ => since(pod("db-2", 2, None), is_ready, 80),
+                _ => running(pod("db-2", 2, None), is_ready, 80),
             });
             world[0].1["spec"]["minReadySeconds"] = json!(LONG);
             world

@@ -1,5 +1,3 @@
-//! Rollouts that only take time: none of them is ever given up.
-
 use serde_json::{Value, json};
 use setguard_core::kubernetes::kind::Kind;
 
@@ -8,8 +6,8 @@ use setguard_core::observed::Completion;
 use super::{
     super::decision::Memory,
     build::{
-        LONG, WatchedCluster, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
-        of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
+        LONG, WatchedCluster, at, daemon_set, deleted, event, given_up, last, look, node,
+        of_daemon_set, of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
     },
 };
 
@@ -18,12 +16,6 @@ fn never_given_up(what: &str, world: impl Fn(i64) -> WatchedCluster) {
     if let Some((second, decision)) = given_up(world) {
         panic!("{what}: given up after {second} s: {:#?}", decision.stuck);
     }
-}
-
-/// Returns a StatefulSet whose last pod is in this state, in the new revision.
-fn last(change: impl Fn(Value) -> Value) -> WatchedCluster {
-    let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
-    of_stateful_set(stateful_set(3, 2, 1), pods)
 }
 
 fn outcome(world: &WatchedCluster) -> Option<Completion> {
@@ -131,7 +123,7 @@ fn refusals_that_pass_are_not_added_up() {
         world.push((Kind::Event, event("StatefulSet", "db", "FailedCreate", text, now)));
         world
     };
-    // For five seconds of each minute the quota still counts the pod that was replaced.
+    // For five seconds of each minute, the quota still counts the replaced pod.
     never_given_up("a quota", |now| if now % 60 < 5 { refused(now) } else { last(slow) });
     never_given_up("a refusal of another day", |now| {
         let mut world = last(slow);
@@ -154,7 +146,7 @@ fn a_rollout_of_many_pods_goes_on_for_hours() {
     });
 }
 
-/// The budget allows for the dead node.
+/// One unavailable node is within the budget.
 #[test]
 fn a_dead_node_that_the_budget_allows_ends_nothing() {
     never_given_up("maxUnavailable 2", |_| {

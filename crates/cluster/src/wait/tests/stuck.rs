@@ -1,23 +1,18 @@
-//! Rollouts that cannot succeed, and the time at which that is reported.
-
 use serde_json::{Value, json};
 use setguard_core::kubernetes::kind::Kind;
 
 use super::{
     super::decision::{Memory, Repair},
     build::{
-        WatchedCluster, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
-        of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
+        TRANSIENT, WatchedCluster, at, daemon_set, deleted, event, given_up, last, look, node,
+        of_daemon_set, of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
 
-/// The time for which a fact, or an obstacle that seldom goes away, must have been seen.
+/// How long a fact must have been seen, and an obstacle that seldom goes away.
 const FACT: i64 = 10;
 const LIKELY: i64 = 60;
-const TRANSIENT: i64 = 300;
 
-/// Checks that the rollout of a world that stands still is given up at this second, for this
-/// reason.
 #[track_caller]
 fn gives_up(world: &WatchedCluster, when: i64, why: &str) -> Option<Repair> {
     let Some((second, decision)) = given_up(|_| world.clone()) else {
@@ -28,12 +23,6 @@ fn gives_up(world: &WatchedCluster, when: i64, why: &str) -> Option<Repair> {
     assert!(text.contains(why), "{text}: {why}");
     assert_eq!(second, when, "{why}");
     obstacle.repair.clone()
-}
-
-/// Returns a StatefulSet whose last pod is in this state, in the new revision.
-fn last(change: impl Fn(Value) -> Value) -> WatchedCluster {
-    let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
-    of_stateful_set(stateful_set(3, 2, 1), pods)
 }
 
 const NOT_FOUND: &str = "Back-off pulling image \"x\": ErrImagePull: rpc error: not found";
@@ -95,7 +84,7 @@ fn containers_that_go_on_crashing_are_given_up_by_their_restarts_or_by_patience(
     let world = |restarts: i32| last(move |pod| waiting(pod, "CrashLoopBackOff", "", restarts));
     gives_up(&world(7), FACT, "restarted 7 times");
     gives_up(&world(2), 2 * TRANSIENT, "restarted 2 times");
-    // Between two crashes the container runs, and once it is even ready.
+    // The container runs between two crashes, and is even ready once.
     let changing = |now: i64| match now % 40 {
         0..20 => world(2),
         20..30 => last(slow),
@@ -112,7 +101,7 @@ fn what_a_container_lacks_may_come() {
     gives_up(&world, TRANSIENT, config);
 }
 
-/// Whoever may create events can write any event about any pod: events explain, and the status decides.
+/// Anybody who may create events can write any event about any pod. Events only explain; the status decides.
 #[test]
 fn events_explain_and_end_nothing_earlier() {
     let creating = |has_sandbox: bool| {
@@ -147,7 +136,7 @@ fn events_explain_and_end_nothing_earlier() {
         ("Pod", "db-2", "Evicted"),
     ];
     let end = given_up(|now| {
-        // It has its volumes and its network, and pulls an image.
+        // The pod has its volumes and network, and pulls an image.
         let mut world = creating(true);
         world.extend(forged.map(|(kind, name, reason)| {
             (Kind::Event, event(kind, name, reason, "\"key\" not found", now))
@@ -222,23 +211,22 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
     let bad = world(&|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
     let delete = Some(Repair::DeletePod("db-1".to_owned()));
     assert_eq!(gives_up(&bad, FACT, "db-1 is not ready"), delete);
-    // After a rollback to the revision before, the status has only that one.
+    // After a rollback to the previous revision, the status contains only that one.
     let mut back = bad.clone();
     back[0].1["status"]["updateRevision"] = json!("db-1");
     back[0].1["status"]["updatedReplicas"] = json!(2);
     assert_eq!(gives_up(&back, FACT, "db-1 is not ready"), delete);
-    // A pod that is only not ready may be about to become ready.
+    // A pod that is merely unready may become ready soon.
     assert_eq!(gives_up(&world(&slow), TRANSIENT, "db-1 is not ready"), delete);
-    // With the new revision, or without one, no pod may be deleted.
+    // A pod of the new revision must not be deleted, and neither must one without a revision.
     let world = last(|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
     assert_eq!(gives_up(&world, FACT, "db-2"), None);
-    // Below the partition the pod would come back unchanged.
+    // Below the partition, the pod would come back unchanged.
     let mut below = bad;
     below[0].1["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(2);
     assert_eq!(gives_up(&below, FACT, "db-1"), None);
 }
 
-/// Returns a StatefulSet of which the last pod does not exist.
 fn missing() -> WatchedCluster {
     let mut set = stateful_set(3, 2, 0);
     set["status"]["replicas"] = json!(2);
@@ -285,7 +273,7 @@ fn a_refusal_of_before_is_given_the_next_attempt() {
     assert_eq!(gives_up(&refused(message, -400), 1_060 - 400, why), poke);
     // The controller should have tried again long ago.
     assert_eq!(gives_up(&refused(message, -1_200), TRANSIENT, why), poke);
-    // The controller tries again, and is refused again.
+    // The controller tries again and is refused again.
     let again = |now: i64| refused(message, if now < 100 { -400 } else { 100 });
     assert_eq!(given_up(again).map(|it| it.0), Some(TRANSIENT));
 }
@@ -348,7 +336,7 @@ fn pods_without_a_place_and_nodes_that_are_down() {
     let at_most = "pod didn't trigger scale-up: 1 max node group size reached";
     let adds_none = "the cluster autoscaler adds no node: 1 max node group size reached";
     gives_up(&answered("NotTriggerScaleUp", at_most), TRANSIENT, adds_none);
-    // A node that has not come after a quarter of an hour is given up by the autoscaler too.
+    // The autoscaler also gives up on a node after 15 minutes.
     let nominated = answered("Nominated", "Pod should schedule on: nodeclaim/gpu-x2");
     gives_up(&nominated, 900, "and it has not come: nodeclaim/gpu-x2");
     let gone = "persistentvolumeclaim \"data\" not found";
@@ -373,7 +361,7 @@ fn pods_without_a_place_and_nodes_that_are_down() {
     gives_up(&on(node("n1", None), Some(30)), TRANSIENT + 30, "db-2 should be gone");
 }
 
-/// One dead node of three eats maxUnavailable; the status no longer counts it.
+/// One dead node of three uses up maxUnavailable, although the status does not count it.
 #[test]
 fn a_dead_node_eats_the_budget() {
     let world = |most: i32, since: i64| {
@@ -384,7 +372,7 @@ fn a_dead_node_eats_the_budget() {
         let pods = [
             pod("db-a", 1, Some("n0")),
             pod("db-b", 1, Some("n1")),
-            // Deleted a moment ago, by the rollout.
+            // The rollout deleted it a moment ago.
             deleted(slow(pod("db-c", 1, Some("n2"))), 30),
         ];
         of_daemon_set(set, nodes, pods)
@@ -420,7 +408,7 @@ fn sets_that_no_controller_sees_and_sets_that_go() {
     gives_up(&WatchedCluster::new(), FACT, "it does not exist any more");
 }
 
-/// The status counts a pod that is being deleted as ready, but not as updated.
+/// The status counts a pod that is being deleted as ready but not as updated.
 #[test]
 fn a_pod_that_does_not_end_is_named_although_the_status_is_healthy() {
     let mut set = stateful_set(1, 1, 0);

@@ -1,4 +1,4 @@
-//! Services, and the variables by which containers learn of those of their namespace.
+//! Services, and the environment variables that they add to containers.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,9 @@ use crate::inventory::object_summary::NamedPort;
 /// The length of an address that is assigned later, such as `10.96.123.45`.
 const ADDRESS: usize = 12;
 
-/// The bytes that a variable takes in addition to its name and its value: `=`, the end of the text,
-/// and its address.
+/// The bytes of a variable in addition to its name and value: `=`, the terminating null, and a pointer.
 const MORE: usize = 2 + 8;
 
-/// The fields of a Service.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ServiceSpec {
@@ -28,7 +26,6 @@ pub(super) struct ServiceSpec {
     ports: Option<Vec<ServicePort>>,
 }
 
-/// A port of a Service.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ServicePort {
@@ -49,8 +46,7 @@ impl ServiceSpec {
         named.collect()
     }
 
-    /// Returns the bytes that the variables of a Service take in each container, given the length of
-    /// its name.
+    /// Returns the bytes of the Service's variables in each container. `name` is the length of its name.
     ///
     /// Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.
     pub(super) fn variables(&self, name: usize) -> u32 {
@@ -83,7 +79,7 @@ impl ServicePort {
         named + values.iter().map(|(key, it)| prefix + key.len() + it + MORE).sum::<usize>()
     }
 
-    /// Returns the length of `tcp://10.96.0.1:80`.
+    /// The length of `tcp://10.96.0.1:80`.
     fn url(&self, address: usize) -> usize {
         self.protocol().len() + "://".len() + address + ":".len() + digits(self.port)
     }
@@ -93,7 +89,6 @@ impl ServicePort {
     }
 }
 
-/// Returns the number of digits of a port.
 fn digits(port: i64) -> usize {
     port.unsigned_abs().checked_ilog10().map_or(1, |it| it as usize + 1)
 }

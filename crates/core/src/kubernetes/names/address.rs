@@ -25,8 +25,7 @@ pub fn ip(value: &str, strict: bool) -> Messages {
     wrong
 }
 
-/// Returns the API server's warning about the form of an IP address: `GetWarningsForIP`
-/// (`util/validation/ip.go`).
+/// Returns the warning about the form of an IP address: `GetWarningsForIP` (`util/validation/ip.go`).
 pub fn ip_warning(value: &str, cluster: &Cluster) -> Option<String> {
     let parsed = value.parse::<IpAddr>();
     let standard = match parsed {

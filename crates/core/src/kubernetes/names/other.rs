@@ -1,5 +1,3 @@
-//! Numbers in text, ports, environment variables, ConfigMap keys, and paths.
-
 use super::text::{Messages, NO_MORE_THAN_253, all, config_key_byte, error_unless, lower_alnum};
 
 const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
@@ -135,15 +133,14 @@ pub fn no_backsteps(value: &str) -> Messages {
     error_unless(value.split('/').all(|step| step != ".."), "must not contain '..'")
 }
 
-/// Checks a relative path without `..` steps: `validateLocalDescendingPath` in
-/// `pkg/apis/core/validation`.
+/// Checks a relative path without `..` steps: `validateLocalDescendingPath` in `pkg/apis/core/validation`.
 pub fn local_descending_path(value: &str) -> Messages {
     let mut wrong = error_unless(!value.starts_with('/'), "must be a relative path");
     wrong.extend(no_backsteps(value));
     wrong
 }
 
-/// Returns the error for a name that begins with dots: `hasChDirPrefix`.
+/// `hasChDirPrefix`
 fn dots(value: &str) -> Option<&'static str> {
     match value {
         "." => Some("must not be '.'"),

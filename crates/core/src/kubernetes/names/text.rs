@@ -1,5 +1,3 @@
-//! Building blocks for the checks of names.
-
 /// The problems of a value, in the API server's own messages.
 pub type Messages = Vec<&'static str>;
 
@@ -17,13 +15,10 @@ pub(super) const fn config_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// Returns whether the text is not empty and all its bytes are of one class.
 pub(super) fn all(value: &str, class: impl Fn(u8) -> bool) -> bool {
     !value.is_empty() && value.bytes().all(class)
 }
 
-/// Returns whether the first and last byte are of the class `ends`, and the bytes between of the
-/// class `inside`.
 pub(super) fn framed(value: &str, ends: impl Fn(u8) -> bool, inside: impl Fn(u8) -> bool) -> bool {
     match value.as_bytes() {
         [] => false,
@@ -40,8 +35,7 @@ pub(crate) mod testing {
 
     type Check = fn(&str) -> Messages;
 
-    /// Checks that good values pass, and that bad values and good values with a trailing newline
-    /// fail.
+    /// A trailing newline must make every good value fail.
     pub(crate) fn borders(check: Check, good: &[&str], bad: &[&str]) {
         for value in good {
             assert_eq!(check(value), Messages::new(), "{value:?}");

@@ -1,5 +1,3 @@
-//! The checks, in the API server's order.
-
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
@@ -71,20 +69,17 @@ fn of_pod(pod: &PodTemplateSpec) -> Option<&PodSecurityContext> {
     spec(pod)?.security_context.as_ref()
 }
 
-/// Returns the names of the refused containers.
 fn names(pod: &PodTemplateSpec, is_refused: impl Fn(&Container) -> bool) -> Vec<String> {
     let all = spec(pod).into_iter().flat_map(containers);
     all.filter(|container| is_refused(container)).map(|it| it.name.clone()).collect()
 }
 
-/// Returns the names of the containers with a refused security context. A missing context has no fields
-/// set.
+/// A missing context has no fields set.
 fn by_context(pod: &PodTemplateSpec, is_refused: impl Fn(&SecurityContext) -> bool) -> Vec<String> {
     let none = SecurityContext::default();
     names(pod, |container| is_refused(container.security_context.as_ref().unwrap_or(&none)))
 }
 
-/// Adds `pod` if the pod's context is refused.
 fn with_pod(mut names: Vec<String>, pod_is_refused: bool) -> Vec<String> {
     names.extend(pod_is_refused.then(|| "pod".to_owned()));
     names
@@ -95,14 +90,12 @@ fn unless_windows(pod: &PodTemplateSpec, refuses: Refuses) -> Vec<String> {
     if os.is_some_and(|os| os.name == "windows") { Vec::new() } else { refuses(pod) }
 }
 
-/// Skips a check for a pod in its own user namespace. Kubernetes: `relaxPolicyForUserNamespacePod`,
-/// policy/helpers.go.
+/// A pod in its own user namespace passes. Kubernetes: `relaxPolicyForUserNamespacePod`, policy/helpers.go.
 fn unless_own_users(pod: &PodTemplateSpec, refuses: Refuses) -> Vec<String> {
     let host_users = spec(pod).and_then(|spec| spec.host_users);
     if host_users == Some(false) { Vec::new() } else { refuses(pod) }
 }
 
-/// Returns the annotations with this prefix whose values are refused.
 fn annotations(
     pod: &PodTemplateSpec,
     is_refused: impl Fn(&str, &str) -> bool,
@@ -171,9 +164,8 @@ fn host_path(pod: &PodTemplateSpec) -> Vec<String> {
     volumes(pod, |volume| volume.host_path.is_some())
 }
 
-/// With `hostNetwork` the pod, unlike the template, gets a `hostPort` for each port.
-///
-/// Kubernetes: `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.
+/// With `hostNetwork` the pod, unlike the template, gets a `hostPort` for each port. Kubernetes:
+/// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.
 fn host_ports(pod: &PodTemplateSpec) -> Vec<String> {
     let host_network = spec(pod).is_some_and(|pod| pod.host_network == Some(true));
     let number = |port: &ContainerPort| match port.host_port {

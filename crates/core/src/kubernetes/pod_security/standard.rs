@@ -1,10 +1,8 @@
-//! A level of a release, and its checks.
-
 use std::fmt;
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
-/// A level of the standards. `privileged` refuses nothing.
+/// `privileged` refuses nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Baseline,
@@ -20,7 +18,6 @@ impl fmt::Display for Level {
     }
 }
 
-/// A level, as of a minor release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standard {
     pub(crate) level: Level,
@@ -28,11 +25,8 @@ pub(crate) struct Standard {
 }
 
 impl Standard {
-    /// Returns the standard that a namespace's labels request in a cluster of this minor release,
-    /// if any. Unreadable labels count as the strictest level.
-    ///
-    /// Kubernetes: `PolicyToEvaluate`, `ParseLevel` and `ParseVersion`, api/helpers.go;
-    /// `EvaluatePod`, policy/registry.go.
+    /// Unreadable labels count as the strictest level. `cluster` is a minor release. Kubernetes: `PolicyToEvaluate`,
+    /// `ParseLevel` and `ParseVersion`, api/helpers.go; `EvaluatePod`, policy/registry.go.
     pub(crate) fn of(level: Option<&str>, version: Option<&str>, cluster: u32) -> Option<Self> {
         let level = match level? {
             "privileged" => return None,
@@ -49,17 +43,16 @@ impl Standard {
     }
 }
 
-/// A check in the form that it has in some releases.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
     pub(super) level: Level,
-    /// From the first minor release with this form to before the second.
+    /// From the first minor release to before the second.
     pub(super) minors: (u32, u32),
-    /// Since this minor release, a check of `restricted` replaces this one at that level.
+    /// From this minor release on, a check of `restricted` replaces this one at that level.
     pub(super) replaced: u32,
     /// In the API server's words.
     pub(super) reason: &'static str,
-    /// Returns the refused parts of the pod: names of containers or volumes, or values.
+    /// Returns the refused parts: names of containers or volumes, or values.
     pub(super) refuses: fn(&PodTemplateSpec) -> Vec<String>,
 }
 

@@ -1,10 +1,8 @@
-//! Sums and order of quantities: `Add` and `Cmp`.
-
 use std::cmp::Ordering;
 
 use super::{Quantity, strip};
 
-/// The upper limit of the mantissa: ten times as much still fits into a `u128`.
+/// Ten times as much still fits into a `u128`.
 const MAX_MANTISSA: u128 = 10u128.pow(37);
 
 impl Quantity<'_> {
@@ -28,7 +26,7 @@ impl Quantity<'_> {
             let value = i128::try_from(q.mantissa).ok()?.checked_mul(shift)?;
             Some(if q.negative { -value } else { value })
         };
-        // If the two are too far apart to be added, the sum is the greater one.
+        // Quantities too far apart to be added sum to the greater one.
         let sum = at(self).zip(at(other)).and_then(|(a, b)| a.checked_add(b));
         if let Some(sum) = sum.filter(|sum| sum.unsigned_abs() < MAX_MANTISSA) {
             self.negative = sum < 0;
@@ -57,7 +55,7 @@ impl Quantity<'_> {
     }
 }
 
-/// Compares the values, however they are written: `Cmp`.
+/// By value, whatever the notation: `Cmp`.
 impl Ord for Quantity<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.is_negative(), other.is_negative()) {

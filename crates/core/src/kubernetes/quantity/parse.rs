@@ -1,5 +1,3 @@
-//! Parsing of quantities: `ParseQuantity` and the functions that it calls.
-
 use std::cmp::Ordering;
 
 use super::{Format, NANO, Quantity, round_up, strip};
@@ -7,14 +5,14 @@ use super::{Format, NANO, Quantity, round_up, strip};
 /// How many significant digits are kept. No real quantity has this many.
 const DIGITS: u32 = 36;
 
-/// A quantity cut into its parts: `parseQuantityString`.
+/// `parseQuantityString`
 struct Parts<'a> {
     negative: bool,
     /// Without leading zeros.
     whole: &'a str,
     fraction: &'a str,
     suffix: &'a str,
-    /// Whether a digit precedes the suffix.
+    /// A digit precedes the suffix.
     has_number: bool,
 }
 
@@ -47,7 +45,7 @@ fn split(text: &str) -> Option<Parts<'_>> {
     })
 }
 
-/// `suffixHandler.interpret`.
+/// `suffixHandler.interpret`
 fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
     Some(match suffix {
         "n" => (10, -9, Format::DecimalSi),
@@ -141,8 +139,7 @@ fn ends_with_thousand(whole: &str, fraction: &str) -> bool {
     (0..3).all(|_| tail.next() == Some(b'0'))
 }
 
-/// Returns the mantissa and scale of the digits before and after a point, and all digits as one
-/// number if they fit.
+/// Returns the mantissa and scale of the digits, and all digits as one number if they fit.
 fn number(whole: &str, fraction: &str) -> (u128, i32, Option<u128>) {
     let (mut mantissa, mut scale, mut kept, mut lost) = (0u128, 0i32, 0u32, false);
     for (place, digit) in whole.bytes().chain(fraction.bytes()).enumerate() {

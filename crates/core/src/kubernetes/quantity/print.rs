@@ -1,5 +1,3 @@
-//! Printing of quantities: `String` and `CanonicalizeBytes`.
-
 use std::{
     borrow::Cow,
     fmt::{self, Write as _},

@@ -1,7 +1,8 @@
-//! The fields that are pointers in Go, and the fields that are structs without a pointer.
+//! The fields that are pointers in Go, and the fields that are structs without a pointer, of the types that a DaemonSet
+//! or a StatefulSet can contain.
 //!
-//! Kubernetes: the internal types in `pkg/apis/core/types.go` and `pkg/apis/apps/types.go`; the API
-//! server compares these. Only types that a DaemonSet or a StatefulSet can contain are listed.
+//! Kubernetes: the internal types in `pkg/apis/core/types.go` and `pkg/apis/apps/types.go`; the API server compares
+//! these.
 
 /// The zero value of a pointer to a scalar differs from absence.
 pub(super) fn is_pointer(owner: &str, field: &str) -> bool {
@@ -17,9 +18,8 @@ fn contains(table: &[(&str, &[&str])], owner: &str, field: &str) -> bool {
     table.iter().any(|(name, fields)| *name == owner && fields.contains(&field))
 }
 
-/// Annotations that the API server removes from a pod template.
-///
-/// Kubernetes: `initContainerAnnotations`, `pkg/apis/core/v1/conversion.go`.
+/// The API server removes these annotations from a pod template. Kubernetes: `initContainerAnnotations`,
+/// `pkg/apis/core/v1/conversion.go`.
 pub(super) const INIT_CONTAINER_ANNOTATIONS: &[&str] = &[
     "pod.beta.kubernetes.io/init-containers",
     "pod.alpha.kubernetes.io/init-containers",

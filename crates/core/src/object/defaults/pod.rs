@@ -1,9 +1,7 @@
-//! The defaults of a pod template.
+//! The defaults of a pod template, without the defaults that only a Pod gets, such as host ports from container ports
+//! or requests from limits. The code that reads quantities rounds them.
 //!
-//! Resource quantities are not rounded here, but by the code that reads them.
-//!
-//! Kubernetes: `pkg/apis/core/v1/defaults.go`. A template does not get the defaults that only a Pod
-//! gets, such as host ports from container ports or requests from limits.
+//! Kubernetes: `pkg/apis/core/v1/defaults.go`.
 
 use k8s_openapi::api::core::v1::{
     Container, ContainerPort, EnvVar, EphemeralContainer, HTTPGetAction, Lifecycle, PodSpec,
@@ -15,7 +13,7 @@ use crate::object::defaults::shared::pull_policy_of;
 
 mod volume;
 
-/// Applies `SetDefaults_PodSpec` and everything below it.
+/// `SetDefaults_PodSpec`
 pub(super) fn template(template: &mut PodTemplateSpec) {
     let spec: &mut PodSpec = template.spec.get_or_insert_default();
     text(&mut spec.dns_policy, "ClusterFirst");
@@ -34,8 +32,7 @@ pub(super) fn template(template: &mut PodTemplateSpec) {
     }
 }
 
-/// `SetDefaults_Container` and `SetDefaults_EphemeralContainer`: the two types share these fields
-/// but no trait.
+/// `SetDefaults_Container` and `SetDefaults_EphemeralContainer`: the types share fields but no trait.
 macro_rules! container_defaults {
     ($name:ident, $Container:ty) => {
         fn $name(container: &mut $Container) {
@@ -72,7 +69,7 @@ fn environment(env: &mut Option<Vec<EnvVar>>) {
     }
 }
 
-/// Applies `SetDefaults_Probe`, which treats zero and absent alike.
+/// `SetDefaults_Probe`: zero and absent are the same.
 fn probe(probe: &mut Option<Probe>) {
     let Some(probe) = probe else { return };
     for (value, default) in [
@@ -98,7 +95,7 @@ fn lifecycle(lifecycle: &mut Option<Lifecycle>) {
     }
 }
 
-/// Applies `SetDefaults_HTTPGetAction`.
+/// `SetDefaults_HTTPGetAction`
 fn http_get(action: &mut Option<HTTPGetAction>) {
     let Some(action) = action else { return };
     text(&mut action.path, "/");

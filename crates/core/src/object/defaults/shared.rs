@@ -1,8 +1,6 @@
-//! Helpers for the defaults of several types.
-
 use k8s_openapi::api::core::v1::DownwardAPIVolumeFile;
 
-/// Sets a default. For a string that is not a pointer in Go, absent and empty are equal.
+/// For a string that is not a pointer in Go: absent and empty are equal.
 pub(super) fn text(value: &mut Option<String>, default: &str) {
     if is_empty(value.as_deref()) {
         *value = Some(default.to_owned());
@@ -13,8 +11,7 @@ pub(super) fn is_empty(value: Option<&str>) -> bool {
     value.unwrap_or_default().is_empty()
 }
 
-/// Returns the default pull policy: `Always` for the tag `latest`, written or implied. Kubernetes
-/// finds no tag in an image name that it cannot parse; only the empty name is handled here.
+/// Kubernetes finds no tag in an image name that it cannot parse; only the empty name is handled here.
 pub(super) fn pull_policy_of(image: &str) -> &'static str {
     let (name, digest) = image.split_once('@').map_or((image, None), |(n, d)| (n, Some(d)));
     let last = name.rsplit('/').next().unwrap_or_default();
@@ -26,7 +23,7 @@ pub(super) fn pull_policy_of(image: &str) -> &'static str {
     }
 }
 
-/// Applies `SetDefaults_ObjectFieldSelector` to files of the downward API.
+/// `SetDefaults_ObjectFieldSelector`
 pub(super) fn field_files(files: &mut Option<Vec<DownwardAPIVolumeFile>>) {
     for field in files.iter_mut().flatten().filter_map(|file| file.field_ref.as_mut()) {
         text(&mut field.api_version, "v1");

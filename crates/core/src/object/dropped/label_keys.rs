@@ -1,5 +1,3 @@
-//! The label keys of terms of pod affinity.
-//!
 //! Kubernetes: `dropDisabledMatchLabelKeysFieldInPodAffinity`, `pkg/api/pod/util.go`.
 
 use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};

@@ -1,5 +1,3 @@
-//! The fields that set the owner of the files in a volume.
-//!
 //! Kubernetes: `dropDisabledAtomicWriteVolumeUserFields`, `pkg/api/pod/util.go`.
 
 use k8s_openapi::api::core::v1::{

@@ -1,18 +1,16 @@
 //! The fields that some releases lack.
 //!
-//! `tests/conformance/generation/README.md` has the command that derives the table from the OpenAPI
-//! of running API servers.
+//! `tests/conformance/generation/README.md` has the command that derives the table from the OpenAPI of running API
+//! servers.
 
 use crate::kubernetes::version::Version;
 
-/// A field that some supported release lacks.
 struct Field {
-    /// k8s-openapi's name of the type that has the field.
+    /// k8s-openapi's name of the type.
     of: &'static str,
     name: &'static str,
-    /// The first minor release with the field.
+    /// The first and the last minor release with the field.
     since: u32,
-    /// The last minor release with the field.
     until: Option<u32>,
 }
 
@@ -20,7 +18,7 @@ const fn since(minor: u32, of: &'static str, name: &'static str) -> Field {
     Field { of, name, since: minor, until: None }
 }
 
-/// Entirely new types are not listed: only a new field leads to them.
+/// Without entirely new types: only a new field leads to them.
 const FIELDS: &[Field] = &[
     since(37, "ClusterTrustBundleProjection", "user"),
     since(37, "ConfigMapVolumeSource", "defaultUser"),
@@ -47,12 +45,11 @@ const FIELDS: &[Field] = &[
     since(34, "VolumeProjection", "podCertificate"),
 ];
 
-/// The fields that k8s-openapi's newest types lack. All of them are strings.
+/// k8s-openapi's newest types lack these fields. All are strings.
 const REMOVED: &[(&str, &str, &[&str])] =
     &[("PodSpec", "workloadRef", &["name", "podGroup", "podGroupReplicaKey"])];
 
-/// Fields that are often written in the wrong place: the types that lack them, the fields, and
-/// where they belong.
+/// Fields that are often in the wrong place: the types that lack them, the fields, and the right place.
 const ELSEWHERE: &[(&[&str], &[&str], &str)] = &[
     (
         &["DaemonSetSpec"],
@@ -105,7 +102,6 @@ const OF_CONTAINER: &[&str] = &[
     "volumeMounts",
 ];
 
-/// Returns where the field belongs.
 fn elsewhere(of: &str, name: &str) -> Option<String> {
     let here =
         |(types, names, _): &&(&[&str], &[&str], _)| types.contains(&of) && names.contains(&name);
@@ -119,8 +115,7 @@ impl Field {
     }
 }
 
-/// Returns why this type has no such field: the releases that have it, or the place where it
-/// belongs.
+/// Returns the releases that have the field, or the place where it belongs.
 pub(super) fn absent(of: &str, name: &str, release: Version) -> Option<String> {
     let Some(field) = FIELDS.iter().find(|field| field.of == of && field.name == name) else {
         return elsewhere(of, name);

@@ -1,4 +1,4 @@
-//! The way of objects into the store: each is reduced to what the rules about status need.
+//! Adds objects to the store, reduced to what the status rules need.
 
 use super::{Observed, owner};
 use crate::{
@@ -10,29 +10,27 @@ use crate::{
     },
 };
 
-/// The most templates of earlier revisions that are kept for one set.
 const MOST_TEMPLATES: usize = 3;
-/// The most warnings that are kept for one object; older ones are dropped.
+/// The most warnings that are kept for an object; older ones are dropped.
 const MOST_EVENTS: usize = 8;
 
 impl Observed {
-    /// Adds an object; kinds that no rule needs are ignored. These kinds are needed, the sets first
-    /// and the others in any order:
-    /// - `DaemonSet` and `StatefulSet` (`apps/v1`) and `Node`, always and complete, before the
-    ///   namespaces below are requested;
+    /// Adds an object, and ignores kinds that no rule needs. Add the sets first, and then, in any order:
+    /// - `DaemonSet` and `StatefulSet` (`apps/v1`) and `Node`, always and complete, before requesting the namespaces
+    ///   below;
     /// - `ControllerRevision`, always; the metadata is enough;
     /// - `PodDisruptionBudget`, always;
-    /// - `ServiceAccount`, `PriorityClass` and `Namespace`, so that a refusal whose cause is gone is
-    ///   reported as history; their metadata is enough;
-    /// - `Service`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration` and the
-    ///   `EndpointSlice` of the Services that these name, all or none, to find webhooks that refuse pods;
+    /// - `ServiceAccount`, `PriorityClass` and `Namespace`, so that rules recognize refusals whose cause is fixed;
+    ///   the metadata is enough;
+    /// - `Service`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration` and the `EndpointSlice` of the
+    ///   Services in them, all or none, to find webhooks that refuse pods;
     /// - `PersistentVolumeClaim` of [`Observed::namespaces_with_claim_templates`];
-    /// - `PersistentVolume` and `StorageClass`, if there are such namespaces;
+    /// - `PersistentVolume` and `StorageClass`, if such namespaces exist;
     /// - `Pod`, `ResourceQuota`, `Event` and complete `ControllerRevision` of
     ///   [`Observed::namespaces_with_unhealthy_sets`].
     ///
     /// # Errors
-    /// Returns an error if the JSON is not an object of this kind.
+    /// Fails if the JSON is not an object of this kind.
     pub fn add(&mut self, kind: Kind, json: &str) -> Result<(), serde_json::Error> {
         match kind {
             Kind::DaemonSet => self.put(WorkloadStatus::daemon_set(json)?),
@@ -52,7 +50,7 @@ impl Observed {
         Ok(())
     }
 
-    /// Adds an object that belongs to no set, and isn't storage.
+    /// Adds an object that belongs to no set and isn't storage.
     fn add_around(&mut self, kind: Kind, json: &str) -> Result<(), serde_json::Error> {
         match kind {
             Kind::Node => {
@@ -77,7 +75,7 @@ impl Observed {
                 self.webhooks.extend(Webhook::read(kind, json)?);
             }
             Kind::EndpointSlice => {
-                if let Some((service, endpoints)) = Endpoints::read(json)? {
+                if let Some((service, endpoints)) = Endpoints::of(&serde_json::from_str(json)?) {
                     let all = self.endpoints.entry(service);
                     all.and_modify(|it| it.add(endpoints)).or_insert(endpoints);
                 }
@@ -96,7 +94,6 @@ impl Observed {
             Some(owner) if self.may_matter(&owner) => {
                 let all = self.revisions.entry(owner).or_default();
                 all.insert(revision.name.clone(), revision);
-                // Templates may be large.
                 let mut known: Vec<_> = all.values_mut().filter(|it| it.data.is_some()).collect();
                 known.sort_by_key(|it| it.number);
                 let too_many = known.len().saturating_sub(MOST_TEMPLATES);
@@ -118,7 +115,7 @@ impl Observed {
         if of_name.is_some() {
             self.foreign_pods.insert((namespace, pod.name.clone()), ForeignPod::read(json)?);
         }
-        // The status of a DaemonSet may be older than its nodes.
+        // A DaemonSet's status may be older than its nodes.
         if let Some(owner) = owner
             && (owner.kind == WorkloadKind::DaemonSet || self.may_matter(&owner))
         {
@@ -139,7 +136,6 @@ impl Observed {
         events.truncate(MOST_EVENTS);
     }
 
-    /// Returns whether the objects that belong to a set are needed.
     fn may_matter(&self, owner: &Owner) -> bool {
         self.keeps_all || self.sets.get(owner).is_none_or(|set| !set.is_healthy())
     }

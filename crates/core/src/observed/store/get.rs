@@ -1,5 +1,3 @@
-//! The objects of the store, and what it knows about them.
-
 use std::collections::BTreeMap;
 
 use super::{Observed, owner};
@@ -13,28 +11,27 @@ use crate::{
     },
 };
 
-/// The time for which an event counts, in seconds. A controller tries again after 1,000 seconds at most, and the API server
-/// deletes events after an hour.
+/// How long an event counts, in seconds. A controller retries after at most 1,000 seconds, and the API server deletes
+/// events after an hour.
 const KEPT: i64 = 3_600;
 
 impl Observed {
-    /// Returns the pods of a set that is not healthy.
+    /// Returns the pods of an unhealthy set.
     pub fn pods(&self, set: &WorkloadStatus) -> &[Pod] {
         self.pods.get(&owner(set)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the pod with the name of a pod of a StatefulSet that is not healthy, if it doesn't
-    /// belong to the set.
+    /// Returns the pod with the name of an unhealthy StatefulSet's pod that doesn't belong to the set.
     pub fn foreign_pod(&self, namespace: &str, name: &str) -> Option<&ForeignPod> {
         self.foreign_pods.get(&(namespace.into(), name.into()))
     }
 
-    /// Returns the revisions of a set that is not healthy.
+    /// Returns the revisions of an unhealthy set.
     pub fn revisions(&self, set: &WorkloadStatus) -> impl Iterator<Item = &Revision> {
         self.revisions.get(&owner(set)).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// Returns the label of the pods with the newest template, if it is known.
+    /// Returns the revision label of pods with the newest template, if known.
     pub(crate) fn newest<'a>(&'a self, set: &'a WorkloadStatus) -> Option<&'a str> {
         match &set.state {
             WorkloadState::StatefulSet(it) => it.status.update_revision.as_deref(),
@@ -45,7 +42,7 @@ impl Observed {
         }
     }
 
-    /// Returns whether a pod has the newest template, as far as that is known.
+    /// Returns whether a pod has the newest template, as far as known.
     ///
     /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
     pub fn is_updated(&self, set: &WorkloadStatus, pod: &Pod) -> bool {
@@ -95,7 +92,7 @@ impl Observed {
         self.volumes.get(name)
     }
 
-    /// Returns what rules about one object need to know of all claims and volumes.
+    /// Returns the claims and volumes as rules about one object need them.
     pub fn storage(&self) -> Storage {
         let mut storage = Storage::default();
         for ((namespace, name), claim) in &self.claims {
@@ -115,13 +112,11 @@ impl Observed {
         self.classes.get(name)
     }
 
-    /// Returns whether there is a ServiceAccount or Service, or a PriorityClass (which is in no namespace),
-    /// with this name.
+    /// Returns whether a ServiceAccount, Service or PriorityClass exists. PriorityClasses have no namespace.
     pub fn exists(&self, kind: Kind, namespace: &str, name: &str) -> bool {
         self.others.contains(&(kind, namespace.into(), name.into()))
     }
 
-    /// Returns the labels of a namespace.
     pub(crate) fn labels_of_namespace(&self, name: &str) -> Option<&BTreeMap<String, String>> {
         self.namespaces.get(name)
     }
@@ -131,7 +126,7 @@ impl Observed {
         self.quotas.get(&(namespace.into(), name.into()))
     }
 
-    /// Returns the webhooks of others without which no pod can be created.
+    /// Returns the webhooks of other programs that can block pods or nodes.
     pub fn webhooks(&self) -> &[Webhook] {
         &self.webhooks
     }
@@ -141,12 +136,12 @@ impl Observed {
         &mut self.webhooks
     }
 
-    /// Returns the endpoints of a Service, if it has slices of them.
+    /// Returns the endpoints of a Service that has EndpointSlices.
     pub fn endpoints(&self, service: &(Box<str>, Box<str>)) -> Option<Endpoints> {
         self.endpoints.get(service).copied()
     }
 
-    /// Returns the Pod Security level that a namespace enforces by its label.
+    /// Returns the Pod Security level that a namespace's label enforces.
     pub fn pod_security(&self, namespace: &str) -> Option<&str> {
         let labels = self.namespaces.get(namespace)?;
         labels.get("pod-security.kubernetes.io/enforce").map(String::as_str)
@@ -174,14 +169,13 @@ impl Observed {
         events.filter(move |it| &*it.reason == reason && it.last + KEPT > now)
     }
 
-    /// Returns the latest events about an object that aren't warnings, newest first.
     pub(in crate::observed) fn notes(&self, namespace: &str, kind: Kind, name: &str) -> &[Event] {
         let about = (namespace.into(), kind, name.into());
         self.notes.get(&about).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the latest warning about a claim of a generic ephemeral volume of a pod, with the name of the claim,
-    /// which is those of the pod and of the volume.
+    /// Returns the latest warning about the claim of a pod's generic ephemeral volume, and the name of the claim: the
+    /// names of the pod and the volume.
     ///
     /// Kubernetes: `VolumeClaimName`, component-helpers storage/ephemeral/ephemeral.go.
     pub(crate) fn event_of_ephemeral_claim(
@@ -198,8 +192,8 @@ impl Observed {
         Some((&*about.2, events.first().filter(|_| is_own)?))
     }
 
-    /// Returns the latest warnings about pods with such names as a DaemonSet gives, also about pods that
-    /// no longer exist; none for a StatefulSet.
+    /// Returns the latest warnings about pods with names like a DaemonSet's pods, even if they no longer exist.
+    /// Empty for a StatefulSet.
     pub(crate) fn events_of_daemons(&self, set: &WorkloadStatus) -> impl Iterator<Item = &Event> {
         let prefix = (set.kind() == WorkloadKind::DaemonSet).then(|| format!("{}-", set.name()));
         let begin = |prefix: &str| (set.namespace().into(), Kind::Pod, prefix.into());
@@ -220,7 +214,6 @@ impl Observed {
         pods.flat_map(|(_, events)| events)
     }
 
-    /// Returns the volumes of a storage class with their names.
     pub(crate) fn volumes_of<'a>(
         &'a self,
         class: &'a str,

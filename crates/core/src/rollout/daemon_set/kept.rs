@@ -4,8 +4,7 @@ use super::Simulation;
 use crate::rollout::{Revision, Target};
 
 impl Simulation<'_> {
-    /// Returns the pods that the rollout does not touch. Where the controller chooses nodes at
-    /// random, only the number of old pods is certain.
+    /// Where the controller chooses nodes at random, only the number of old pods is certain.
     pub(super) fn kept_daemons(&self) -> Vec<(Target, Revision)> {
         let (mut all, mut some) = (Vec::new(), 0);
         for (index, [old, new]) in self.kept.iter().copied().enumerate() {
@@ -24,7 +23,7 @@ impl Simulation<'_> {
         all
     }
 
-    /// Returns the template that a pod was made from; `revision` is the one that it counts as.
+    /// `revision` is the template that the pod counts as.
     pub(super) fn template_of(&self, revision: Revision, index: usize) -> Revision {
         match self.nodes.get(index) {
             Some(node) if node.new_is_stale => Revision::Old,

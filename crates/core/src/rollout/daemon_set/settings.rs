@@ -1,5 +1,3 @@
-//! The settings that the controller reads from a spec.
-
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::{kubernetes::int_or_percent::scaled, object::DaemonSetSpec};
@@ -9,7 +7,7 @@ use crate::{kubernetes::int_or_percent::scaled, object::DaemonSetSpec};
 pub struct Settings {
     /// How many seconds a pod must be ready to count as available.
     pub min_ready_seconds: i64,
-    /// `None` if old pods are replaced only after somebody deletes them.
+    /// `None`: old pods are replaced only after somebody deletes them.
     rolling: Option<Rolling>,
 }
 
@@ -56,9 +54,8 @@ impl Settings {
         self.rolling.is_none()
     }
 
-    /// Returns how many pods are replaced at once if this number of nodes should have one.
-    ///
-    /// Kubernetes: `updatedDesiredNodeCounts`; both percentages are rounded up.
+    /// Returns how many pods are replaced at once if this number of nodes should have one. Kubernetes:
+    /// `updatedDesiredNodeCounts`; both percentages are rounded up.
     pub fn budget(&self, nodes: usize) -> RolloutBudget {
         let total = i32::try_from(nodes).unwrap_or(i32::MAX);
         let count = |value: &IntOrString| {
@@ -107,8 +104,8 @@ impl Settings {
     }
 }
 
-/// Returns whether a rolling update starts new pods before it deletes the old ones. `false` if
-/// `maxSurge` is neither a number nor a percentage: the API server rejects that.
+/// Returns whether a rolling update starts new pods before it deletes the old ones. The API server rejects a `maxSurge`
+/// that is neither a number nor a percentage.
 pub fn surges<T>(spec: &DaemonSetSpec<T>) -> bool {
     let strategy = spec.update_strategy.as_ref();
     let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"));

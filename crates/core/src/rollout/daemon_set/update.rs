@@ -1,10 +1,8 @@
-//! The rolling update.
-
 use super::{Group, NodePods, Simulation};
 use crate::rollout::{Action, Health, Revision};
 
 impl Simulation<'_> {
-    /// Deletes old pods to replace them. Kubernetes: `rollingUpdate`, without `maxSurge`.
+    /// Kubernetes: `rollingUpdate`, without `maxSurge`.
     pub(super) fn replace(&mut self) {
         let down = [Group::Empty, Group::NewDown, Group::BothWaiting, Group::BothDone];
         let old_down = [Group::OldDown, Group::OldDownLeaving];
@@ -22,8 +20,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Starts new pods and deletes the old ones that they replace. Kubernetes: `rollingUpdate`,
-    /// with `maxSurge`.
+    /// Kubernetes: `rollingUpdate`, with `maxSurge`.
     pub(super) fn surge(&mut self) {
         let surging = self.count(Group::BothWaiting);
         let with_available = |node: &NodePods| match (node.old, node.new) {
@@ -51,9 +48,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Returns at most `count` nodes of these groups, and whether others could have been chosen.
-    /// The controller goes through the nodes in random order; the simulation uses the order of the
-    /// input.
+    /// At most `count` nodes of these groups, and whether others could have been chosen. The controller goes through
+    /// the nodes in random order; the simulation uses the order of the input.
     fn choose(&mut self, groups: &[Group], count: usize) -> (Vec<usize>, bool) {
         let total: usize = groups.iter().map(|group| self.count(*group)).sum();
         if count < total && count > 0 && self.candidates.is_none() {

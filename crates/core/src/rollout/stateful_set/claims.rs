@@ -1,21 +1,17 @@
-//! The claims that pods own and that are therefore deleted with them.
+//! The claims that pods own: they are deleted with these pods.
 //!
-//! When the controller gets to a pod, it makes the pod the owner of its claims if the pod is
-//! outside the set's range and `whenScaled` is `Delete`; otherwise it removes this ownership. The
-//! garbage collector deletes the claims of a terminated pod. A claim that is already being deleted
-//! disappears with the pod that uses it.
+//! When the controller gets to a pod, it makes the pod the owner of its claims if the pod is outside the set's range
+//! and `whenScaled` is `Delete`; otherwise it removes this ownership. The garbage collector deletes the claims of a
+//! terminated pod. A claim that is already being deleted disappears with the pod that uses it.
 
 use super::Simulation;
 use crate::rollout::Health;
 
 impl Simulation<'_> {
-    /// Removes the ownership of claims from the pods in range that the controller gets to. An
-    /// ordered set ends its round at the first unavailable pod, but still handles the claims of
-    /// this pod if it waits to be started. `end` is the first ordinal that the controller does not
-    /// try.
+    /// An ordered set ends its round at the first unavailable pod, but still handles the claims of this pod if it waits
+    /// to be started. `end` is the first ordinal that the controller does not try.
     ///
-    /// Kubernetes: `ClaimsMatchRetentionPolicy` and `createMissingPersistentVolumeClaims` in
-    /// `processReplica`.
+    /// Kubernetes: `ClaimsMatchRetentionPolicy` and `createMissingPersistentVolumeClaims` in `processReplica`.
     pub(super) fn take_claims(&mut self, end: Option<i64>) {
         if self.owned.is_empty() {
             return;
@@ -34,10 +30,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Sets or removes the ownership of claims for the pods outside the range, as the retention
-    /// policy says.
-    ///
-    /// Kubernetes: `fixPodClaim` in `updateStatefulSet`.
+    /// For the pods outside the range, as the retention policy requires. Kubernetes: `fixPodClaim` in
+    /// `updateStatefulSet`.
     pub(super) fn own_claims_of_condemned(&mut self) {
         let gone = self.terminating.keys().filter(|it| !self.settings.ordinals.contains(it));
         let outside: Vec<_> = self.condemned.iter().chain(gone).copied().collect();
@@ -65,8 +59,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Deletes the claims that a terminated pod owned, and the claims that it alone kept from
-    /// deletion. `step` deleted the pod.
+    /// Deletes the claims that a terminated pod owned, and the claims that it alone kept from deletion. `step` deleted
+    /// the pod.
     pub(super) fn lose_claims(&mut self, ordinal: i64, step: Option<usize>) {
         let mut lost = self.owned.remove(&ordinal).unwrap_or_default();
         lost.append(&mut self.ending_claims.remove(&ordinal).unwrap_or_default());

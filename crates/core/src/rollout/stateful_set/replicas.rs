@@ -1,4 +1,4 @@
-//! The pods within the set's range: creates missing ones, and claims for the others.
+//! The pods within the set's range.
 
 use std::ops::Range;
 
@@ -9,9 +9,7 @@ use crate::rollout::Health;
 const MAX_BATCH_SIZE: i64 = 500;
 
 impl Simulation<'_> {
-    /// Creates missing pods. Returns whether nothing else can be done in this round.
-    ///
-    /// Kubernetes: `processReplica`.
+    /// Returns `true` if nothing else can be done in this round. Kubernetes: `processReplica`.
     pub(super) fn keep_replicas(&mut self) -> bool {
         if self.settings.is_ordered {
             let first = self.unavailable.first().copied();
@@ -37,8 +35,8 @@ impl Simulation<'_> {
         end.is_some()
     }
 
-    /// Returns the ordinals that make a round of the controller fail. An ordered set looks at a
-    /// pod's volumes only once the pod is available.
+    /// The ordinals that make a round of the controller fail. An ordered set looks at a pod's volumes only once the pod
+    /// is available.
     pub(super) fn failing(&self) -> impl Iterator<Item = i64> {
         let is_tried = |ordinal: &i64| match self.pods.get(ordinal) {
             None => self.taken.contains(ordinal),
@@ -49,10 +47,8 @@ impl Simulation<'_> {
         self.misfits.union(&self.taken).copied().filter(is_tried)
     }
 
-    /// Creates the pod's missing claims. The API server then refuses to add their volumes to the
-    /// pod.
-    ///
-    /// Kubernetes: `UpdateStatefulPod`, pkg/controller/statefulset/stateful_pod_control.go.
+    /// Creates the pod's missing claims. The API server then refuses to add their volumes to the pod. Kubernetes:
+    /// `UpdateStatefulPod`, pkg/controller/statefulset/stateful_pod_control.go.
     fn try_volumes(&mut self, ordinal: i64) {
         let claims = self.new_claims(ordinal);
         if !claims.is_empty() {
@@ -60,7 +56,6 @@ impl Simulation<'_> {
         }
     }
 
-    /// Creates the pod's missing claims and returns their names.
     pub(super) fn new_claims(&mut self, ordinal: i64) -> Vec<String> {
         let claims = self.settings.claims_of(ordinal).filter(|it| !self.claims.contains(it));
         let claims: Vec<_> = claims.collect();
@@ -78,9 +73,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Creates the missing claims of a pod that waits to be started.
-    ///
-    /// Kubernetes: `createMissingPersistentVolumeClaims`,
+    /// For a pod that waits to be started. Kubernetes: `createMissingPersistentVolumeClaims`,
     /// pkg/controller/statefulset/stateful_pod_control.go.
     fn refill(&mut self, ordinal: i64) {
         let claims = self.new_claims(ordinal);
@@ -90,10 +83,8 @@ impl Simulation<'_> {
     }
 }
 
-/// Returns the end of the batch that contains this ordinal. The controller handles one parallel
-/// pod, then two at once, then four, and so on, and stops after a batch with a failure.
-///
-/// Kubernetes: `slowStartBatch`, pkg/controller/statefulset/stateful_set_control.go.
+/// The controller handles one parallel pod, then two at once, then four, and so on, and stops after a batch with a
+/// failure. Kubernetes: `slowStartBatch`, pkg/controller/statefulset/stateful_set_control.go.
 fn batch_end(ordinals: &Range<i64>, ordinal: i64) -> i64 {
     let (mut end, mut size) = (ordinals.start, 1);
     while end <= ordinal {

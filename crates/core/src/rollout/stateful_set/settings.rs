@@ -1,5 +1,3 @@
-//! The settings that the controller reads from a spec.
-
 use std::ops::Range;
 
 use super::super::Health;
@@ -11,12 +9,11 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// Since this release, a pod that is ready but not available counts as unhealthy. In earlier
-/// releases, an update of parallel pods waited only until the pods were ready, and ordered pods
-/// outside the set's range were never deleted between being ready and being available.
+/// From this release on, a pod that is ready but not available is unhealthy. In earlier releases, an update of parallel
+/// pods waits only until the pods are ready, and an ordered set never deletes a pod outside its range between being
+/// ready and being available.
 ///
-/// Kubernetes: `isHealthy`, which became `isUnavailable`,
-/// pkg/controller/statefulset/stateful_set_utils.go.
+/// Kubernetes: `isHealthy`, which became `isUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
 const READY_IS_NOT_HEALTHY: Version = Version::of_minor(34);
 
 /// The settings of the new spec.
@@ -30,12 +27,10 @@ pub struct Settings {
     pub is_ordered: bool,
     /// How many seconds a pod must be ready to count as available.
     pub min_ready_seconds: i64,
-    /// Whether a pod that is ready but not available counts as healthy.
+    /// Even if the pod is not available.
     ready_is_healthy: bool,
-    /// Whether unavailable old pods are replaced first.
     pub(super) unavailable_first: bool,
-    /// For each claim template, the name of the volume and the name of the claim up to the pod's
-    /// ordinal.
+    /// For each claim template, the name of the volume and the name of the claim up to the pod's ordinal.
     claims: Vec<(String, String)>,
     /// Whether claims are deleted when the set is scaled down.
     pub deletes_claims: bool,
@@ -52,15 +47,14 @@ pub enum Strategy {
     RollingUpdate {
         /// Pods below this index stay as they are. The first pod has index 0, whatever its ordinal.
         partition: i64,
-        /// The number of pods that may be unavailable at once. `None` if the feature is off; then
-        /// only the pods after the next one have to be available.
+        /// The number of pods that may be unavailable at once. `None` if the feature is off; then only the pods after
+        /// the next one have to be available.
         max_unavailable: Option<i64>,
     },
 }
 
 impl Settings {
-    /// Reads the spec of the set with this name. The spec must have its defaults. Returns `None` if
-    /// the update strategy is unknown.
+    /// Reads a spec with its defaults, of the set with this name. Returns `None` if the update strategy is unknown.
     pub fn of<T>(name: &str, spec: &StatefulSetSpec<T>, cluster: &Cluster) -> Option<Self> {
         let replicas = spec.replicas.unwrap_or(1).max(0);
         let strategy = spec.update_strategy.as_ref();
@@ -96,8 +90,7 @@ impl Settings {
         })
     }
 
-    /// Returns whether the controller goes on without waiting for a pod in this state. Ordered pods
-    /// have always had to be available.
+    /// The controller goes on without waiting for a pod in this state. Ordered pods must always be available.
     pub(super) fn suffices(&self, health: Health) -> bool {
         match health {
             Health::Available => true,
@@ -106,8 +99,7 @@ impl Settings {
         }
     }
 
-    /// Returns whether a pod in this state is healthy. Of the pods outside the range, only the
-    /// first unhealthy one may be deleted before it is available.
+    /// Of the pods outside the range, only the first unhealthy one may be deleted before it is available.
     pub(super) fn is_healthy(&self, health: Health) -> bool {
         match health {
             Health::Available => true,
@@ -121,10 +113,8 @@ impl Settings {
         self.claims.iter().map(move |(_, name)| format!("{name}{ordinal}"))
     }
 
-    /// Returns whether a pod has the volumes of all claim templates. `claims` contains the names of
-    /// the pod's volumes, each with its claim.
-    ///
-    /// Kubernetes: `storageMatches`, pkg/controller/statefulset/stateful_set_utils.go.
+    /// Returns whether a pod has the volumes of all claim templates. `claims` contains the names of the pod's volumes,
+    /// each with its claim. Kubernetes: `storageMatches`, pkg/controller/statefulset/stateful_set_utils.go.
     pub fn fits(&self, ordinal: i64, claims: &[(Box<str>, Box<str>)]) -> bool {
         self.claims.iter().all(|(volume, name)| {
             let is_it = |(of, claim): &(Box<str>, Box<str>)| {
@@ -135,8 +125,7 @@ impl Settings {
         })
     }
 
-    /// Returns whether pods made with `other` have the volumes of all claim templates of these
-    /// settings.
+    /// Returns whether pods made with `other` have the volumes of all claim templates of these settings.
     pub fn fit_pods_of(&self, other: &Settings) -> bool {
         self.claims.iter().all(|claim| other.claims.contains(claim))
     }
@@ -151,26 +140,23 @@ impl Settings {
     }
 }
 
-/// Returns the ordinals of a StatefulSet's pods.
-///
-/// Kubernetes: `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
+/// Returns the ordinals of a StatefulSet's pods. Kubernetes: `getStartOrdinal`, `getEndOrdinal`,
+/// pkg/controller/statefulset/stateful_set_utils.go.
 pub fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
     let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0).into();
     start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
 }
 
-/// Returns the index below which a rolling update leaves pods as they are. `None` if the strategy
-/// is not `RollingUpdate`.
+/// Returns the index below which a rolling update leaves pods as they are; `None` for other strategies.
 pub fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
     let strategy = spec.update_strategy.as_ref();
     let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"))?;
     Some(strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0))
 }
 
-/// Returns the ordinals of the pods that a rolling update with this partition replaces.
-///
-/// Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go: the partition
-/// counts from the first pod, whatever its ordinal.
+/// Returns the ordinals of the pods that a rolling update with this partition replaces. The partition counts from the
+/// first pod, whatever its ordinal. Kubernetes: `updateStatefulSet`,
+/// pkg/controller/statefulset/stateful_set_control.go.
 pub fn replaced(ordinals: &Range<i64>, partition: i64) -> Range<i64> {
     ordinals.start.saturating_add(partition).min(ordinals.end)..ordinals.end
 }

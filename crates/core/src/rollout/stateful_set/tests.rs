@@ -11,7 +11,6 @@ fn settings(spec: Value, gates: &str) -> Settings {
     settings_in(36, spec, gates)
 }
 
-/// Reads the settings for this minor release.
 fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
     let mut spec: StatefulSetSpec = serde_json::from_value(spec).unwrap();
     defaults::stateful_set(&mut spec);
@@ -22,7 +21,6 @@ fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
     Settings::of("db", &spec, &cluster).unwrap()
 }
 
-/// Returns a state in which all pods have the old template and are available.
 fn old(ordinals: Range<i64>, settings: &Settings) -> State {
     let pod = Replica { revision: Revision::Old, health: Health::Available };
     State {
@@ -230,8 +228,8 @@ fn a_name_that_another_pod_has_ends_each_round() {
     assert_eq!(of("Parallel"), ("1 +0 +2".to_owned(), stop));
 }
 
-/// Returns the steps, and the claims that disappear with pod 1. The pod is terminating and owns its
-/// claim. The set had two pods, and now wants `replicas`.
+/// The steps, and the claims that disappear with pod 1. The pod is terminating and owns its claim. The set had two
+/// pods, and will have `replicas`.
 fn while_a_pod_ends(
     health: Health,
     is_pending: bool,

@@ -4,10 +4,10 @@ use super::{Simulation, Strategy};
 use crate::rollout::Revision;
 
 impl Simulation<'_> {
-    /// Deletes all old pods. Returns whether any of them still exist.
+    /// Returns whether any old pods still exist.
     ///
-    /// The claims of pods outside the range stay, whatever the retention policy says: later in its
-    /// round than here, the controller makes a pod the owner of its claims.
+    /// The claims of pods outside the range stay, whatever the retention policy: later in its round than here, the
+    /// controller makes a pod the owner of its claims.
     ///
     /// Kubernetes: `recreateDeleteAndWait`.
     pub(super) fn delete_old(&mut self) -> bool {
@@ -19,11 +19,8 @@ impl Simulation<'_> {
         !old.is_empty()
     }
 
-    /// Marks the rollout as complete once all pods have the new revision. From then on, missing
-    /// pods are made from it, whatever the partition.
-    ///
-    /// Kubernetes: `completeRollingUpdate`, since 1.37 `completeUpdate`,
-    /// pkg/controller/statefulset/stateful_set_utils.go.
+    /// Once all pods have the new revision, missing pods are made from it, whatever the partition. Kubernetes:
+    /// `completeRollingUpdate`, since 1.37 `completeUpdate`, pkg/controller/statefulset/stateful_set_utils.go.
     pub(super) fn complete(&mut self) {
         let is_rolling = self.settings.strategy != Strategy::OnDelete;
         let is_complete = self.unavailable.is_empty() && self.outdated.is_empty();
@@ -32,9 +29,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Deletes the pods outside the range. Returns whether nothing else can be done in this round.
-    ///
-    /// Kubernetes: `processCondemned`.
+    /// Returns `true` if nothing else can be done in this round. Kubernetes: `processCondemned`.
     pub(super) fn scale_down(&mut self) -> bool {
         self.own_claims_of_condemned();
         if !self.settings.is_ordered {
@@ -56,7 +51,7 @@ impl Simulation<'_> {
         true
     }
 
-    /// Returns the first pod outside the range that is unhealthy or terminating.
+    /// Unhealthy or terminating.
     fn first_unhealthy_outside(&self) -> Option<i64> {
         let is_healthy = |ordinal: &i64| {
             self.pods.get(ordinal).is_some_and(|pod| self.settings.is_healthy(pod.health))
@@ -67,7 +62,7 @@ impl Simulation<'_> {
         unhealthy.into_iter().chain(gone).min().copied()
     }
 
-    /// Replaces the last old pod if all pods after it are available.
+    /// All pods after the last old one must be available.
     pub(super) fn replace_next(&mut self) {
         let Some(next) = self.outdated.range(self.settings.replaced()).next_back().copied() else {
             return;
@@ -77,16 +72,14 @@ impl Simulation<'_> {
         }
     }
 
-    /// Replaces the last old pods while at most `max_unavailable` pods are unavailable.
-    ///
-    /// Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
+    /// At most `max_unavailable` pods may be unavailable. Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
     pub(super) fn replace(&mut self, max_unavailable: i64) {
         let unavailable = i64::try_from(self.unavailable.len()).unwrap_or(i64::MAX);
         let budget = usize::try_from(max_unavailable - unavailable).unwrap_or(0);
         let old = self.outdated.range(self.settings.replaced()).rev().copied();
         let chosen: Vec<_> = if self.settings.unavailable_first {
-            // Few pods are unavailable, so they are looked up among the old ones. The other way
-            // around, each wave would look at all pods.
+            // Few pods are unavailable, so they are looked up among the old ones. The other way around, each wave would
+            // look at all pods.
             let broken = self.unavailable.range(self.settings.replaced()).rev().copied();
             let broken = broken.filter(|ordinal| self.outdated.contains(ordinal));
             let good = old.filter(|ordinal| !self.unavailable.contains(ordinal));

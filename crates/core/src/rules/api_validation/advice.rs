@@ -1,5 +1,5 @@
-//! The remedies for the most frequent errors. The API server's message stays as it is; the remedy
-//! becomes the help, with other fields that belong to the error.
+//! The remedies for the most frequent errors. The API server's message stays as it is; the remedy becomes the help,
+//! with other fields that belong to the error.
 
 use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
 
@@ -26,13 +26,12 @@ use crate::{
 
 /// In words.
 const LONGEST_TITLE: usize = 8;
-/// The longest name in a title, in bytes.
+/// In bytes.
 const LONGEST_NAME: usize = 80;
 
-/// How many differences a remedy lists.
 const NAMED: usize = 3;
 
-/// The labels that selectors use by convention, the best first.
+/// By convention, the best first.
 const SELECTING: [&str; 4] = ["app.kubernetes.io/name", "app", "k8s-app", "name"];
 
 pub(super) struct Advisor<'s, 'a> {
@@ -40,7 +39,6 @@ pub(super) struct Advisor<'s, 'a> {
     template: OnceCell<Json>,
 }
 
-/// An addition to an error.
 #[derive(Default)]
 struct Advice {
     help: String,
@@ -63,7 +61,6 @@ impl<'s, 'a> Advisor<'s, 'a> {
         Advisor { subject, template: OnceCell::new() }
     }
 
-    /// Adds a remedy to an error that has none, if there is one.
     pub(super) fn advise(&self, finding: &mut Finding) {
         if finding.help.is_some() {
             return;
@@ -131,7 +128,6 @@ impl<'s, 'a> Advisor<'s, 'a> {
         labels.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str())).collect()
     }
 
-    /// Lists the labels that differ between the selector and the template.
     fn mismatch(&self) -> Option<Advice> {
         let labels = self.labels();
         let Some(selector) = self.subject.object.selector() else {
@@ -200,7 +196,6 @@ impl<'s, 'a> Advisor<'s, 'a> {
         .see(&TEMPLATE_LABELS, "the labels to select")
     }
 
-    /// Finds the first list element with the same name as a later one.
     fn first_of_duplicates(&self, field: &Field) -> Option<Advice> {
         let steps: Vec<Step<'_>> = field.steps().collect();
         let at = steps.iter().rposition(|it| matches!(it, Step::Index(_)))?;
@@ -219,7 +214,6 @@ impl<'s, 'a> Advisor<'s, 'a> {
         Some(first.into_iter().fold(advice, |advice, it| advice.see(it, "the first one")))
     }
 
-    /// Suggests the volume that a mount may mean.
     fn no_volume(&self, message: &str) -> Advice {
         let object = &self.subject.object;
         let name = message.split('"').nth(1).unwrap_or_default();
@@ -249,7 +243,6 @@ impl<'s, 'a> Advisor<'s, 'a> {
         ))
     }
 
-    /// Shows what an update changes in an immutable field.
     fn immutable(&self, field: &Field) -> Option<Advice> {
         let old = self.subject.old()?;
         let (before, now) = (fixed(old), fixed(&self.subject.object));
@@ -265,7 +258,6 @@ impl<'s, 'a> Advisor<'s, 'a> {
     }
 }
 
-/// Returns the fields that an update cannot change.
 fn fixed<T>(object: &Object<'_, T>) -> Json {
     let set = object.stateful_set();
     json!({
@@ -283,8 +275,8 @@ fn changed(Difference { path, old, new }: &Difference) -> String {
     format!("`{path}` changes from {} to {}", text(old), text(new))
 }
 
-/// Returns the headline of a finding: the field and the kind of fault for an error of the API
-/// server, otherwise the rule's title.
+/// Returns the headline of a finding: field and kind of fault for an error of the API server, otherwise the rule's
+/// title.
 pub fn title(finding: &Finding) -> Cow<'static, str> {
     let Finding { rule, field, reason, message, .. } = finding;
     let is_short =
@@ -332,12 +324,11 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
     format!("`{name}` {fault}").into()
 }
 
-/// Returns whether a field belongs to a volume mount.
 fn is_mount(field: &Field) -> bool {
     field.steps().any(|it| matches!(it, Step::Child("volumeMounts" | "volumeDevices")))
 }
 
-/// Returns whether a field is the name of the object, a container or a volume.
+/// The name of the object, a container or a volume.
 fn is_label(field: &Field) -> bool {
     let named = ["metadata", "containers", "initContainers", "volumes"];
     let owner = field.steps().filter_map(|it| match it {
@@ -348,7 +339,6 @@ fn is_label(field: &Field) -> bool {
     owner.iter().rev().nth(1).is_some_and(|it| named.contains(it))
 }
 
-/// Returns what to write for a missing value.
 fn missing(field: &Field, name: &str, kind: WorkloadKind) -> Option<String> {
     Some(match name {
         "name" if is_label(field) => "add a name: lower-case letters, digits and `-`".to_owned(),

@@ -1,7 +1,6 @@
 //! The DaemonSet's own fields.
 //!
-//! Kubernetes: `ValidateDaemonSetSpec` and its neighbours,
-//! `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/daemonset/strategy.go`.
+//! Kubernetes: `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/daemonset/strategy.go`.
 
 use k8s_openapi::{
     api::{
@@ -27,15 +26,14 @@ use crate::{
     validation::{object_meta, pod::util::non_negative, pod_template},
 };
 
-/// The old object of an UPDATE.
 #[derive(Clone, Copy)]
 pub(super) struct Old<'a> {
     pub(super) spec: &'a DaemonSetSpec<LazyJson<'a>>,
     pub(super) template: OldTemplate<'a>,
 }
 
-/// Validates the spec: `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. Both
-/// validate the whole spec, whatever the old one was.
+/// `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. Both validate the whole spec, whatever the old
+/// one was.
 pub(super) fn validate(
     spec: &DaemonSetSpec,
     old: Option<Old<'_>>,
@@ -80,11 +78,10 @@ pub(super) fn validate(
     non_negative(spec.revision_history_limit, &SPEC.child("revisionHistoryLimit"), found);
 }
 
-/// Returns whether the selector's expressions may contain invalid label values. On UPDATE they may,
-/// if the old object has one in its selector or an invalid selector in a pod affinity term.
+/// Expressions may contain invalid label values if the old object has one in its selector, or an invalid selector in a
+/// pod affinity term.
 ///
-/// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`,
-/// `pkg/api/pod/util.go`.
+/// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`, `pkg/api/pod/util.go`.
 fn any_value(old: Option<Old<'_>>) -> bool {
     old.is_some_and(|old| {
         let pod = || (old.template)()?.spec.as_ref();
@@ -112,7 +109,7 @@ fn bad_affinity_selector(pod: &PodSpec) -> bool {
             .any(|weighted| bad_term(&weighted.pod_affinity_term))
 }
 
-/// Returns whether `ValidatePodAffinityTermSelector` would find anything.
+/// `ValidatePodAffinityTermSelector`
 fn bad_term(term: &PodAffinityTerm) -> bool {
     let mut found = Findings::of(API_VALIDATION);
     let path = Path::new("term");
@@ -122,21 +119,20 @@ fn bad_term(term: &PodAffinityTerm) -> bool {
     !found.is_empty()
 }
 
-/// Validates the update strategy (`ValidateDaemonSetUpdateStrategy`). With `OnDelete`, only the
-/// type is validated.
+/// `ValidateDaemonSetUpdateStrategy`. With `OnDelete`, only the type is validated.
 fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &mut Findings) {
     match (strategy.type_.as_deref(), &strategy.rolling_update) {
         (Some("OnDelete"), _) => {}
         (Some("RollingUpdate"), Some(rolling)) => {
             rolling_update(rolling, &path.child("rollingUpdate"), found);
         }
-        // This does not happen after defaulting, because that sets `rollingUpdate`.
+        // Never after defaulting, because that sets `rollingUpdate`.
         (Some("RollingUpdate"), None) => found.required(&path.child("rollingUpdate"), ""),
         _ => found.not_supported(path, as_internal_json(strategy), &["RollingUpdate", "OnDelete"]),
     }
 }
 
-/// Validates a rolling update (`ValidateRollingUpdateDaemonSet`).
+/// `ValidateRollingUpdateDaemonSet`
 fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut Findings) {
     const ZERO: IntOrString = IntOrString::Int(0);
     let unavailable = rolling.max_unavailable.as_ref().unwrap_or(&ZERO);
@@ -157,7 +153,7 @@ fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut
     }
 }
 
-/// Formats the strategy as the API server does: its internal type has no JSON names.
+/// The API server's internal type has no JSON names.
 fn as_internal_json(strategy: &DaemonSetUpdateStrategy) -> Value<'static> {
     let rolling = strategy.rolling_update.as_ref().map(|rolling| {
         let or_zero = |value: &Option<IntOrString>| value.clone().unwrap_or(IntOrString::Int(0));

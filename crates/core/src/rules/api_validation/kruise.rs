@@ -1,10 +1,7 @@
-//! Validation of OpenKruise's sets beyond the rules for the built-in ones.
+//! Validation of OpenKruise's sets beyond the rules for the built-in ones. OpenKruise's own webhooks reject the same
+//! objects.
 //!
-//! OpenKruise's own webhooks reject the same objects. They alone check fields that only OpenKruise
-//! has.
-//!
-//! OpenKruise: `validateRollingUpdateDaemonSet`,
-//! pkg/webhook/daemonset/validating/daemonset_validation.go;
+//! OpenKruise: `validateRollingUpdateDaemonSet`, pkg/webhook/daemonset/validating/daemonset_validation.go;
 //! `validateRollingUpdateStatefulSetStrategyType` and `validateMaxUnavailableField`,
 //! pkg/webhook/statefulset/validating/statefulset_validation.go.
 
@@ -21,7 +18,6 @@ use crate::{
 pub(super) const IMMUTABLE: &str =
     "the fields 'selector', 'serviceName' and 'podManagementPolicy' cannot be changed";
 
-/// Validates the fields of [`KruiseSpec`] and the fields that OpenKruise treats differently.
 pub(super) fn validate(object: &Object<'_>, own: &KruiseSpec, found: &mut Findings) {
     let path = Path::new("spec");
     match &object.workload {

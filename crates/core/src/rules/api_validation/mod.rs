@@ -1,9 +1,8 @@
 //! The API server's own validation, with its own error messages.
 //!
-//! There are two rule ids: `api-validation` for the metadata and the fields of the DaemonSet or
-//! StatefulSet itself, and `pod-template-validation` for the rest of `spec.template.spec`. Each
-//! function names the upstream function that it follows. Validation runs on an object with its
-//! defaults ([`crate::object::defaults`]).
+//! `api-validation` reports the metadata and the fields of the DaemonSet or StatefulSet itself,
+//! `pod-template-validation` the rest of `spec.template.spec`. Validation runs on an object with its defaults
+//! ([`crate::object::defaults`]).
 
 mod advice;
 mod daemon_set;
@@ -29,20 +28,16 @@ use crate::{
 /// The rules for faults that the API server itself rejects.
 pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA];
 
-/// Returns whether a rule's messages are the API server's, so that a program may compare them with
-/// the API server's errors.
+/// Returns whether a rule's messages are the API server's, so that a program may compare them with its errors.
 pub fn quotes_api_server(rule: &Meta) -> bool {
     [API_VALIDATION, POD_TEMPLATE_VALIDATION].contains(&rule)
 }
 
-/// Finds the errors for which the API server would reject the object.
+/// Finds the errors for which the API server would reject the object. Returns the findings that it tolerates because
+/// the old object is invalid: it accepts any pod template for a StatefulSet whose stored spec has errors.
 ///
-/// Returns the findings that the API server tolerates because the old object is already invalid: it
-/// accepts any pod template for a StatefulSet whose stored spec has errors.
-///
-/// Kubernetes: `BeforeCreate` and `BeforeUpdate`, apiserver `pkg/registry/rest`, which call the
-/// strategies in `pkg/registry/apps`. On UPDATE, upstream reports errors in the metadata twice;
-/// setguard reports them once.
+/// Kubernetes: `BeforeCreate` and `BeforeUpdate`, apiserver `pkg/registry/rest`, which call the strategies in
+/// `pkg/registry/apps`. On UPDATE, upstream reports errors in the metadata twice; setguard reports them once.
 pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
     let mut tolerated = Vec::new();
     let rule = |found: &mut Findings| tolerated = validate_in_newest_words(subject, cluster, found);
@@ -63,7 +58,7 @@ fn validate_in_newest_words(
     let object = &subject.object;
     let update = subject.is_update;
     let old = if update { subject.old() } else { None };
-    // The old template is read lazily, because most verdicts do not depend on it.
+    // Read lazily, because most verdicts do not depend on it.
     let stored = OnceCell::new();
     let old_template = &|| {
         let as_stored = || subject.old_template().map(|old| subject.as_stored(old, cluster));

@@ -1,5 +1,3 @@
-//! The rule for metadata and the fields of the workload itself.
-
 use crate::{
     finding::{Meta, Mode},
     rules::rule::{Rule, Runner, SETS, Scope},

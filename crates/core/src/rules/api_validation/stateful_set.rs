@@ -1,7 +1,6 @@
 //! The StatefulSet's own fields.
 //!
-//! Kubernetes: `ValidateStatefulSetSpec` and its neighbours,
-//! `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/statefulset/strategy.go`.
+//! Kubernetes: `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/statefulset/strategy.go`.
 
 mod immutable;
 
@@ -42,7 +41,6 @@ pub(super) const IMMUTABLE: &str = "updates to statefulset spec for fields other
      'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' \
      and 'minReadySeconds' are forbidden";
 
-/// The old object of an UPDATE.
 #[derive(Clone, Copy)]
 pub(super) struct Old<'a> {
     pub(super) metadata: &'a Metadata<'a>,
@@ -51,17 +49,15 @@ pub(super) struct Old<'a> {
 }
 
 impl Old<'_> {
-    /// Returns whether the old object comes from a cluster, and not from an earlier state of a
-    /// manifest. The server has validated a stored object and dropped the fields that it does not
-    /// support.
+    /// `false` for an earlier state of a manifest. The server has validated a stored object and dropped the fields that
+    /// it does not support.
     fn is_stored(&self) -> bool {
         self.metadata.is_stored()
     }
 }
 
-/// Validates an object without its metadata: `ValidateStatefulSet` or `ValidateStatefulSetUpdate`.
-/// Returns the errors in the pod template that the API server tolerates because the stored object
-/// has errors too.
+/// `ValidateStatefulSet` or `ValidateStatefulSetUpdate`, without the metadata. Returns the errors in the pod template
+/// that the API server tolerates because the stored object has errors.
 pub(super) fn validate<'a>(
     subject: &Subject<'_>,
     spec: &StatefulSetSpec,
@@ -103,7 +99,7 @@ struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    /// Validates the spec except for the pod spec (`ValidateStatefulSetSpec`).
+    /// `ValidateStatefulSetSpec`, except for the pod spec.
     fn own_fields<T>(
         &self,
         spec: &StatefulSetSpec<T>,
@@ -176,8 +172,7 @@ impl Validator<'_> {
         (self.old?.template)()
     }
 
-    /// Validates the pod template, including the part of `ValidatePodTemplateSpec` that an invalid
-    /// old object disables.
+    /// Includes the part of `ValidatePodTemplateSpec` that an invalid old object disables.
     fn pod_template<T>(
         &self,
         spec: &StatefulSetSpec<T>,
@@ -196,8 +191,7 @@ impl Validator<'_> {
         found.set_rule(API_VALIDATION);
     }
 
-    /// Returns whether the old object itself fails validation on UPDATE. If so, the API server does
-    /// not validate the new pod template at all.
+    /// If the old object fails validation on UPDATE, the API server does not validate the new pod template at all.
     fn old_is_invalid(&self, old: Old<'_>) -> bool {
         let Some(template) = (old.template)() else { return false };
         let mut faults = Findings::of(API_VALIDATION);
@@ -246,8 +240,8 @@ impl Validator<'_> {
         found.invalid(&path.child("rollingUpdate"), value, detail);
     }
 
-    /// Returns whether the strategy `Recreate` is allowed: `AllowStatefulSetRecreateStrategy` of
-    /// `statefulSetStrategy`. A stored object keeps the strategy when the gate is switched off.
+    /// `AllowStatefulSetRecreateStrategy` of `statefulSetStrategy`. A stored object keeps the strategy when the gate is
+    /// switched off.
     fn may_recreate(&self) -> bool {
         let has_it = |old: Old<'_>| {
             let strategy = old.spec.update_strategy.as_ref();
@@ -259,7 +253,7 @@ impl Validator<'_> {
                 || self.old.is_some_and(has_it))
     }
 
-    /// Validates a rolling update (`validateRollingUpdateStatefulSet`).
+    /// `validateRollingUpdateStatefulSet`
     fn rolling_update(
         &self,
         rolling: &RollingUpdateStatefulSetStrategy,
@@ -280,10 +274,8 @@ impl Validator<'_> {
         }
     }
 
-    /// Returns whether `maxUnavailable` is still set when the API server validates it. If the gate
-    /// is off, the server drops the field first, unless the old object has it
-    /// (`dropStatefulSetDisabledFields`). An old object that was never stored, such as an earlier
-    /// state of a manifest, would have lost the field too.
+    /// If the gate is off, the server drops `maxUnavailable` before validation, unless the old object has it
+    /// (`dropStatefulSetDisabledFields`). An old object that was never stored would have lost the field too.
     fn keeps_max_unavailable(&self) -> bool {
         let in_use = |old: Old<'_>| {
             let strategy = old.spec.update_strategy.as_ref();
@@ -293,7 +285,7 @@ impl Validator<'_> {
         self.cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) || self.old.is_some_and(in_use)
     }
 
-    /// Formats the rolling update as the API server does: its internal type has no JSON names.
+    /// The API server's internal type has no JSON names.
     fn as_internal_json(&self, rolling: &RollingUpdateStatefulSetStrategy) -> serde_json::Value {
         let max_unavailable =
             rolling.max_unavailable.as_ref().filter(|_| self.keeps_max_unavailable());
@@ -301,7 +293,7 @@ impl Validator<'_> {
     }
 }
 
-/// Validates the retention policy (`ValidatePersistentVolumeClaimRetentionPolicy`).
+/// `ValidatePersistentVolumeClaimRetentionPolicy`
 fn retention(
     policy: &StatefulSetPersistentVolumeClaimRetentionPolicy,
     path: &Path<'_>,
@@ -317,7 +309,7 @@ fn retention(
     }
 }
 
-/// Reports changes of immutable fields, like the last part of `ValidateStatefulSetUpdate`.
+/// The last part of `ValidateStatefulSetUpdate`.
 fn only_mutable_fields_differ<T>(
     new: &StatefulSetSpec,
     old: &StatefulSetSpec<T>,

@@ -15,7 +15,6 @@ use crate::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-/// The error for a selector that does not match the template.
 pub(super) const MISMATCH: &str = "`selector` does not match template `labels`";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
@@ -24,10 +23,10 @@ const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 type Annotations = BTreeMap<String, String>;
 
-/// Checks that the selector matches the template's labels. An absent selector matches nothing.
+/// An absent selector matches nothing. The caller has checked that the selector parses.
 ///
 /// Kubernetes: `ValidateDaemonSetSpec` and `ValidatePodTemplateSpecForStatefulSet`,
-/// `pkg/apis/apps/validation/validation.go`. The caller has checked that the selector parses.
+/// `pkg/apis/apps/validation/validation.go`.
 pub(super) fn matches(
     selector: Option<&LabelSelector>,
     template: &PodTemplateSpec,
@@ -41,9 +40,8 @@ pub(super) fn matches(
     }
 }
 
-/// Validates the template's labels and annotations, with upstream's field paths
-/// `spec.template.labels` and `spec.template.annotations`. An invalid deletion cost is allowed if
-/// the old one was invalid too.
+/// Uses upstream's field paths `spec.template.labels` and `spec.template.annotations`. An invalid deletion cost is
+/// allowed if the old one was invalid too.
 ///
 /// Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpecificAnnotations`,
 /// `pkg/apis/core/validation/validation.go`.
@@ -75,8 +73,7 @@ pub(super) fn metadata(
     profiles(template, annotations, &path, found);
 }
 
-/// Returns the deletion cost if it is invalid (`GetDeletionCostFromPodAnnotations`,
-/// `pkg/apis/core/helper/helpers.go`).
+/// `GetDeletionCostFromPodAnnotations`, `pkg/apis/core/helper/helpers.go`.
 fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
     let cost = annotations.get(DELETION_COST)?;
     // Upstream rejects a plus sign and leading zeros, but allows leading zeros after a minus sign.
@@ -85,8 +82,7 @@ fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
     (!first_digit || cost.parse::<i32>().is_err()).then_some(cost)
 }
 
-/// Validates the profile annotations (`ValidateSeccompPodAnnotations` and
-/// `ValidateAppArmorPodAnnotations`).
+/// `ValidateSeccompPodAnnotations` and `ValidateAppArmorPodAnnotations`.
 fn profiles(
     template: &PodTemplateSpec,
     annotations: &Annotations,
@@ -112,7 +108,7 @@ fn profiles(
     }
 }
 
-/// Validates the name of a seccomp profile (`ValidateSeccompProfile`).
+/// `ValidateSeccompProfile`
 fn seccomp(profile: &str, path: &Path<'_>, found: &mut Findings) {
     if let Some(file) = profile.strip_prefix("localhost/") {
         for message in names::local_descending_path(file) {
@@ -129,9 +125,8 @@ fn has_container(spec: &PodSpec, name: &str) -> bool {
         || spec.ephemeral_containers.iter().flatten().any(|container| container.name == name)
 }
 
-/// Reports pod spec fields that these workloads forbid although a pod may have them.
-///
-/// Kubernetes: the ends of `ValidateDaemonSetSpec` and `ValidateStatefulSetSpec`.
+/// Fields that these workloads forbid although a pod may have them. Kubernetes: the ends of `ValidateDaemonSetSpec` and
+/// `ValidateStatefulSetSpec`.
 pub(super) fn restrictions(
     kind: WorkloadKind,
     template: &PodTemplateSpec,
@@ -149,8 +144,7 @@ pub(super) fn restrictions(
     }
 }
 
-/// Reports ephemeral containers. Kubernetes: the end of `ValidatePodTemplateSpec`,
-/// `pkg/apis/core/validation/validation.go`.
+/// Kubernetes: the end of `ValidatePodTemplateSpec`, `pkg/apis/core/validation/validation.go`.
 pub(super) fn no_ephemeral_containers(
     template: &PodTemplateSpec,
     path: &Path<'_>,
@@ -169,5 +163,4 @@ pub(super) fn spec(template: &PodTemplateSpec) -> Option<&PodSpec> {
     template.spec.as_ref()
 }
 
-/// Reads the old pod template on demand.
 pub(super) type OldTemplate<'a> = &'a dyn Fn() -> Option<&'a PodTemplateSpec>;

@@ -1,4 +1,4 @@
-//! The wording of older releases, where it differs from the newest release's for the same error.
+//! The wording of older releases, where it differs from the newest release's.
 
 use crate::{
     finding::Finding,
@@ -14,12 +14,9 @@ macro_rules! label_value {
     };
 }
 
-/// A wording that a release replaced.
 struct Change {
-    /// The first release with the new wording.
     since: u32,
-    /// The field's path, if other fields have the new wording in older releases too; otherwise
-    /// empty.
+    /// Empty, unless other fields have the new wording in older releases too.
     field: &'static str,
     new: &'static str,
     old: &'static str,
@@ -56,7 +53,7 @@ const CHANGES: &[Change] = &[
         ": prefix part must be no more than 253 bytes",
         ": prefix part must be no more than 253 characters",
     ),
-    // For tolerations, both messages about a label's value are joined.
+    // Tolerations join both messages about a label's value.
     everywhere(
         35,
         concat!(": must be no more than 63 bytes", label_value!()),
@@ -85,9 +82,7 @@ const QUALIFIED_NAME: &str = ": a qualified name must consist of alphanumeric ch
      or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
      optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 
-/// Replaces the newest wording of a message with the wording of the cluster's release.
-///
-/// The wording is the end of a message; a value that a user wrote precedes it.
+/// Replaces the newest wording, at the end of a message; a value that a user wrote may precede it.
 pub(in crate::rules) fn of_release(finding: &mut Finding, cluster: &Cluster) {
     for change in CHANGES {
         if !cluster.has(Version::of_minor(change.since))

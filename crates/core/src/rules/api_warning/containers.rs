@@ -46,7 +46,7 @@ pub(super) fn warn(
     }
 }
 
-/// Returns whether the API server warns about a variable that an earlier list entry also defines.
+/// Returns whether an earlier list entry defines the variable too.
 pub(in crate::rules) fn is_hidden(env: &EnvVar) -> bool {
     let reference = format!("$({})", env.name);
     let value = text(&env.value);
@@ -86,7 +86,6 @@ fn annotations(
     }
 }
 
-/// Returns the harm if the annotation of a seccomp profile has no effect.
 pub(super) fn of_seccomp(value: &str, spec: &PodSpec) -> Harm {
     let of_pod = spec.security_context.as_ref().and_then(|it| it.seccomp_profile.as_ref());
     let is_lost = value != "unconfined" && of_pod.is_none();

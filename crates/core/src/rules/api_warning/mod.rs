@@ -48,8 +48,7 @@ pub(super) static RULE: Rule = rule! {
     }],
 };
 
-/// The harm that a warning is about, and what to write instead. `None` if there is little harm, so
-/// that the warning is only a note.
+/// The harm, and what to write instead. `None` for little harm: the warning is only a note.
 type Harm = Option<&'static str>;
 
 pub(super) const TWICE: Harm = Some(
@@ -64,7 +63,7 @@ const NO_GIT: Harm = Some(
 );
 const UNIT: Harm = Some("m means a thousandth, and no suffix means bytes: write Mi or Gi");
 
-/// A volume source whose plugin was removed: the field, whether a volume has it, and the text.
+/// The field, whether a volume has it, and the text.
 type Gone = (&'static str, fn(&Volume) -> bool, &'static str);
 
 const GONE: &[Gone] = &[
@@ -114,8 +113,8 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     warnings(subject, cluster, of_label.is_empty(), found);
 }
 
-/// Adds every warning that the API server gives when it creates the object. `with_master` adds the
-/// warnings about the control plane's old label.
+/// Adds every warning that the API server gives on CREATE. `with_master` adds the warnings about the control plane's
+/// old label.
 pub fn warnings(subject: &Subject<'_>, cluster: &Cluster, with_master: bool, found: &mut Findings) {
     let object = &subject.object;
     let template = object.template();
@@ -262,8 +261,8 @@ fn selectors(spec: &PodSpec, label: &dyn Fn(&str) -> Option<&'static str>, found
     }
 }
 
-/// Follows `deprecatedAnnotations` and the part about the pod's seccomp annotation. An annotation
-/// is only a leftover if the field that replaces it is set too, or if its value is the default.
+/// Follows `deprecatedAnnotations` and the part about the pod's seccomp annotation. An annotation is only a leftover if
+/// the field that replaces it is set too, or if its value is the default.
 fn annotations(metadata: &ObjectMeta, spec: &PodSpec, found: &mut Findings) {
     let context = spec.security_context.as_ref();
     let has_sysctls = context.is_some_and(|it| !list(&it.sysctls).is_empty());
@@ -323,8 +322,7 @@ fn claim_spec(spec: Option<&PersistentVolumeClaimSpec>, path: &Path<'_>, found: 
     amounts(resources.limits.as_ref(), &["storage"], &path.child("limits"), found);
 }
 
-/// Warns about fractions of a byte. An amount below a mebibyte has the wrong unit; `1.1Gi` is a
-/// fraction too, but does no harm.
+/// Fractions of a byte. An amount below a mebibyte has the wrong unit; `1.1Gi` is a fraction too, but does no harm.
 fn amounts(
     amounts: Option<&BTreeMap<String, Text>>,
     names: &[&str],

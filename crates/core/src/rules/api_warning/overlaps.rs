@@ -87,8 +87,7 @@ fn of_source(source: &VolumeProjection) -> Vec<File<'_>> {
     given.map(|(path, source)| (path, source.to_owned())).collect()
 }
 
-/// Follows `checkForOverlap`, with a map of all earlier paths, so that the time stays linear in the
-/// number of files.
+/// Follows `checkForOverlap`, but looks up earlier paths in a map, so that the time stays linear.
 fn overlaps<'a>(
     files: &[File<'a>],
     seen: &mut BTreeMap<&'a str, Vec<String>>,

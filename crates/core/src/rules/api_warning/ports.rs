@@ -41,8 +41,7 @@ pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
     names(spec, found);
 }
 
-/// Returns the API server's word for two ports with the same number and protocol, if it warns about
-/// them.
+/// Returns the API server's word for two ports with the same number and protocol.
 pub(in crate::rules) fn conflict(
     port: &ContainerPort,
     other: &ContainerPort,
@@ -60,8 +59,7 @@ pub(in crate::rules) fn conflict(
     }
 }
 
-/// A Service does not find a port of an init container that ends: `FindPort`,
-/// pkg/api/v1/pod/util.go.
+/// A Service does not find a port of an init container that ends: `FindPort`, pkg/api/v1/pod/util.go.
 fn names(spec: &PodSpec, found: &mut Findings) {
     let mut first = HashMap::new();
     let ends: Vec<_> = list(&spec.init_containers).iter().map(|it| !is_sidecar(it)).collect();
@@ -93,7 +91,7 @@ fn host_port(port: &ContainerPort) -> i32 {
     port.host_port.unwrap_or_default()
 }
 
-/// Formats a port as Go prints the struct.
+/// As Go prints the struct.
 fn as_go(port: &ContainerPort) -> String {
     format!(
         "{{Name:{} HostPort:{} ContainerPort:{} Protocol:{} HostIP:{}}}",

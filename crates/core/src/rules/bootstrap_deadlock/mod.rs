@@ -47,7 +47,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     });
 }
 
-/// Returns the set's Service if it is headless and publishes only ready pods.
+/// The set's Service must be headless and publish only ready pods.
 fn hides_pods(query: &Query<'_>) -> Option<String> {
     let governed = Governed::of(query)?;
     let is_right = |service: &Service| {

@@ -23,8 +23,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let Some(partition) = read::partition(spec) else { return };
     let ordinals = read::ordinals(spec);
     let replicas = ordinals.end - ordinals.start;
-    // partition-covers-all reports an update that reaches no pod, and partition-left-set an update
-    // that the partition still holds back.
+    // partition-covers-all reports an update that reaches no pod, and partition-left-set one that the partition still
+    // holds back.
     if partition < 0
         || i64::from(partition) >= replicas
         || read::partition_still_held(subject, cluster).is_some()
@@ -37,16 +37,14 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     };
     let status = read::stateful_set_status(old);
     let held_back = status.is_none_or(|s| s.current_revision != s.update_revision);
-    let (message, help) = if read::template_changes(subject, cluster) && partition > 0 {
+    let (message, help) = if subject.template_changes(cluster) && partition > 0 {
         let (reached, kept) = (pods(partition, replicas), pods(0, partition.into()));
         let message =
             format!("only {reached} will get the new template, and {kept} will keep the old one");
         (message, "lower the partition to continue".to_owned())
-    } else if partition < before && (held_back || read::template_changes(subject, cluster)) {
-        let reached = pods(
-            partition,
-            if read::template_changes(subject, cluster) { replicas } else { before.into() },
-        );
+    } else if partition < before && (held_back || subject.template_changes(cluster)) {
+        let all = subject.template_changes(cluster);
+        let reached = pods(partition, if all { replicas } else { before.into() });
         let message = format!(
             "lowering the partition from {before} to {partition} lets the rollout reach \
              {reached}"

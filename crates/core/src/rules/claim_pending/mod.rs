@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    // A claim whose volume is gone stays Lost while its pod runs on.
+    // After the loss of its volume, a claim stays Lost while its pod runs on.
     let lost = of_set(query)
         .filter(|it| it.is_wanted && &*it.claim.phase == "Lost")
         .map(|it| Unbound { name: it.name.to_owned(), claim: it.claim, why: WhyUnbound::Lost });
@@ -53,7 +53,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         };
         let hold = match why {
             WhyUnbound::Lost | WhyUnbound::NoClass(_) | WhyUnbound::NoDefaultClass => Hold::Lasting,
-            // Whoever may create events can write why a claim is not provisioned.
+            // Anybody who may create events can write why a claim is not provisioned.
             _ => Hold::Passing,
         };
         let facts = Facts::title(format!("{noun} {list} {is} {state}")).cause(reason);
@@ -62,7 +62,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// Returns the advice, and the rule of another family that reports the same cause.
+/// Also returns a rule of a different family that reports the same cause.
 fn advice(
     query: &StatusQuery<'_>,
     why: &WhyUnbound<'_>,
@@ -96,7 +96,7 @@ fn advice(
 }
 
 fn no_class(query: &StatusQuery<'_>, name: &str) -> Help {
-    // A copy of another class might make volumes that are not what was meant.
+    // A copy of a different class might make the wrong volumes.
     match query.audit.observed.classes().next() {
         _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
             "claims of other sets wait for it too: see the finding about StorageClass {name}"

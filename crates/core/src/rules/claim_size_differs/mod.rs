@@ -65,7 +65,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// A claim, the comparison of its request with the template, and its request.
 struct OtherSize<'a> {
     name: &'a str,
     claim: &'a PersistentVolumeClaim,
@@ -73,7 +72,6 @@ struct OtherSize<'a> {
     request: &'a str,
 }
 
-/// Advises to make claims as large as the template.
 fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
     let patch = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
     let patch = patch.to_string();
@@ -108,8 +106,7 @@ fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help 
     }
 }
 
-/// Advises to wait while volumes are smaller than their claims request. A template of that size would only
-/// create more claims that cannot be satisfied.
+/// A template of the requested size would only create more claims that cannot be satisfied.
 fn unfinished(query: &StatusQuery<'_>, list: &[&OtherSize<'_>]) -> Help {
     if let Some(it) = list.iter().find(|it| it.claim.is_resize_infeasible) {
         return Help::say(
@@ -125,5 +122,4 @@ fn unfinished(query: &StatusQuery<'_>, list: &[&OtherSize<'_>]) -> Help {
         .and(" shows why one does not grow")
 }
 
-/// The most commands that are joined.
 const MOST_COMMANDS: usize = 5;

@@ -19,11 +19,10 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
 };
 
-/// The most commands that are joined.
 const MOST_COMMANDS: usize = 5;
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    // The pods of a set that is healthy all exist.
+    // The pods of a healthy set all exist.
     let pods = match query.set.is_healthy() {
         true => None,
         false => match Replicas::of(query) {

@@ -1,4 +1,4 @@
-//! StorageClasses that do not exist, and for which the claims of several sets wait.
+//! Missing StorageClasses that the claims of several sets wait for.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,9 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) }],
 };
 
-/// The number of sets from which a class is reported.
+/// A class is reported from this many sets.
 const SEVERAL: usize = 2;
 
-/// Returns whether claims of several sets wait for a class that does not exist.
 pub(super) fn is_reported(audit: &Audit<'_>, class: &str) -> bool {
     let sets = audit.observed.sets().filter(|set| set.is_current() && !set.is_healthy());
     let waits =
@@ -35,8 +34,7 @@ pub(super) fn is_reported(audit: &Audit<'_>, class: &str) -> bool {
     sets.filter(waits).take(SEVERAL).count() == SEVERAL
 }
 
-/// Returns the classes that do not exist and for which claims of a set have waited, each with the time since
-/// when.
+/// With the time since when claims have waited.
 fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a WorkloadStatus) -> Vec<(&'a str, i64)> {
     let (observed, query) = (audit.observed, StatusQuery { set, audit });
     let waiting = of_set(&query).filter(|it| it.is_wanted).filter_map(|it| {
@@ -48,7 +46,6 @@ fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a WorkloadStatus) -> Vec<(&'a
     waiting.collect()
 }
 
-/// The claims that wait for a class.
 #[derive(Default)]
 struct Waiting<'a> {
     sets: Vec<&'a WorkloadStatus>,

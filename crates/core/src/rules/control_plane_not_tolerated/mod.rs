@@ -72,7 +72,6 @@ fn is_agent_of_the_node(spec: &PodSpec) -> bool {
         || spec.volumes.iter().flatten().any(|volume| volume.host_path.is_some())
 }
 
-/// Returns whether the template selects only some of the nodes.
 fn chooses_nodes(spec: &PodSpec) -> bool {
     let is_os_or_arch =
         |key: &str| key.ends_with("kubernetes.io/os") || key.ends_with("kubernetes.io/arch");

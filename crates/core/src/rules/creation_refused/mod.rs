@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 
-/// The rules about names, which only a set that is created again can have corrected.
+/// Only a set that is created again can have a new name.
 const OF_NAMES: [&str; 2] = ["claim-metadata-invalid", "name-too-long"];
 
 /// Parts of the refusals by LimitRanges and ResourceQuotas.
@@ -36,10 +36,10 @@ const OF_LIMITS: [&str; 5] = [
     "exceeded quota: ",
 ];
 
-/// The beginning of a refusal of a claim.
+/// The refusal of a claim begins with this.
 const OF_CLAIMS: &str = "persistentvolumeclaims \"";
 
-/// The longest name with room for the hash of the template in a label, in characters.
+/// In characters. A longer name leaves no room for the hash of the template in a label.
 const LONGEST_NAME: usize = 52;
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -59,7 +59,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
     let attempt =
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
-    // A set that is created again is tried at once.
+    // The controller tries a set that is created again at once.
     let is_of_claim = message.starts_with(OF_CLAIMS) && quota::exceeded(message).is_none();
     let is_created_again = is_of_claim || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
     let help = if is_created_again { help } else { refusal.try_again(query, help) };
@@ -70,7 +70,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(report.instead_of(instead_of).stuck(query.audit.is_long_ago(*first)));
 }
 
-/// Returns why the cause of a refusal no longer exists, if that is known.
+/// `None` if the cause may still exist.
 fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
     if message.contains("violates PodSecurity") {
@@ -95,7 +95,6 @@ fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     observed.exists(Kind::PriorityClass, "", name).then(|| format!("PriorityClass {name} exists"))
 }
 
-/// Returns why a quota has room for another pod by now.
 fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
     if !observed.knows(Kind::ResourceQuota, namespace) {
@@ -108,7 +107,7 @@ fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
     has_room.then(|| format!("ResourceQuota {name} has room for another pod"))
 }
 
-/// Returns why a webhook that could not be called refuses no pod by now.
+/// A webhook that does not exist refuses no pod.
 fn no_webhook(query: &StatusQuery<'_>, name: &str) -> Option<String> {
     let observed = query.audit.observed;
     let kinds = [Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration];
@@ -118,7 +117,7 @@ fn no_webhook(query: &StatusQuery<'_>, name: &str) -> Option<String> {
         .then(|| format!("no webhook {name} with failurePolicy Fail exists"))
 }
 
-/// Advises on a refusal whose cause is gone, while the controller has not tried again.
+/// The cause does not exist any more, but the controller has not tried again.
 fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
     let next = last.saturating_add(LONGEST_WAIT);
     if next.saturating_add(SLACK) < query.audit.now.as_second() {
@@ -131,7 +130,6 @@ fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
         .run(annotate(query, last))
 }
 
-/// Names the pods that are refused, with the verb in the singular or plural.
 fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
     let nodes: Vec<&str> = match Daemons::of(query) {
         Some(daemons) => {
@@ -155,7 +153,7 @@ fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
     }
 }
 
-/// Returns the advice, and the rule of another family that reports the same cause.
+/// Also returns a rule of a different family that reports the same cause.
 fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>) {
     match of_template(query, message) {
         Some((help, rule)) => (help, Some(rule)),
@@ -166,7 +164,6 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
     }
 }
 
-/// Returns the advice on a refusal for which another rule reports the same cause in the object.
 fn of_template(query: &StatusQuery<'_>, message: &str) -> Option<(Help, &'static str)> {
     let kubectl = query.kubectl();
     let after = |before: &str| quoted_after(message, before);
@@ -206,7 +203,6 @@ fn of_template(query: &StatusQuery<'_>, message: &str) -> Option<(Help, &'static
     None
 }
 
-/// Returns the advice on a refusal whose cause is around the set.
 fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
     let kubectl = query.kubectl();
     let after = |before: &str| quoted_after(message, before);
@@ -233,7 +229,6 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
     Help::say("change what is refused; ").run(run).and(" shows the latest attempts")
 }
 
-/// Advises on a quota.
 fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
     let missing = match &query.set.state {
         WorkloadState::DaemonSet(it) => {

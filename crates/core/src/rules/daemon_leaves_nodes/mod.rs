@@ -1,4 +1,4 @@
-//! A DaemonSet whose new template no longer selects nodes that its pods run on.
+//! A DaemonSet whose new template excludes nodes that its pods run on.
 
 use std::collections::HashSet;
 
@@ -34,8 +34,7 @@ impl Leaving<'_> {
     }
 }
 
-/// Returns the nodes that a change of a DaemonSet leaves. `None` if there is no old state, or the
-/// nodes are unknown.
+/// Returns the nodes that a change of a DaemonSet leaves: `None` without an old state, or if the nodes are unknown.
 pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
     let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet)?;
     if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {

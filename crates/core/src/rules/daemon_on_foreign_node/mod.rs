@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 
-/// The labels of nodes that are not machines, with their values.
+/// Nodes with these labels are not machines.
 const VIRTUAL: [(&str, &str); 2] =
     [("type", "virtual-kubelet"), ("eks.amazonaws.com/compute-type", "fargate")];
 

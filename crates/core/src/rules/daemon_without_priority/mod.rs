@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = rule! {
 static CEL: Cel = Cel {
     fault: "@pod.?priorityClassName.orValue('') == '' && !has(@pod.priority) && \
         @volumes@few && @volumes.exists(v, \
-        v.?hostPath.?path.orValue('').matches('^((/etc/cni|/opt/cni|/var/lib/kubelet/plugins_registry|/var/lib/kubelet/device-plugins)(/|$)|/var/lib/kubelet/plugins/+[^/])') \
+        v.?hostPath.?path.orValue('').matches('^((/etc/cni|/opt/cni|(/var)?/run/xtables[.]lock|(/var)?/run/ztunnel|.*/kubelet/plugins_registry|.*/kubelet/device-plugins)(/|$)|.*/kubelet/plugins/+[^/])') \
         && @all.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name == v.name && \
         !m.?readOnly.orValue(false))))",
     message: "'a plugin for the network, storage or devices without a priorityClassName stays \

@@ -27,7 +27,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let Some(refusal) = Refusal::of_deletion(query) else { return };
-    // Pods that are too many on a node are another rule's, with the same refusal.
+    // two-pods-on-node reports excess pods, with the same refusal.
     if !two_pods_on_node::excess(query).0.is_empty() {
         return;
     }

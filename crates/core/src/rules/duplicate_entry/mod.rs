@@ -43,8 +43,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     visit(pod, &POD_SPEC, &mut |container, path| of_container(container, path, found));
 }
 
-/// Reports what the API server does not warn about: a variable that extends an earlier one, and
-/// ports with different host ports.
+/// The API server does not warn about a variable that extends an earlier one, nor about ports with different host
+/// ports.
 fn of_container(container: &Container, path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, env) in container.env.iter().flatten().enumerate() {
@@ -63,7 +63,6 @@ fn of_container(container: &Container, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Reports list entries that equal an earlier one.
 fn duplicates<'a>(entries: impl Iterator<Item = &'a str>, path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, entry) in entries.enumerate() {

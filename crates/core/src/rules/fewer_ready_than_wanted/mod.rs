@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
 
-/// The fewest creations of one pod that are not the work of a rollout.
+/// A rollout creates one pod less often than this.
 const MANY_TIMES: i32 = 10;
 
 const NO_RESTART: &str =
@@ -73,7 +73,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(Report::new(&STATUS, facts, help).stuck(is_stuck).instead_of(of_spec));
 }
 
-/// Reports a rollout that does not go on although all pods are ready, if nothing has moved for longer than the patience.
+/// A rollout that does not go on although all pods are ready, if nothing has moved for longer than the patience.
 fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let (audit, set) = (query.audit, query.set);
     let pods = audit.observed.pods(set);
@@ -101,8 +101,7 @@ fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     Some(Report::new(&STATUS, facts, help).stuck(true))
 }
 
-/// Returns the time since which nodes have ended pods of the set again and again, and the reason, if that
-/// still goes on.
+/// The time since which nodes have ended pods of the set again and again, and the reason, if that still goes on.
 fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let (observed, set) = (query.audit.observed, query.set);
     let of_set = observed.events(set.namespace(), set.kind().into(), set.name()).iter();
@@ -125,7 +124,7 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     (goes_on < query.audit.patience.as_secs().max(LONGEST_GAP)).then_some((first, why))
 }
 
-/// Returns the same for a StatefulSet that has created a pod of one name again and again, whatever ended the one before.
+/// Like [`replaced`], for a StatefulSet that has created a pod of one name again and again.
 fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let now = query.audit.now.as_second();
     let goes_on = |it: &&Event| {
@@ -141,8 +140,8 @@ fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     Some((worst.first, format!("{pod} has been created at least {} times", worst.count)))
 }
 
-/// Returns the same for a set whose pods end by themselves, if they are young and the set is not. The controller of a
-/// StatefulSet has no event about it, and of those about a DaemonSet the recorder drops all but the first.
+/// Like [`replaced`], for a set whose pods end by themselves: they are young and the set is not. A StatefulSet's
+/// controller records no event about it, and the recorder drops all but the first of a DaemonSet's.
 fn recreated(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let begun = query.set.spec_written.unwrap_or(0).max(query.set.created);
     let pods = query.audit.observed.pods(query.set);
@@ -151,7 +150,6 @@ fn recreated(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     goes_on.then(|| (begun, NO_RESTART.to_owned()))
 }
 
-/// Returns the text about pods that are missing or not ready for an unknown reason.
 fn unknown(query: &StatusQuery<'_>) -> String {
     let progress = RolloutStatus::of(query.set, query.audit.cluster, true);
     match usize::try_from(progress.wanted - progress.exist) {
@@ -161,7 +159,6 @@ fn unknown(query: &StatusQuery<'_>) -> String {
     }
 }
 
-/// Returns the text about a pod whose deletion may take longer, if there is one.
 fn ending(query: &StatusQuery<'_>) -> Option<String> {
     let (observed, set, now) = (query.audit.observed, query.set, query.audit.now.as_second());
     let (pod, end) = observed.pods(set).iter().find_map(|pod| {
@@ -178,8 +175,7 @@ fn ending(query: &StatusQuery<'_>) -> Option<String> {
     })
 }
 
-/// Returns whether a pod is ready and must stay ready for a while before the controller goes on
-/// (`minReadySeconds`).
+/// A pod is ready and must stay ready for `minReadySeconds` before the controller goes on.
 fn waits_for_availability(query: &StatusQuery<'_>) -> bool {
     let seconds = query.set.min_ready_seconds();
     let pods = query.audit.observed.pods(query.set);

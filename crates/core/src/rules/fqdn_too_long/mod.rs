@@ -18,9 +18,9 @@ pub(super) static RULE: Rule = rule! {
 };
 
 const LONGEST: usize = 64;
-/// The longest host name of a pod, without its domain.
+/// Without the domain.
 const LONGEST_HOST: usize = 63;
-/// The suffix of all Service names in a cluster with the default domain.
+/// In a cluster with the default domain.
 const DOMAIN: &str = "svc.cluster.local";
 
 /// Kubernetes: `GetNodenameForKernel`, pkg/kubelet/util/util.go; `GeneratePodHostNameAndDomain`,

@@ -40,15 +40,13 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
 }
 
-/// A heap limit: the option, its value and its field.
 struct Heap {
     option: String,
     bytes: u128,
     field: Field,
 }
 
-/// Returns the smallest heap that a container's arguments and variables set. It is unknown which of
-/// them counts.
+/// Any of the arguments and variables may count, so the smallest heap is certain.
 fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<Heap> {
     let mut heaps = Vec::new();
     let at = path.child("env");
@@ -64,7 +62,7 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
     heaps.into_iter().min_by_key(|it| it.bytes)
 }
 
-/// Returns the heap that a text sets. The last option counts, and a size outranks a percentage.
+/// The last option counts, and a size outranks a percentage.
 fn heap(text: &str, path: &Path<'_>, limit: u128) -> Option<Heap> {
     let words = || text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
     let mut size = words().filter_map(|word| {
@@ -79,7 +77,7 @@ fn heap(text: &str, path: &Path<'_>, limit: u128) -> Option<Heap> {
     Some(Heap { option: option.to_owned(), bytes, field: path.to_field() })
 }
 
-/// Parses a size like the JVM, such as `2g`, into bytes.
+/// The JVM's sizes, such as `2g`.
 fn bytes(size: &str) -> Option<u128> {
     let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
     let size = size.to_ascii_lowercase();
@@ -88,7 +86,7 @@ fn bytes(size: &str) -> Option<u128> {
     Some(u128::from(number.parse::<u64>().ok()?) << shift)
 }
 
-/// Returns a container's memory limit in bytes, and as it is written.
+/// In bytes, and as it is written.
 fn limit<'a>(container: &'a Container, spec: &'a PodSpec) -> Option<(u128, &'a str)> {
     let all = [container.resources.as_ref(), spec.resources.as_ref()];
     let limit = all.into_iter().flatten().find_map(|it| it.limits.as_ref()?.get("memory"))?;

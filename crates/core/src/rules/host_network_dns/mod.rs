@@ -5,9 +5,16 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use super::read;
 use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, containers::containers},
+    inventory::{
+        hosts::{name_in, texts, uses_node_dns},
+        object_summary::ObjectSummary,
+    },
+    kubernetes::{cluster::Cluster, containers::containers, kind::Kind},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+    rules::rule::{
+        ObjectCheck, OpenKruise, Rule, SETS, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = rule! {
@@ -16,17 +23,17 @@ pub(super) static RULE: Rule = rule! {
     summary: "hostNetwork with the name of a Service that the node's DNS does not know",
     group: Names,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [
+        Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
+        Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check: among },
+    ],
 };
+
+const HELP: &str = "set dnsPolicy: ClusterFirstWithHostNet";
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
-    let policy = spec.dns_policy.as_deref();
-    if spec.host_network != Some(true) || !matches!(policy, None | Some("" | "ClusterFirst")) {
-        return;
-    }
-    let own_servers = spec.dns_config.as_ref().and_then(|config| config.nameservers.as_ref());
-    if own_servers.is_some_and(|servers| !servers.is_empty()) {
+    if !uses_node_dns(spec) {
         return;
     }
     let Some((container, name)) = service_name(spec) else { return };
@@ -37,64 +44,44 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             "with hostNetwork the pod uses the node's DNS, which does not know {name:?} of container {:?}",
             container.name
         ),
-        "set dnsPolicy: ClusterFirstWithHostNet",
+        HELP,
     );
 }
 
-/// Returns the first Service name that a container resolves.
 fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     containers(spec).find_map(|container| {
-        let lists = [&container.command, &container.args];
-        let found = lists.into_iter().flatten().find_map(|list| name_in_arguments(list));
-        let mut env = container.env.iter().flatten().filter(|it| !is_only_compared(&it.name));
-        let found = found.or_else(|| env.find_map(|it| name_in(it.value.as_deref()?)));
+        let found = texts(container).find_map(|(_, text)| name_in(text));
         found.map(|name| (container, name))
     })
 }
 
-/// Returns the first Service name in arguments such as `--flag=value` or `--flag value`.
-fn name_in_arguments(list: &[String]) -> Option<&str> {
-    let before = std::iter::once("").chain(list.iter().map(String::as_str));
-    before.zip(list).find_map(|(before, word)| {
-        let flag = if word.starts_with('-') { word.split('=').next()? } else { before };
-        let is_left_out = flag.starts_with('-') && is_only_compared(flag);
-        if is_left_out { None } else { name_in(word) }
-    })
-}
-
-/// Returns whether the program only compares the names in this flag or variable, without resolving
-/// them.
-fn is_only_compared(flag: &str) -> bool {
-    let flag = flag.to_ascii_lowercase().replace('_', "-");
-    let words = ["no-proxy", "server-name", "servername", "dns-name", "alt-name", "common-name"];
-    words.iter().any(|word| flag.contains(word))
-        || flag
-            .split('-')
-            .any(|word| matches!(word, "san" | "sans" | "cn" | "issuer" | "audience" | "audiences"))
-}
-
-/// Returns the first Service name in a text: at least two labels, `svc`, and possibly the cluster
-/// domain. A file name does not count.
-fn name_in(text: &str) -> Option<&str> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-    let mut start = 0;
-    while let Some(skipped) = text[start..].find(is_of_name) {
-        let at = start + skipped;
-        let end = text[at..].find(|c| !is_of_name(c)).map_or(text.len(), |length| at + length);
-        let before = &text[..at];
-        let is_in_path = before.ends_with('/') && !before.ends_with("://");
-        let name = text[at..end].trim_end_matches('.');
-        if !is_in_path && is_service(name) {
-            return Some(name);
-        }
-        start = end;
+/// A name without `svc`, or in a ConfigMap.
+fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(lookups) = query.item.details().and_then(|it| it.lookups.as_deref()) else { return };
+    let (inventory, own) = (query.inventory(), query.item.namespace());
+    let written = lookups.hosts.iter().filter_map(|host| {
+        let service = service(query, host)?;
+        Some((Kind::Service, format!("{host:?}, the name of {service}")))
+    });
+    let configs = lookups.configs.iter().flat_map(|(name, key)| {
+        let objects = inventory.named(Kind::ConfigMap, own, name);
+        objects.flat_map(move |it| it.hosts().iter().map(move |(own, host)| (it, key, own, host)))
+    });
+    let in_configs = configs.filter_map(|(object, key, own, host)| {
+        let is_read = key.as_ref().is_none_or(|key| key == own);
+        let is_name = is_read && (name_in(host).is_some() || service(query, host).is_some());
+        is_name.then(|| (Kind::ConfigMap, format!("{host:?} in {own} of {object}")))
+    });
+    if let Some((kind, name)) = written.chain(in_configs).next() {
+        let message =
+            format!("with hostNetwork the pod uses the node's DNS, which does not know {name}");
+        let path = POD_SPEC.child("hostNetwork");
+        found.report(kind, &path, Reason::Invalid, message, HELP);
     }
-    None
 }
 
-fn is_service(name: &str) -> bool {
-    let mut labels = name.split('.');
-    let before = labels.by_ref().take_while(|label| *label != "svc");
-    let has_namespace = before.filter(|label| !label.is_empty()).count() >= 2;
-    has_namespace && name.split('.').any(|label| label == "svc")
+fn service<'a>(query: &Query<'a>, host: &'a str) -> Option<&'a ObjectSummary> {
+    let (name, namespace) = host.split_once('.').unwrap_or((host, query.item.namespace()));
+    let mut services = query.inventory().named(Kind::Service, namespace, name);
+    services.find(|it| query.counts(it))
 }

@@ -51,8 +51,7 @@ fn ports(item: &ObjectSummary) -> Option<&Ports> {
     item.controller()?.ports.as_deref()
 }
 
-/// Returns the first other controller that claims one of these ports, if this object is the one to
-/// report. One of the two is a DaemonSet.
+/// One of the two controllers is a DaemonSet. Only one of them reports.
 fn first_conflict(query: &Query<'_>, own: &Ports) -> Option<u32> {
     let ports_of_own = HostPorts::of(&own.host_ports);
     let mut first: Option<u32> = None;
@@ -120,7 +119,6 @@ mod tests {
         })
     }
 
-    /// Compares all pairs, without indexes.
     fn brute_force(inventory: &Inventory) -> BTreeMap<usize, usize> {
         let items: Vec<_> = inventory.items().collect();
         let first = |(place, item): &(usize, &ObjectSummary)| {

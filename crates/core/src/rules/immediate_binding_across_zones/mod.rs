@@ -50,7 +50,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-/// Returns whether all Nodes are known and in the same zone.
+/// All Nodes must be known.
 fn is_in_one_zone(query: &Query<'_>) -> bool {
     let inventory = query.inventory();
     if inventory.count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {

@@ -88,7 +88,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     report(field, what, then.into());
 }
 
-/// Advises to expand the existing claims, with the command for the first one.
 fn grow_first<T, U>(
     object: &Object<'_>,
     new: &StatefulSetSpec<T>,
@@ -103,7 +102,6 @@ fn grow_first<T, U>(
     Help::say("; grow existing claims one by one, ").run(edit).and(" first")
 }
 
-/// Returns whether the claim templates differ only in size.
 fn only_sizes_differ<T, U>(new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> bool {
     let sizeless = |claims: &Option<Vec<PersistentVolumeClaim>>| {
         let mut claims = claims.clone().unwrap_or_default();

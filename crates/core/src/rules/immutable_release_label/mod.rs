@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
     let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
     for (key, value) in labels.into_iter().flatten() {
-        // Then the next release's set has a different name and is created as a new object.
+        // The next release's set then has a different name and is created as a new object.
         let name = object.name();
         if name.contains(value) || name.contains(&value.replace('.', "-")) {
             continue;
@@ -78,8 +78,7 @@ fn begins_with_number(part: &str) -> bool {
     part.strip_prefix('v').unwrap_or(part).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Returns whether a text ends in a version with at least two dots, such as `web-1.4.2` or
-/// `v1.4.2`. With fewer dots, it may name a line of releases.
+/// The version at the end needs two dots, such as `web-1.4.2` or `v1.4.2`. With fewer, it may name a line of releases.
 fn is_version(text: &str) -> bool {
     let version = text.rsplit('-').next().unwrap_or_default();
     let version = version.strip_prefix('v').unwrap_or(version);

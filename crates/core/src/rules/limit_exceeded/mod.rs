@@ -39,7 +39,7 @@ pub const fn deletes_claims_in_cel() -> &'static Cel {
     &claims_deleted_on_scale_down::CEL
 }
 
-/// Reports where an update exceeds the limits. `leaving` is known only where the nodes are.
+/// Reports where an update exceeds the limits. `leaving` is `None` unless the nodes are known.
 pub fn exceeded(
     subject: &Subject<'_>,
     cluster: &Cluster,
@@ -71,8 +71,7 @@ pub fn exceeded(
     }
 }
 
-/// Reports where a simulated rollout exceeds the limits, except for what the old object's status
-/// already shows.
+/// Reports where a simulated rollout exceeds the limits, except for what the old object's status already shows.
 pub fn simulated(
     subject: &Subject<'_>,
     cluster: &Cluster,
@@ -86,7 +85,7 @@ pub fn simulated(
     report(wave, &exceeded, limits, found);
 }
 
-/// Returns the waves of an update if they exceed the limits.
+/// `None` within the limits.
 fn beyond(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits) -> Option<Wave> {
     let is_beyond = |it: &Wave| !limits.beyond(it).is_empty();
     pace(subject, cluster).filter(is_beyond)?;
@@ -112,7 +111,7 @@ fn report(wave: &Wave, exceeded: &[Consequence], limits: &Limits, found: &mut Fi
     }
 }
 
-/// Reports the findings of rules as limits that are exceeded. `why` is the reason.
+/// `why` is the reason for the limit.
 fn of_rules(rules: &[&Rule], run: &dyn Fn(&Rule, &mut Findings), why: &str, found: &mut Findings) {
     for rule in rules {
         let mut own = Findings::of(LIMIT_EXCEEDED);

@@ -14,8 +14,8 @@ use crate::{
 /// How many nodes lose their pod through an update, and how many had one.
 pub type Leaving = Option<(usize, usize)>;
 
-/// Reports the claims that a write to the scale subresource deletes. `claim` is the name of a claim
-/// template, and `gone` contains the ordinals of the removed pods.
+/// Reports the claims that a write to the scale subresource deletes. `claim` is the name of a claim template, and
+/// `gone` contains the removed ordinals.
 pub fn scaled_down(
     name: &str,
     claim: &str,
@@ -54,8 +54,7 @@ pub fn unseen(limits: &Limits, found: &mut Findings) {
     );
 }
 
-/// Reports that a DaemonSet's pods are deleted from nodes. `maxUnavailable` does not slow this
-/// down.
+/// Reports that a DaemonSet's pods are deleted from nodes. `maxUnavailable` does not slow this down.
 pub fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
     let Some((left, all)) = leaving else { return };
     let (left, all) =

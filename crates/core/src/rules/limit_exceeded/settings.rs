@@ -84,7 +84,6 @@ impl Limits {
         format!("the policy forbids it by {limit}: {value} ({reason})")
     }
 
-    /// Returns which limits a rollout exceeds.
     pub(crate) fn beyond(&self, wave: &Wave) -> Vec<Consequence> {
         let &Wave { down, all, .. } = wave;
         let replaces_all = !self.replaces_all && all > 1 && down >= all;
@@ -94,7 +93,6 @@ impl Limits {
         all.filter_map(|(is_beyond, it)| is_beyond.then_some(it)).collect()
     }
 
-    /// Returns how many of `all` pods may be down at once.
     pub(super) fn most_of(&self, all: i64) -> Option<i64> {
         scaled(self.at_most_unavailable.as_ref()?, all.try_into().ok()?, true)
     }

@@ -39,7 +39,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(spec) => spec.min_ready_seconds,
     };
     let seconds = i64::from(seconds.unwrap_or_default());
-    if seconds <= 0 || read::strategy(&subject.object) != Some("RollingUpdate") {
+    if seconds <= 0 || subject.object.strategy() != Some("RollingUpdate") {
         return;
     }
     let steps = match &subject.object.workload {
@@ -66,7 +66,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-/// Returns how many steps a DaemonSet's rollout takes, if the status contains the number of nodes.
+/// `None` if the status lacks the number of nodes.
 fn daemon_steps(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<i64> {
     let status = match subject.old() {
         Some(old) => read::daemon_set_status(old),

@@ -35,7 +35,6 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     );
 }
 
-/// Reports that a StatefulSet loses most of its pods.
 fn removed(subject: &Subject<'_>, found: &mut Findings) {
     let old = subject.old().and_then(Object::stateful_set);
     let Some((old, new)) = old.zip(subject.object.stateful_set()) else { return };

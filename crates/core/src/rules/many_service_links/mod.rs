@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
-/// The rule reports variables of at least this many bytes, three quarters of what Linux allows.
+/// In bytes: three quarters of what Linux allows.
 const TOO_MANY: u64 = 3 << 19;
 
 /// Counting stops at this many Services.

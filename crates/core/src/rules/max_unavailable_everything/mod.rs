@@ -5,9 +5,16 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::read;
 use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
+    inventory::{details::replaces_all, object_summary::ObjectSummary},
+    kubernetes::{
+        cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
+        kind::Kind,
+    },
     object::{DaemonSetSpec, Subject, Workload},
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+    rules::rule::{
+        ObjectCheck, OpenKruise, Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    },
 };
 
 pub(super) static RULE: Rule = rule! {
@@ -16,7 +23,10 @@ pub(super) static RULE: Rule = rule! {
     summary: "maxUnavailable so high that an update takes all pods down at once",
     group: Rollout,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [
+        Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
+        Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check: webhook },
+    ],
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
@@ -41,12 +51,11 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("maxUnavailable")));
 }
 
-/// Returns the pods that an update takes down at once, if these are all pods. A value other than
-/// 100% is evaluated only if the old object's status contains the number of nodes.
+/// The pods that an update takes down at once, if these are all. A value other than 100% needs the number of nodes in
+/// the old object's status.
 fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) -> Option<String> {
     let value = max_unavailable(spec)?;
-    // The API server also accepts variants such as `0100%`.
-    if matches!(value, IntOrString::String(_)) && read::scaled(value, 100, false) == Some(100) {
+    if replaces_all(spec) {
         let is_needed =
             spec.template.spec.as_ref().is_some_and(|it| read::plugin_folder(it).is_some());
         return is_needed.then(|| "the pods on all nodes".to_owned());
@@ -59,8 +68,7 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) ->
     let Workload::DaemonSet(old_spec) = &old.workload else { return None };
     let nodes = read::daemon_set_status(old)?.desired_number_scheduled;
     let at_once = read::scaled(value, nodes, true)?;
-    let changes =
-        || max_unavailable(old_spec) != Some(value) || read::template_changes(subject, cluster);
+    let changes = || max_unavailable(old_spec) != Some(value) || subject.template_changes(cluster);
     (nodes > 1 && at_once >= nodes.into() && changes())
         .then(|| format!("the pods on all {nodes} nodes"))
 }
@@ -69,4 +77,37 @@ fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
     let strategy = spec.update_strategy.as_ref()?;
     let rolls = strategy.type_.as_deref() == Some("RollingUpdate");
     strategy.rolling_update.as_ref().filter(|_| rolls)?.max_unavailable.as_ref()
+}
+
+/// Kubernetes: `Dispatch`, apiserver pkg/admission/plugin/webhook/validating/dispatcher.go.
+fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(controller) = query.item.controller() else { return };
+    if !query.item.details().is_some_and(|it| it.replaces_all) {
+        return;
+    }
+    let namespace = query.item.namespace();
+    let serves = |(place, name): &(Box<str>, Box<str>)| {
+        (**place == *namespace || !query.item.sets_namespace)
+            && query.inventory().named(Kind::Service, namespace, name).any(|it| {
+                let selector = it.service().map(|it| &it.selector);
+                selector.is_some_and(|it| {
+                    it.iter().next().is_some()
+                        && it.iter().all(|(key, value)| controller.labels.get(key) == Some(value))
+                })
+            })
+    };
+    let kinds = [Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration];
+    let mut all = kinds.into_iter().flat_map(|kind| query.inventory().all(kind));
+    let is_served = |it: &&ObjectSummary| query.counts(it) && it.webhooks().iter().any(serves);
+    let Some(served) = all.find(is_served) else { return };
+    found.report(
+        served.kind(),
+        &ROLLING_UPDATE.child("maxUnavailable"),
+        Reason::Invalid,
+        format!(
+            "an update takes the pods on all nodes down at once, and until one of them is ready, the \
+             API server refuses each write that {served} is called for"
+        ),
+        "use a lower value, such as 1 or 10%",
+    );
 }

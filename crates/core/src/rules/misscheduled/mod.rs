@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = rule! {
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(daemons) = Daemons::with_pods(query) else { return };
-    // Pods and their nodes: those that may stay, by the taint, and those that may not.
+    // (pod, node) by taint.
     let mut kept: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     let mut lost = Vec::new();
     for (node, placement, pods) in &daemons.nodes {
@@ -33,7 +33,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let named = pods.iter().map(|pod| (*pod, &*pod.name, node.place.name.as_str()));
         for (pod, name, node) in named {
             match placement {
-                // The fault of a node that is down is the node's.
+                // The node is at fault if it is down.
                 Placement::Keeps(WhyNot::Taint(taint)) if pod.deleted.is_none() && !is_down => {
                     kept.entry(taint).or_default().push((name, node));
                 }
@@ -62,7 +62,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// The report of pods that stay on nodes with this taint.
 fn stays(
     query: &StatusQuery<'_>,
     daemons: &Daemons<'_>,

@@ -11,7 +11,6 @@ use crate::{
     rules::rule::inventory::Query,
 };
 
-/// A PodDisruptionBudget that selects an object's pods.
 #[derive(Clone, Copy)]
 pub(in crate::rules) struct Protection<'a> {
     pub(in crate::rules) item: &'a ObjectSummary,
@@ -19,8 +18,7 @@ pub(in crate::rules) struct Protection<'a> {
 }
 
 impl<'a> Protection<'a> {
-    /// Returns all PodDisruptionBudgets that select the object's pods, each once even if an input
-    /// has it several times.
+    /// Each PodDisruptionBudget appears once even if an input has it several times.
     pub(in crate::rules) fn all(query: &Query<'a>) -> Vec<Self> {
         let namespace = query.item.namespace();
         let Some(controller) = query.item.controller() else { return Vec::new() };
@@ -39,7 +37,7 @@ impl<'a> Protection<'a> {
     }
 }
 
-/// Returns the PodDisruptionBudget's setting if it requires all of these pods.
+/// The setting that requires all of these pods.
 pub(in crate::rules) fn wanted(
     min_available: Option<&IntOrString>,
     max_unavailable: Option<&IntOrString>,

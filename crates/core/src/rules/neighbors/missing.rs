@@ -4,8 +4,7 @@ use crate::{
     inventory::object_summary::ObjectSummary, kubernetes::kind::Kind, rules::rule::inventory::Query,
 };
 
-/// Returns whether an object certainly does not exist. A namespaced object is expected in the
-/// namespace of the object that names it.
+/// Certainly missing. A namespaced object is expected in the namespace of the object that names it.
 pub(in crate::rules) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) -> bool {
     let namespace = if kind.is_namespaced() { query.item.namespace() } else { "" };
     query.knows(kind, namespace)
@@ -13,9 +12,8 @@ pub(in crate::rules) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) ->
         && !may_be_elsewhere(query, kind, name)
 }
 
-/// Returns whether an object with this name may be in the same namespace although the namespaces
-/// seem to differ. One of the two objects then sets no namespace, and gets it from the command that
-/// applies the object.
+/// Whether an object with this name may be in the same namespace although the namespaces seem to differ: one object
+/// sets no namespace, and gets it from the command that applies the object.
 pub(in crate::rules) fn may_be_elsewhere(query: &Query<'_>, kind: Kind, name: &str) -> bool {
     let is_free = |item: &ObjectSummary| !item.sets_namespace || !query.item.sets_namespace;
     query.inventory().named_anywhere(kind, name).any(is_free)

@@ -1,7 +1,5 @@
 use std::fmt;
 
-use k8s_openapi::api::core::v1::Taint;
-
 use crate::inventory::object_summary::ObjectSummary;
 
 const MOST_NAMED: usize = 3;
@@ -32,14 +30,5 @@ impl fmt::Display for MatchingNodes<'_> {
         let more = if self.count > self.names.len() { ", …" } else { "" };
         let noun = if self.count == 1 { "node" } else { "nodes" };
         write!(f, "{} {noun} ({}{more})", self.count, self.names.join(", "))
-    }
-}
-
-/// Formats a taint as `kubectl taint` does.
-pub(in crate::rules) fn written(taint: &Taint) -> String {
-    let Taint { key, value, effect, .. } = taint;
-    match value.as_deref().filter(|value| !value.is_empty()) {
-        Some(value) => format!("{key}={value}:{effect}"),
-        None => format!("{key}:{effect}"),
     }
 }

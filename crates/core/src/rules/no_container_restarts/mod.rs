@@ -31,7 +31,7 @@ static CEL: Cel = Cel {
 
 pub(super) const HELP: &str = "leave out restartPolicy of the container that has to run for ever";
 
-/// The gate for `restartPolicy` in containers. While it is off, the API server rejects the field.
+/// While this gate is off, the API server rejects `restartPolicy` in containers.
 const GATE: &str = "ContainerRestartRules";
 
 /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go, and `processReplica`,

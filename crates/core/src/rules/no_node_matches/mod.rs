@@ -2,11 +2,10 @@
 
 mod status;
 
-use super::neighbors::nodes::written;
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     inventory::{node::Node, nodes::Nodes},
-    kubernetes::kind::Kind,
+    kubernetes::{kind::Kind, taints::written},
     rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 

@@ -1,4 +1,4 @@
-//! A DaemonSet in a cluster that no node gets a pod of.
+//! A DaemonSet that no node of a cluster gets a pod of.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
 pub(super) const SCOPE: Scope =
     Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) };
 
-/// The most reasons that are named.
+/// How many reasons are listed.
 const MOST: usize = 3;
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {

@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
 };
 
-/// A node that is down, and the pods on it with their sets.
+/// With the pods on the node.
 type Down<'a> = (&'a Node, Vec<(&'a WorkloadStatus, &'a Pod)>);
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
@@ -74,7 +74,7 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> R
     Report::new(&CONDITIONS, facts, help).about(about)
 }
 
-/// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`; `None` if there is no such set.
+/// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`
 fn of_kind(kind: WorkloadKind, pods: &[(&WorkloadStatus, &Pod)]) -> Option<String> {
     let pods: Vec<_> = pods.iter().filter(|(set, _)| set.kind() == kind).collect();
     let mut sets: Vec<_> =

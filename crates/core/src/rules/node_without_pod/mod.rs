@@ -27,7 +27,6 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 
-/// Nodes with the same reason, and their pods.
 #[derive(Default)]
 struct Group<'a> {
     nodes: Vec<&'a str>,
@@ -92,7 +91,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// Returns why a node has no pod, since when, and the advice.
 fn of_no_pod(query: &StatusQuery<'_>, lacking: Option<Lacking<'_>>) -> (String, i64, Help) {
     let since = match lacking {
         Some(Lacking::Since(since)) => since,
@@ -108,7 +106,7 @@ fn of_no_pod(query: &StatusQuery<'_>, lacking: Option<Lacking<'_>>) -> (String, 
 
 const NO_WORD: &str = "there is no pod, and no event that says why";
 
-/// The text about a node of which the status counted the pod as missing when this other pod changed it.
+/// The status counted the pod as missing when this other pod changed it.
 fn passed_over(pod: &Pod) -> String {
     let became = if pod.ready.0 { "ready" } else { "unready" };
     format!(
@@ -118,15 +116,14 @@ fn passed_over(pod: &Pod) -> String {
     )
 }
 
-/// Whether a pod would have no place even if the scheduler evicted all others: it says so of every
-/// node.
+/// The scheduler says of every node that evicting all other pods would not help.
 fn is_too_large(message: &str) -> bool {
     let nodes = message.strip_prefix("0/").and_then(|rest| rest.split_once(' '));
     let all = nodes.map(|(all, _)| format!(": {all} Preemption is not helpful"));
     all.is_some_and(|all| message.contains(&all))
 }
 
-/// Advises on a node for which the controller has not created a pod.
+/// The controller has not created a pod for the node.
 fn no_pod(query: &StatusQuery<'_>) -> Help {
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     Help::say(
@@ -136,7 +133,7 @@ fn no_pod(query: &StatusQuery<'_>) -> Help {
     .and(" shows what it did last")
 }
 
-/// Advises on a node that the controller has counted without creating a pod.
+/// The controller has counted the node without creating a pod.
 fn see_log(query: &StatusQuery<'_>) -> Help {
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     Help::say(

@@ -1,6 +1,5 @@
 //! A changed template that the controller does not roll out.
 
-use super::read;
 use crate::{
     finding::{Findings, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
@@ -33,10 +32,7 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let object = &subject.object;
     let owners = object.metadata.owner_references.as_deref().unwrap_or_default();
     let is_owned = owners.iter().any(|owner| owner.controller == Some(true));
-    if is_owned
-        || read::strategy(object) != Some("OnDelete")
-        || !read::template_changes(subject, cluster)
-    {
+    if is_owned || object.strategy() != Some("OnDelete") || !subject.template_changes(cluster) {
         return;
     }
     found.report(

@@ -95,7 +95,7 @@ fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64)
     see.and(", and run ").run(delete).and(" if it does not become ready by itself")
 }
 
-/// Suggests the strategy that does not wait, if the cluster has it.
+/// The strategy that does not wait, if the cluster has it.
 fn recreate(cluster: &Cluster) -> &'static str {
     if cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY) {
         "; updateStrategy.type Recreate would not wait, but takes all pods down with each template"
@@ -104,10 +104,9 @@ fn recreate(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// Returns the pod that is probably not ready, derived from the counts in the status. Pods start
-/// from the first to the last, each when the one before it is ready, and are updated from the last
-/// to the first. The counts cannot distinguish a pod that broke later from the one that started
-/// last.
+/// The pod that is probably not ready, from the counts in the status. Pods start from the first to the last, each when
+/// the one before it is ready, and are updated from the last to the first. A pod that broke later looks like the one
+/// that started last.
 fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
     let ordinals = read::ordinals(spec);
     let wanted = ordinals.end - ordinals.start;

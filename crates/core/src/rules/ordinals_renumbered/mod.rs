@@ -60,7 +60,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     );
 }
 
-/// Returns the removed and the added ordinals. `None` unless there are both.
+/// `None` unless there are both removed and added ordinals.
 fn exchanged(before: &Range<i64>, after: &Range<i64>) -> Option<(Range<i64>, Range<i64>)> {
     let (gone, new) = if after.start > before.start {
         (before.start..after.start.min(before.end), before.end.max(after.start)..after.end)

@@ -28,7 +28,9 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let all = Protection::all(query).into_iter();
     let mut all = all.filter(|Protection { budget, .. }| !budget.is_owned);
     let first = all.find_map(|Protection { item, budget }| {
-        Some((item, blocks(budget, replicas, || selects_others(query, budget))?))
+        let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
+        let wanted = budgets::wanted(least, most, replicas)?;
+        (most.is_some() || !selects_others(query, budget)).then_some((item, wanted))
     });
     if let Some((item, wanted)) = first {
         found.report(
@@ -50,15 +52,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-/// Returns the PodDisruptionBudget's setting if it requires all of these pods.
-fn blocks(budget: &DisruptionBudget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
-    let wanted =
-        budgets::wanted(budget.min_available.as_ref(), budget.max_unavailable.as_ref(), replicas)?;
-    (budget.max_unavailable.is_some() || !shared()).then_some(wanted)
-}
-
-/// Returns whether the budget certainly selects pods of a different controller too. It may spare
-/// those instead.
+/// The budget certainly selects pods of a different controller too. It may spare those instead.
 fn selects_others(query: &Query<'_>, budget: &DisruptionBudget) -> bool {
     let Some(selector) = &budget.selector else { return false };
     let mut selected = query.inventory().selected_by(query.item.namespace(), selector);

@@ -51,9 +51,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(Report::new(&path, facts, help).instead_of(Some("pdb-blocks-drain")));
 }
 
-/// Returns whether a budget allows no eviction, and will not allow one. A spec that requires all pods of the
-/// set is left to the rule that compares objects, unless the budget protects other pods too, which that rule
-/// cannot count.
+/// The budget allows no eviction, and will not allow one. The rule that compares objects reports a spec that requires
+/// all pods of the set, unless the budget protects other pods too: that rule cannot count them.
 fn is_stuck(budget: &PodDisruptionBudget, set: &StatefulSet) -> bool {
     // A failure leaves the generation as it was.
     let is_current = budget.is_current || budget.failure.is_some();
@@ -71,7 +70,7 @@ fn is_stuck(budget: &PodDisruptionBudget, set: &StatefulSet) -> bool {
     (is_full || budget.failure.is_some()) && (has_others || !is_wanted())
 }
 
-/// Advises to leave out the pods of controllers without a scale.
+/// Leave out the pods of controllers without a scale.
 fn let_it_select_these(
     query: &StatusQuery<'_>,
     set: &StatefulSet,

@@ -45,9 +45,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(report.note().instead_of(Some("pdb-keeps-broken-pods")));
 }
 
-/// Returns whether a budget allows the eviction of no pod that runs, because too few are healthy.
-///
-/// Kubernetes: `EvictionREST.Create`, pkg/registry/core/pod/storage/eviction.go.
+/// The budget allows no eviction of a running pod, because too few are healthy. Kubernetes: `EvictionREST.Create`,
+/// pkg/registry/core/pod/storage/eviction.go.
 const fn keeps(budget: &PodDisruptionBudget) -> bool {
     !budget.is_owned
         && !budget.evicts_unready
@@ -57,8 +56,7 @@ const fn keeps(budget: &PodDisruptionBudget) -> bool {
         && budget.healthy < budget.desired
 }
 
-/// Returns whether a pod has run and is broken. A pod whose containers have never run is Pending, and
-/// can always be evicted.
+/// A pod whose containers have never run is Pending, and can always be evicted.
 fn is_kept(query: &StatusQuery<'_>, pod: &Pod) -> bool {
     let is_there = pod.is_bound && pod.deleted.is_none() && !pod.has_ended;
     is_there

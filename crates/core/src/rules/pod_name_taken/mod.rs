@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 
-/// The most pods that are looked for.
+/// How many pods are looked up.
 const MOST_PODS: usize = 1_000;
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -62,8 +62,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(Report::new(&STATUS.child("replicas"), facts, advice(query, name, other)));
 }
 
-/// Returns the names of pods that don't exist because pods that don't belong to the set have these names, and
-/// those pods.
+/// Returns the names of missing pods that pods outside the set have, and those pods.
 pub fn names_taken<'a>(
     observed: &'a Observed,
     set: &'a WorkloadStatus,
@@ -94,7 +93,7 @@ fn advice(query: &StatusQuery<'_>, name: &str, other: &ForeignPod) -> Help {
                 .run(delete)
         }
     };
-    // The controller records no event about a name that is taken, so the time of its next attempt is not known.
+    // The controller records no event about a name that is taken, so the time of its next attempt is unknown.
     help.and("; the controller then tries again within 17 minutes, or at once after ")
         .run(refusal::annotate(query, other.created))
 }

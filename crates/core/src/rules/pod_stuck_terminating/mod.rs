@@ -33,7 +33,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     report(query, pods, &path, found);
 }
 
-/// Returns the pods of a DaemonSet on nodes that should have one and are ready.
+/// Only on nodes that should have a pod and are ready.
 fn of_daemons<'a>(query: &StatusQuery<'a>) -> Vec<&'a Pod> {
     let daemons = Daemons::of(query).filter(|_| query.has_pods_to_look_at());
     let daemons =
@@ -65,7 +65,7 @@ fn report(query: &StatusQuery<'_>, pods: Vec<&Pod>, path: &Path<'_>, found: &mut
     }
 }
 
-/// Returns the reason why the deletion of a pod does not end, and the advice about it and others like it.
+/// The reason why the deletion of a pod does not end, and the advice about it and others like it.
 pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
     let observed = query.audit.observed;
     let (list, more) = words(all);
@@ -110,12 +110,12 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
     }
 }
 
-/// Returns why the kubelet could not end a pod, if it has said so.
+/// The kubelet may record why it could not end a pod.
 fn failed_end(query: &StatusQuery<'_>, pod: &Pod) -> String {
     let events = query.audit.observed.events(query.set.namespace(), Kind::Pod, &pod.name);
     let said = events.iter().find(|it| &*it.reason == "FailedKillPod");
     said.map_or_else(String::new, |it| format!(": {}", one_line(&it.message)))
 }
 
-/// The taint that marks a node as powered off.
+/// Marks a node as powered off.
 const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";

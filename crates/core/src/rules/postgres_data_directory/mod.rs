@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
-/// The data directory of the image before release 18.
+/// Before release 18.
 const DATA: &str = "/var/lib/postgresql/data";
 
 /// github.com/docker-library/postgres: `docker_setup_env` and `docker_error_old_databases`, docker-entrypoint.sh.
@@ -58,7 +58,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 }
 
 fn report(
-    release: u32,
+    (release, is_floating): (u32, bool),
     mount: &VolumeMount,
     has_parent: bool,
     is_claim: bool,
@@ -72,7 +72,10 @@ fn report(
              is mounted at {DATA}"
         );
         let help = "mount the volume at /var/lib/postgresql, or set PGDATA; an older database has to be upgraded";
-        found.report(&path.child("mountPath"), Reason::Invalid, message, help).planned_if(true);
+        found
+            .report(&path.child("mountPath"), Reason::Invalid, message, help)
+            .planned_if(true)
+            .noted_if(is_floating);
     } else if release < 18 && is_whole && is_claim {
         let message = "on a new volume with a directory lost+found, as ext4 has it, initdb refuses to create the database";
         let help = "set PGDATA to a directory below, such as /var/lib/postgresql/data/pgdata, or set subPath";
@@ -80,17 +83,20 @@ fn report(
     }
 }
 
-/// Returns the major release of the official image in a container, unless the container sets its
-/// own directory or command.
-fn release(container: &Container) -> Option<u32> {
+/// The major release of the official image, or of an image made from it, and whether that depends on the time of the
+/// pull. `None` if the container sets its own directory or command.
+fn release(container: &Container) -> Option<(u32, bool)> {
     let sets_directory = list(&container.env).iter().any(|it| it.name == "PGDATA");
-    let is_known = !sets_directory && list(&container.env_from).is_empty();
-    let image = container.image.as_deref().filter(|_| is_known && container.command.is_none())?;
-    let (name, tag) = image.split_once('@').map_or(image, |(name, _)| name).rsplit_once(':')?;
-    let is_official =
-        name == "postgres" || name.ends_with("library/postgres") || name == "docker.io/postgres";
-    let digits = tag
-        .find(|c: char| !c.is_ascii_digit())
-        .map_or(tag, |end| tag.get(..end).unwrap_or_default());
-    digits.parse().ok().filter(|_| is_official)
+    if sets_directory || !list(&container.env_from).is_empty() || container.command.is_some() {
+        return None;
+    }
+    let tag = match read::image(container) {
+        // Since the autumn of 2025.
+        ("postgres", "" | "latest" | "alpine") => return Some((18, true)),
+        ("postgres" | "postgis/postgis", tag) => tag,
+        ("pgvector/pgvector" | "timescale/timescaledb", tag) => tag.rsplit_once("pg")?.1,
+        _ => return None,
+    };
+    let digits = tag.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((digits.parse().ok()?, false))
 }

@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
 }
 
-/// Visits the containers that run until the pod stops.
+/// The containers that run until the pod stops.
 fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
     let at = POD_SPEC.child("initContainers");
     for (i, container) in spec.init_containers.iter().flatten().enumerate() {
@@ -58,73 +58,148 @@ fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
     }
 }
 
-/// Returns the field of the preStop hook that sleeps, and for how many seconds. A duration of
-/// `None` is forever.
+/// The field of the preStop hook that sleeps, and for how many seconds. `None` is forever.
 fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
     let hook = container.lifecycle.as_ref()?.pre_stop.as_ref()?;
     if let Some(sleep) = &hook.sleep {
         return Some(("sleep", Some(sleep.seconds)));
     }
-    let seconds = match hook.exec.as_ref()?.command.as_deref()? {
-        [shell, flag, script] if name_of(shell).ends_with("sh") && runs_script(flag) => {
-            of_script(script)
-        }
-        words => of_command(words.iter().map(String::as_str)),
-    };
-    seconds.map(|seconds| ("exec", seconds))
+    let command = hook.exec.as_ref()?.command.as_deref()?;
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    of_command(&words).map(|seconds| ("exec", seconds))
 }
 
-/// Returns how long a script certainly sleeps, over all its commands in sequence.
+/// Over all commands in sequence.
 fn of_script(script: &str) -> Option<Option<i64>> {
-    const BRANCHES: [&str; 8] =
-        ["case", "exit", "for", "function", "if", "return", "until", "while"];
-    let mut words = script.split(|c: char| c.is_whitespace() || c == ';');
-    let in_background = script.replace("&&", "").contains('&');
-    if in_background || script.contains('(') || words.any(|word| BRANCHES.contains(&word)) {
+    // After one of these words, nothing is certain to run.
+    const LAST: [&str; 10] =
+        ["case", "exec", "exit", "for", "function", "if", "return", "until", "while", "{"];
+    // Nobody expects these to fail, so the command after `&&` runs.
+    const SUCCEED: [&str; 9] =
+        [":", "date", "echo", "kill", "nginx", "printf", "set", "touch", "true"];
+    let script = plain(script).replace("&>", ">").replace(">&", ">");
+    if script.replace("&&", "").contains('&') || script.contains(['(', ')']) {
         return None;
     }
-    let chains = script.split(['\n', ';']).map(|chain| {
-        let commands = chain.split("&&").map(|it| it.split("||").next().unwrap_or_default());
-        commands.map_while(|command| of_command(command.split_whitespace()))
-    });
-    chains.flatten().reduce(|sum, more| sum?.checked_add(more?))
+    let mut sum = None;
+    for chain in script.split(['\n', ';']) {
+        for command in chain.split("&&").filter_map(|it| it.split('|').next()) {
+            let words = command.split_whitespace().take_while(|it| !it.contains(['<', '>']));
+            let words: Vec<&str> = words.collect();
+            match of_command(&words) {
+                Some(time) => {
+                    sum = Some(sum.map_or(time, |sum: Option<i64>| sum?.checked_add(time?)));
+                }
+                None if words.first().is_some_and(|it| SUCCEED.contains(it)) => {}
+                None => break,
+            }
+        }
+        if chain.split_whitespace().any(|word| LAST.contains(&word)) {
+            break;
+        }
+    }
+    sum
 }
 
-/// Returns how long a command sleeps.
-fn of_command<'a>(words: impl Iterator<Item = &'a str>) -> Option<Option<i64>> {
-    let words: Vec<&str> = words.skip_while(|word| *word == "exec").collect();
-    let (program, times) = words.split_first()?;
-    if name_of(program) == "timeout" {
-        let (limit, command) = times.split_first()?;
-        let (limit, slept) = (seconds(limit)?, of_command(command.iter().copied())?);
-        return Some(Some(slept.map_or(limit, |slept| slept.min(limit))));
+/// Returns a script without comments and quotes. Within quotes and substitutions, each separator
+/// becomes an underscore.
+fn plain(script: &str) -> String {
+    let (mut plain, mut inside) = (String::new(), Vec::new());
+    let mut chars = script.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, inside.last()) {
+            ('\\', last) if last != Some(&'\'') => {
+                plain.push(if chars.next() == Some('\n') { ' ' } else { '_' });
+            }
+            (_, Some(end)) if c == *end => _ = inside.pop(),
+            ('$', last) if last != Some(&'\'') && chars.next_if_eq(&'(').is_some() => {
+                plain.push('_');
+                inside.push(')');
+            }
+            ('\'' | '"' | '`', None) => inside.push(c),
+            ('#', None) if plain.is_empty() || plain.ends_with([' ', '\n', ';']) => {
+                while chars.next_if(|it| *it != '\n').is_some() {}
+            }
+            (_, None) => plain.push(c),
+            (_, Some(_)) => plain.push(if c.is_alphanumeric() { c } else { '_' }),
+        }
     }
-    if name_of(program) != "sleep" || times.is_empty() {
-        return None;
-    }
-    if times.iter().any(|time| matches!(*time, "inf" | "infinity")) {
-        return Some(None);
-    }
-    let total = times.iter().try_fold(0_i64, |sum, time| sum.checked_add(seconds(time)?))?;
-    Some(Some(total))
+    plain
 }
 
-/// Returns whether a shell with these flags, such as `-c` or `-ec`, runs the next word.
+fn of_command(words: &[&str]) -> Option<Option<i64>> {
+    let (program, rest) = words.split_first()?;
+    match name_of(program) {
+        "exec" | "env" | "busybox" | "nohup" => of_command(rest),
+        "timeout" => {
+            // The duration of the option -k comes before the limit.
+            let at = rest.windows(2).position(
+                |it| matches!(it, [limit, command] if seconds(limit).is_some() && seconds(command).is_none()),
+            )?;
+            let (limit, command) = rest.get(at..)?.split_first()?;
+            let (limit, slept) = (seconds(limit)?, of_command(command)?);
+            Some(Some(slept.map_or(limit, |slept| slept.min(limit))))
+        }
+        "sleep" if rest.iter().any(|it| matches!(*it, "inf" | "infinity")) => Some(None),
+        "sleep" if !rest.is_empty() => {
+            let total = rest.iter().try_fold(0_i64, |sum, it| sum.checked_add(seconds(it)?))?;
+            Some(Some(total))
+        }
+        shell if shell.ends_with("sh") => {
+            let flags = rest.iter().position(|flags| runs_script(flags))?;
+            let are_flags = rest.iter().take(flags).all(|it| it.starts_with('-'));
+            of_script(rest.get(flags + 1).filter(|_| are_flags)?)
+        }
+        _ => None,
+    }
+}
+
+/// A shell with flags such as `-c` or `-ec` runs the next word.
 fn runs_script(flags: &str) -> bool {
     flags.strip_prefix('-').is_some_and(|flags| {
         flags.ends_with('c') && flags.bytes().all(|flag| flag.is_ascii_lowercase())
     })
 }
 
-/// Parses an operand of sleep, such as `45` or `2m`.
+/// Parses an operand of sleep, such as `45` or `2m`, without fractions.
 fn seconds(time: &str) -> Option<i64> {
     let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
     let unit = units.into_iter().find_map(|(unit, size)| Some((time.strip_suffix(unit)?, size)));
     let (number, unit) = unit.unwrap_or((time, 1));
-    number.parse::<i64>().ok()?.checked_mul(unit)
+    number.split('.').next()?.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-/// Returns a program's name without its folder.
 fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_sleeps_as_long_as_its_certain_parts() {
+        for (script, expected) in [
+            ("sleep 45 && kill 1", Some(45)),
+            ("nginx -s quit && sleep 45", Some(45)),
+            ("ready && sleep 45", None),
+            ("ready || sleep 45", None),
+            ("a; sleep 20; b\nsleep 20", Some(40)),
+            ("echo bye >&2; curl -s localhost >/dev/null 2>&1; sleep 45 >/dev/null", Some(45)),
+            ("kill -QUIT $(cat /run/pid); sleep 45", Some(45)),
+            ("echo 'if so; sleep 9' # sleep 9\nsleep 45", Some(45)),
+            ("echo $(date; sleep 9) `sleep 9`; sleep \"45\"; exit 0", Some(45)),
+            ("sleep 20; ready || exit 0; sleep 45", Some(20)),
+            ("sleep 20; if ready; then sleep 45; fi", Some(20)),
+            ("sleep 45 & wait", None),
+            ("(sleep 45)", None),
+            ("timeout -k 5s 60 sleep 90", Some(60)),
+            ("timeout --signal=KILL 60 sleep 90", Some(60)),
+            ("timeout 60 tail --pid=1 -f /dev/null", None),
+            ("exec sleep 0.5m 45.5", Some(45)),
+            ("sleep $TIME; sleep ${TIME:-45}", None),
+        ] {
+            assert_eq!(of_script(script), expected.map(Some), "{script}");
+        }
+    }
 }

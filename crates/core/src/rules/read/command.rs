@@ -4,8 +4,7 @@ use crate::{
     rules::command::Kubectl,
 };
 
-/// Returns `kubectl COMMAND -n NAMESPACE NAME`. Without a namespace, the object and the command
-/// both use kubectl's current one.
+/// Returns `kubectl COMMAND -n NAMESPACE NAME`. Without a namespace, both use kubectl's current one.
 pub(crate) fn kubectl<T>(
     effect: Effect,
     command: &str,

@@ -1,5 +1,3 @@
-//! Values that traps read from an object of either kind.
-
 use k8s_openapi::{
     api::{
         apps::v1::{DaemonSetStatus, StatefulSetStatus},
@@ -8,32 +6,23 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 
-use crate::{
-    kubernetes::{cluster::Cluster, selector},
-    object::{Object, Subject},
-};
-
-/// Returns whether an UPDATE changes the template and so starts a rollout. Call this last, because
-/// it has to parse the old template.
-pub(crate) fn template_changes(subject: &Subject<'_>, cluster: &Cluster) -> bool {
-    subject.template_changes(cluster)
-}
+use crate::{kubernetes::selector, object::Object};
 
 pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
     object.template().spec.as_ref()
 }
 
-/// Returns the status of a StatefulSet. On UPDATE of the main resource this is the stored status.
+/// On UPDATE of the main resource this is the stored status.
 pub(crate) fn stateful_set_status<T>(object: &Object<'_, T>) -> Option<StatefulSetStatus> {
     object.status.read()
 }
 
-/// Returns the status of a DaemonSet. On UPDATE of the main resource this is the stored status.
+/// On UPDATE of the main resource this is the stored status.
 pub(crate) fn daemon_set_status<T>(object: &Object<'_, T>) -> Option<DaemonSetStatus> {
     object.status.read()
 }
 
-/// Returns the selector if the API server accepts it with this template.
+/// `None` if the API server rejects the selector with this template.
 pub(crate) fn selector<'a>(object: &'a Object<'_>) -> Option<&'a LabelSelector> {
     let labels = object.template().metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     object.selector().filter(|it| {

@@ -1,5 +1,3 @@
-//! Values that traps read from the pod spec of a template.
-
 use k8s_openapi::api::core::v1::{Affinity, Container, PodAffinityTerm, PodSpec};
 
 use super::object::pod_spec;
@@ -8,8 +6,7 @@ use crate::{
     object::Object,
 };
 
-/// Returns the template's required anti-affinity terms that keep its own pods apart, with their
-/// indexes.
+/// The required terms that keep the template's own pods apart, with their indexes.
 pub(crate) fn self_anti_affinity<'a>(
     object: &'a Object<'_>,
 ) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
@@ -18,8 +15,7 @@ pub(crate) fn self_anti_affinity<'a>(
     about_itself(object, terms)
 }
 
-/// Returns the template's required affinity terms that keep its own pods together, with their
-/// indexes.
+/// The required terms that keep the template's own pods together, with their indexes.
 pub(crate) fn self_affinity<'a>(
     object: &'a Object<'_>,
 ) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
@@ -33,7 +29,6 @@ fn affinity<'a>(object: &'a Object<'_>) -> Option<&'a Affinity> {
     pod_spec(object).and_then(|spec| spec.affinity.as_ref())
 }
 
-/// Returns the terms that match the template's own pods, with their indexes.
 fn about_itself<'a>(
     object: &'a Object<'_>,
     terms: Option<&'a Vec<PodAffinityTerm>>,
@@ -64,12 +59,10 @@ pub(crate) struct HostPort<'a> {
     pub(crate) number: i32,
 }
 
-/// Returns the first port of the node that a running pod claims. With `hostNetwork` every declared
-/// port counts. Init containers that are not sidecars do not count, because they have ended by
-/// then.
+/// Returns the first port of the node that a running pod claims. With `hostNetwork` every declared port counts. Init
+/// containers that are not sidecars have ended by then.
 ///
-/// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
-/// pkg/apis/core/v1/defaults.go.
+/// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.
 pub(crate) fn host_port(spec: &PodSpec) -> Option<HostPort<'_>> {
     let host_network = spec.host_network == Some(true);
     let inits = spec.init_containers.iter().flatten().enumerate();

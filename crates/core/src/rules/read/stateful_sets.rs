@@ -1,5 +1,3 @@
-//! Values that traps read from a StatefulSet.
-
 use std::ops::Range;
 
 use k8s_openapi::{
@@ -8,17 +6,14 @@ use k8s_openapi::{
 
 pub(crate) use crate::rollout::stateful_set::{ordinals, partition, replaced};
 
-use super::{
-    object::{stateful_set_status, template_changes},
-    rollout::scaled,
-};
+use super::{object::stateful_set_status, scaled};
 use crate::{
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
 };
 
-/// Returns how many pods of a StatefulSet a rolling update may take down at once if the feature
-/// gate is on. `None` if the field is not set, or has a value that the API server rejects.
+/// How many pods a rolling update may take down at once if the feature gate is on. `None` if the field is not set, or
+/// has a value that the API server rejects.
 ///
 /// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
 pub(crate) fn max_unavailable<T>(spec: &StatefulSetSpec<T>) -> Option<i64> {
@@ -30,8 +25,7 @@ pub(crate) fn max_unavailable<T>(spec: &StatefulSetSpec<T>) -> Option<i64> {
     Some(scaled(value, spec.replicas.unwrap_or(1), false)?.max(1))
 }
 
-/// Returns the names of a StatefulSet's pods with these ordinals: `web-1`, `web-1 and web-2`,
-/// `web-1 to web-5`.
+/// `web-1`, `web-1 and web-2`, `web-1 to web-5`.
 pub(crate) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
     let (first, last) = (ordinals.start, ordinals.end - 1);
     match last - first {
@@ -42,20 +36,18 @@ pub(crate) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
     }
 }
 
-/// Returns the removed ordinals below and above the remaining ones.
+/// The removed ordinals below and above the remaining ones.
 pub(crate) fn removed(before: &Range<i64>, after: &Range<i64>) -> [Range<i64>; 2] {
     let low = before.start..after.start.clamp(before.start, before.end);
     let high = after.end.clamp(low.end, before.end)..before.end;
     [low, high]
 }
 
-/// Returns the names of the pods that are [`removed`].
 pub(crate) fn removed_names(name: &str, removed: &[Range<i64>; 2]) -> String {
     let ranges = removed.iter().filter(|range| !range.is_empty());
     ranges.map(|range| pod_names(name, range)).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the claim templates of a StatefulSet, with their names.
 pub(crate) fn claims<T>(
     spec: &StatefulSetSpec<T>,
 ) -> impl Iterator<Item = (&str, &PersistentVolumeClaim)> + Clone {
@@ -63,8 +55,8 @@ pub(crate) fn claims<T>(
     claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))
 }
 
-/// Returns the partition if it still holds back the previous change of the template, and this
-/// update changes the template again but not the partition.
+/// The partition, if it holds back the previous change of the template, and this update changes the template again but
+/// not the partition.
 pub(crate) fn partition_still_held(subject: &Subject<'_>, cluster: &Cluster) -> Option<i32> {
     let (old, spec) = subject.old().zip(subject.object.stateful_set())?;
     let replicas = spec.replicas.unwrap_or(1);
@@ -72,7 +64,7 @@ pub(crate) fn partition_still_held(subject: &Subject<'_>, cluster: &Cluster) -> 
     let status = stateful_set_status(old)?;
     let held_back = status.current_revision != status.update_revision;
     let untouched = self::partition(old.stateful_set()?) == Some(partition);
-    (held_back && untouched && template_changes(subject, cluster)).then_some(partition)
+    (held_back && untouched && subject.template_changes(cluster)).then_some(partition)
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
-//! How many pods an update takes down at once.
-
 use super::{
-    object::{daemon_set_status, stateful_set_status, template_changes},
-    rollout::{scaled, strategy},
+    object::{daemon_set_status, stateful_set_status},
+    scaled,
     stateful_sets::{max_unavailable, partition},
 };
 use crate::{
@@ -29,15 +27,13 @@ pub struct Wave {
 pub enum Cause {
     /// The template changes.
     Template,
-    /// Some pods have an older template, and the new strategy replaces more of them, or more at
-    /// once.
+    /// Some pods have an older template, and the new strategy replaces more of them, or more at once.
     Strategy,
     /// As with `Strategy`, but the status is older than the last change, so all pods count as old.
     StrategyUnobserved,
 }
 
 impl Cause {
-    /// Returns the changed field.
     pub(crate) fn field(self) -> Field {
         let name = if self == Cause::Template { "template" } else { "updateStrategy" };
         SPEC.child(name).to_field()
@@ -55,14 +51,13 @@ impl Cause {
     }
 }
 
-/// Returns the waves of replaced pods in an update, given the pods that are old by then and the new
-/// strategy. `None` if no more pods go down than without the update, or if the old object does not
-/// show how many there are.
+/// The waves of replaced pods in an update, from the pods that are old by then and the new strategy. `None` if no more
+/// pods go down than without the update, or if the old object does not show how many there are.
 pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     let old = subject.old()?;
     let pods = Pods::of(old)?;
     let (outdated, cause) = match pods.outdated {
-        _ if template_changes(subject, cluster) => (Outdated::ALL, Cause::Template),
+        _ if subject.template_changes(cluster) => (Outdated::ALL, Cause::Template),
         Some(outdated) => (outdated, Cause::Strategy),
         None => (Outdated::ALL, Cause::StrategyUnobserved),
     };
@@ -77,17 +72,16 @@ pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     (after.down > before).then_some(after)
 }
 
-/// Returns the largest waves that an update with this strategy can have: the waves of a changed
-/// template. Unlike a comparison of the templates, this reads only a few numbers.
+/// The largest waves that an update with this strategy can have: the waves of a changed template. Unlike a comparison
+/// of the templates, this reads only a few numbers.
 pub(crate) fn pace(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     let pods = Pods::of(subject.old()?)?;
     pods.wave(&subject.object, Outdated::ALL, Cause::Template, cluster)
 }
 
-/// Returns whether an update begins to replace pods that were left alone until now, through a new
-/// template or a strategy that replaces more of the old pods.
+/// Returns whether a new template, or a strategy that replaces more of the old pods, begins to replace pods.
 pub(crate) fn begins(subject: &Subject<'_>, cluster: &Cluster) -> bool {
-    template_changes(subject, cluster) || {
+    subject.template_changes(cluster) || {
         let Some((old, pods)) = subject.old().and_then(|old| Some((old, Pods::of(old)?))) else {
             return false;
         };
@@ -106,11 +100,10 @@ struct Pods {
     outdated: Option<Outdated>,
 }
 
-/// How many pods have an older template.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outdated {
     count: i64,
-    /// Whether they may be any pods, not just the first ones.
+    /// Old pods may be any pods, not just the first ones.
     are_scattered: bool,
 }
 
@@ -139,7 +132,7 @@ impl Pods {
             }
         };
         let [unavailable, outdated] = counts.map(|it| i64::from(it.clamp(0, all.max(0))));
-        let are_scattered = strategy(object) == Some("OnDelete");
+        let are_scattered = object.strategy() == Some("OnDelete");
         // The template has never changed in the first generation. A manifest has no generation.
         let generation = object.metadata.generation.unwrap_or_default();
         let outdated = match observed {
@@ -152,7 +145,6 @@ impl Pods {
         Some(Pods { all: all.into(), unavailable, outdated })
     }
 
-    /// Returns the waves of pods that an object's strategy replaces.
     fn wave<T>(
         &self,
         object: &Object<'_, T>,
@@ -161,7 +153,7 @@ impl Pods {
         cluster: &Cluster,
     ) -> Option<Wave> {
         let all = self.all;
-        let (at_once, replaced) = match (&object.workload, strategy(object)) {
+        let (at_once, replaced) = match (&object.workload, object.strategy()) {
             (_, Some("OnDelete")) => (0, 0),
             (Workload::DaemonSet(spec), _) => {
                 let rolling = spec.update_strategy.as_ref()?.rolling_update.as_ref();

@@ -12,7 +12,7 @@ use crate::{
     rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-/// The time for which pods may be left behind, in seconds.
+/// In seconds.
 const DAYS: i64 = 7 * 24 * 3_600;
 
 pub(super) static RULE: Rule = rule! {
@@ -51,7 +51,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             (old, None)
         }
     };
-    // After that, the template can only have gone back to an earlier one.
+    // Later, the template can only have gone back to an earlier one.
     let made = query.audit.observed.revisions(query.set).map(|it| it.created).max();
     let Some(made) = made.filter(|made| is_old(*made) && !old.is_empty()) else { return };
     let list: Vec<&str> = old.iter().map(|pod| &*pod.name).collect();

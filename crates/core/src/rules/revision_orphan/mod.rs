@@ -1,4 +1,4 @@
-//! Revisions that no longer belong to a set.
+//! Revisions that belong to no set.
 
 use std::collections::BTreeMap;
 

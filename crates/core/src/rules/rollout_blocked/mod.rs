@@ -4,7 +4,7 @@ use super::read;
 use crate::{
     finding::{Findings, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
-    object::{DaemonSetSpec, Subject},
+    object::{DaemonSetSpec, Object, Subject},
     rules::{
         rollout_waits::Unavailability,
         rule::{ObjectCheck, OpenKruise, Rule, Scope},
@@ -25,7 +25,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: 
     let Some(budget) = Unavailability::of(spec, &status).filter(Unavailability::is_used_up) else {
         return;
     };
-    let was_on_delete = subject.old().and_then(read::strategy) == Some("OnDelete");
+    let was_on_delete = subject.old().and_then(Object::strategy) == Some("OnDelete");
     let updated = status.updated_number_scheduled.unwrap_or_default();
     if (was_on_delete || updated == budget.desired) && read::begins(subject, cluster) {
         found.report(

@@ -37,7 +37,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// The report of an update that waits for nodes and pods.
 fn of_eaten(query: &StatusQuery<'_>, daemons: &Daemons<'_>, eaten: &Eaten<'_>) -> Report<'static> {
     let Eaten { counted, dead, broken, ending, .. } = eaten;
     let (mut who, mut help) = (Vec::new(), None);
@@ -72,7 +71,7 @@ fn of_eaten(query: &StatusQuery<'_>, daemons: &Daemons<'_>, eaten: &Eaten<'_>) -
     Report::new(&MAX_UNAVAILABLE, facts, help).stuck(true)
 }
 
-/// `node n1 is not ready since …`.
+/// `node n1 is not ready since …`
 fn of_dead(dead: &[(&Node, &Pod)]) -> Option<String> {
     let (first, _) = dead.first()?;
     let list = names(dead.iter().map(|(node, _)| node.place.name.as_str()));
@@ -83,7 +82,7 @@ fn of_dead(dead: &[(&Node, &Pod)]) -> Option<String> {
     })
 }
 
-/// `agent-x and 2 other new pods on node n1 is not ready: …`.
+/// `agent-x and 2 other new pods on node n1 is not ready: …`
 fn of_broken(query: &StatusQuery<'_>, pod: &Pod, all: usize) -> String {
     let others = match all {
         1 => String::new(),
@@ -94,7 +93,7 @@ fn of_broken(query: &StatusQuery<'_>, pod: &Pod, all: usize) -> String {
     format!("{}{others} on node {node} {is}: {why}", pod.name)
 }
 
-/// The advice if only nodes that are down hold up the update.
+/// Only nodes that are down hold up the update.
 fn despite_dead_nodes(
     query: &StatusQuery<'_>,
     daemons: &Daemons<'_>,
@@ -120,7 +119,6 @@ fn despite_dead_nodes(
 
 static MAX_UNAVAILABLE: Path<'static> = ROLLING_UPDATE.child("maxUnavailable");
 
-/// The report of a surge that does not go on.
 fn of_surge(
     query: &StatusQuery<'_>,
     daemons: &Daemons<'_>,
@@ -160,14 +158,14 @@ fn of_surge(
 
 static SURGE: Path<'static> = ROLLING_UPDATE.child("maxSurge");
 
-/// Returns a `maxUnavailable` that allows as many pods in addition to the dead nodes as the present one allows
-/// without them; in percent if the present one is.
+/// Allows as many pods in addition to the dead nodes as the present value allows without them; in percent if the
+/// present value is.
 fn raised(percent: Option<i64>, desired: i32, allowed: i64, dead: usize) -> serde_json::Value {
     let count = allowed.saturating_add(i64::try_from(dead).unwrap_or(i64::MAX));
     match percent {
         Some(_) if desired > 0 => {
             let desired = i64::from(desired);
-            // Rounded up, as the controller rounds up too.
+            // The controller rounds up too.
             let percent = count.saturating_mul(100).saturating_add(desired - 1) / desired;
             format!("{}%", percent.min(100)).into()
         }

@@ -29,7 +29,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let pod = halt.pod;
     let is_ordered = replicas.settings.is_ordered;
     let is_old = !pod.is_of(replicas.update_revision());
-    // After a rollback the status shows no rollout, and yet the broken pod is in its way.
+    // After a rollback the status shows no rollout, but the broken pod still blocks.
     let is_in_the_way = is_ordered && is_old && replicas.replaces(halt.ordinal);
     let effect = match (is_ordered, is_old) {
         (true, true) if query.set.is_on_delete() => None,
@@ -57,7 +57,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 /// The effect on an update without an order.
 const WAITS: &str = "the update waits for it before it replaces other pods";
 
-/// Describes what a pod of the current template holds up.
 fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Option<String> {
     let after = halt.ordinal + 1..replicas.settings.ordinals.end;
     let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
@@ -78,7 +77,7 @@ fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     Some(format!("with podManagementPolicy OrderedReady {waits}"))
 }
 
-/// `the pod` or `the 2 pods`.
+/// `the pod` or `the 2 pods`
 fn the(count: i64) -> String {
     if count == 1 { "the pod".to_owned() } else { format!("the {count} pods") }
 }
@@ -87,7 +86,7 @@ const fn are(count: i64) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
-/// Advises on a broken pod with an older template.
+/// For a broken pod with an older template.
 fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Help {
     let kubectl = query.kubectl();
     let delete = kubectl.does(Effect::Restarts(1), "delete pod", &[&halt.pod.name]);
@@ -103,7 +102,7 @@ fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     }
 }
 
-/// Advises on a broken pod with the current template.
+/// For a broken pod with the current template.
 fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     let delete = query.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
     let undo = query.undo().filter(|_| replicas.is_updating()).map(|undo| {

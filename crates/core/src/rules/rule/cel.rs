@@ -2,10 +2,8 @@
 
 use super::operation::Operation;
 
-/// A trap's fault in CEL, for a ValidatingAdmissionPolicy. A policy may miss a fault that the
-/// trap's function finds, but it never finds one that the function doesn't.
-///
-/// The expressions may contain the names of [`MACROS`].
+/// A trap's fault in CEL, for a ValidatingAdmissionPolicy. A policy may miss a fault that the trap's function finds,
+/// but never finds one that the function doesn't. The expressions may contain the names of [`MACROS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Cel {
     /// An expression that is true if the object has the fault.
@@ -14,8 +12,7 @@ pub struct Cel {
     pub message: &'static str,
     /// The remedy.
     pub help: &'static str,
-    /// The operation that can contain the fault, if only one can. On update the expression may read
-    /// `oldObject`.
+    /// The only operation that can contain the fault, if any. On update the expression may read `oldObject`.
     pub only: Option<Operation>,
     /// The feature gate that must be on.
     pub gate: Option<&'static str>,
@@ -49,10 +46,9 @@ pub const FEW: usize = 64;
 pub const MACROS: [(&str, &str); 18] = [
     // Written after a list of keys.
     ("@twice", ".exists(keys, keys@few && keys.exists(k, keys.indexOf(k) != keys.lastIndexOf(k)))"),
-    // Written after a list whose entries are each compared with all entries of a second list. CEL
-    // has no sets, so without a bound the time would be quadratic in what a tenant may send: 4,000
-    // environment variables kept kube-apiserver 1.37.2 busy for four seconds. CEL's own cost
-    // estimate does not show that.
+    // Each entry of a list is compared with all entries of a second list. CEL has no sets, so without a bound the time
+    // is quadratic in what a tenant may send: 4,000 environment variables kept kube-apiserver 1.37.2 busy for four
+    // seconds. CEL's own cost estimate does not show that.
     ("@few", ".size() <= 64"),
     ("@oldstart", "oldObject.spec.?ordinals.?start.orValue(0)"),
     (

@@ -20,20 +20,18 @@ use crate::{
 pub enum Evidence {
     /// An object exists. The rule may deny.
     Presence,
-    /// The input shows what a cluster does not: whether a manifest sets a field that a stored object
-    /// always has, or the keys of Secrets. The rule runs only in `check`.
+    /// The input shows what a cluster does not: whether a manifest sets a field that a stored object always has, or the
+    /// keys of Secrets. Only `check` runs the rule.
     Manifest,
-    /// An object does not exist. In the webhook the rule warns at most: the object may be created a
-    /// moment later, or may be too new to be seen.
+    /// An object does not exist. In the webhook the rule warns at most: the object may be created a moment later, or
+    /// may be too new to be seen.
     Absence,
-    /// An object does not exist that is usually applied together with the one that names it. In the
-    /// webhook the rule reports nothing on CREATE, because the object may follow, and warns at most
-    /// on UPDATE.
+    /// A usual companion of the object does not exist. In the webhook the rule reports nothing on CREATE, because the
+    /// companion may follow, and warns at most on UPDATE.
     AbsentNeighbor,
 }
 
-/// The objects that an input has completely. Objects of other kinds may be in the cluster, or in a
-/// different input.
+/// The objects that an input has completely. Other objects may be in the cluster, or in a different input.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     /// The kinds for which the input has all objects of the cluster.
@@ -46,8 +44,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Returns whether all objects of a kind are known. Objects of some kinds are created with the
-    /// cluster, and seldom together with a set.
+    /// Objects of some kinds are created with the cluster, and seldom together with a set.
     fn has(&self, kind: Kind) -> bool {
         let is_of_cluster = matches!(
             kind,
@@ -99,9 +96,9 @@ impl fmt::Debug for OldSummary<'_> {
 
 #[derive(Clone, Copy, Debug)]
 enum Around<'a> {
-    /// The objects of an input, including the checked one with this index.
+    /// Includes the checked object, with this index.
     Input(&'a Inventory, u32, &'a Coverage),
-    /// The objects of a cluster, possibly including an old state of the checked one.
+    /// May include an old state of the checked object.
     Cluster(&'a View),
 }
 
@@ -142,7 +139,6 @@ impl<'a> Query<'a> {
         self
     }
 
-    /// Returns the object's old state if it is being changed.
     pub(in crate::rules) fn old(&self) -> Option<&'a ObjectSummary> {
         match self.old {
             OldSummary::None => None,
@@ -158,19 +154,17 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Returns an object to compare with. `None` if it is the same object, is being deleted, or is
-    /// of a kind that too little is known about.
+    /// `None` if it is the same object, is being deleted, or is of a kind that too little is known about.
     pub(in crate::rules) fn other(&self, id: u32) -> Option<&'a ObjectSummary> {
         self.inventory().item(id).filter(|other| self.counts(other) && !self.item.is_same(other))
     }
 
-    /// Returns whether an object will stay, as far as is known.
+    /// The object will stay, as far as is known.
     pub(in crate::rules) fn counts(&self, other: &ObjectSummary) -> bool {
         !other.is_terminating && self.freshness(other.kind) != Freshness::Unknown
     }
 
-    /// Of two objects with the same fault, returns whether this one reports it. In an input the
-    /// later one does.
+    /// Of two objects with the same fault, one reports it: in an input the later one.
     pub(in crate::rules) const fn answers_for(&self, id: u32, other: &ObjectSummary) -> bool {
         match self.around {
             Around::Input(_, own, _) => id < own || !other.is_set(),
@@ -178,9 +172,8 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Returns whether all objects of a kind in a namespace are known (`""` for cluster-scoped
-    /// kinds). An input without objects of a kind shows nothing, because such objects may be
-    /// applied together with it.
+    /// All objects of a kind in a namespace are known (`""` for cluster-scoped kinds). An input without objects of a
+    /// kind shows nothing, because such objects may be applied together with it.
     pub(in crate::rules) fn knows(&self, kind: Kind, namespace: &str) -> bool {
         match self.around {
             Around::Input(inventory, _, coverage) => {
@@ -190,18 +183,17 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Returns whether all objects of a kind are known, not just those in an input.
+    /// All objects of a kind are known, not just those in an input.
     pub(in crate::rules) fn knows_all(&self, kind: Kind) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.freshness(kind) != Freshness::Unknown
     }
 
-    /// Returns whether the object is stored in a cluster. Its status then shows what happened to
-    /// its pods.
+    /// The status of a stored object shows what happened to its pods.
     pub(in crate::rules) const fn is_stored(&self) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.template.is_none()
     }
 
-    /// Returns `the input has` or `the cluster has`.
+    /// `the input has` or `the cluster has`
     pub(in crate::rules) const fn who_has(&self) -> &'static str {
         match self.around {
             Around::Input(..) => "the input has",
@@ -232,7 +224,7 @@ impl InventoryFindings {
         InventoryFindings { findings: Findings::of(rule), through: Vec::new() }
     }
 
-    /// Adds a finding that is based on objects of this kind; see [`Findings::report`].
+    /// `through` is the kind of objects that the finding is based on; see [`Findings::report`].
     pub(in crate::rules) fn report(
         &mut self,
         through: Kind,

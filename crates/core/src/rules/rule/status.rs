@@ -39,8 +39,7 @@ pub struct StatusQuery<'a> {
 }
 
 impl StatusQuery<'_> {
-    /// Returns whether the set is not healthy, and its pods, which may be the reason, are known.
-    /// Pods of healthy sets are not read.
+    /// Returns whether the set is unhealthy and its pods are known. Pods of healthy sets are not read.
     pub fn has_pods_to_look_at(&self) -> bool {
         !self.set.is_healthy() && self.audit.observed.knows(Kind::Pod, self.set.namespace())
     }
@@ -84,12 +83,10 @@ pub struct StatusFinding {
     pub is_note: bool,
     /// Whether a rollout does not go on: the finding is then an error, unless the policy sets the mode of the rule.
     pub is_stuck: bool,
-    /// A rule of another family that finds the same cause in the same object. The finding of that
-    /// rule need not be shown.
+    /// A rule of a different family with the same cause in the same object. Its finding need not be shown.
     pub instead_of: Option<&'static str>,
 }
 
-/// A report of a rule.
 #[derive(Debug)]
 pub(in crate::rules) struct Report<'p> {
     path: &'p Path<'p>,
@@ -102,34 +99,28 @@ pub(in crate::rules) struct Report<'p> {
 }
 
 impl<'p> Report<'p> {
-    /// Creates a report that something is wrong with this field of the set; see
-    /// [`Findings::report`]. The help names in backticks the commands to run next: in this order,
-    /// they repair the set.
+    /// See [`Findings::report`]. The commands in the help, in this order, repair the set.
     pub(in crate::rules) fn new(path: &'p Path<'p>, facts: Facts, help: impl Into<Help>) -> Self {
         let help = help.into();
         let (about, instead_of) = (None, None);
         Report { path, facts, help, about, is_note: false, is_stuck: false, instead_of }
     }
 
-    /// Marks the report as a note.
     pub(in crate::rules) const fn note(mut self) -> Self {
         self.is_note = true;
         self
     }
 
-    /// Sets whether a rollout does not go on.
     pub(in crate::rules) const fn stuck(mut self, is_stuck: bool) -> Self {
         self.is_stuck = is_stuck;
         self
     }
 
-    /// Sets the object that the report is about, if it isn't the set.
     pub(in crate::rules) fn about(mut self, about: ObjectName) -> Self {
         self.about = Some(about);
         self
     }
 
-    /// Sets the rule of another family that finds the same cause.
     pub(in crate::rules) const fn instead_of(mut self, rule: Option<&'static str>) -> Self {
         self.instead_of = rule;
         self
@@ -144,7 +135,7 @@ pub struct StatusFindings {
     left_out: usize,
 }
 
-/// The number of findings of one rule that are kept for one object.
+/// How many findings of one rule are kept for one object.
 const MOST: usize = 10;
 
 impl StatusFindings {
@@ -153,7 +144,6 @@ impl StatusFindings {
         StatusFindings { rule, list: Vec::new(), left_out: 0 }
     }
 
-    /// Adds a finding.
     pub(in crate::rules) fn add(&mut self, report: Report<'_>) {
         let Report { path, facts, help, about, is_note, is_stuck, instead_of } = report;
         // Only one finding is added for each of the other objects.

@@ -32,8 +32,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
 }
 
-/// Returns the first other controller that shares pods with this one, if this one is to be
-/// reported.
+/// Only one of the two controllers reports.
 fn first_overlap<'a>(query: &Query<'a>) -> Option<(u32, Overlap<'a>)> {
     let own = query.item.controller()?;
     let mut first: Option<(u32, Overlap<'a>)> = None;

@@ -3,7 +3,6 @@ use crate::inventory::{
     object_summary::{Controller, ObjectSummary},
 };
 
-/// How two selectors overlap, as seen from one of them.
 pub(super) enum Overlap<'a> {
     /// The other selector matches this one's pods.
     Ours(&'a Labels),

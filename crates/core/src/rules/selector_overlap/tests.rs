@@ -11,7 +11,6 @@ use crate::{
     rules::rule::inventory::Coverage,
 };
 
-/// Generates controllers of both kinds, with a selector that matches the template.
 fn object() -> impl Strategy<Value = Value> {
     let value = || prop::sample::select(vec!["x", "y", "z"]);
     let key = prop::sample::select(vec!["a", "b", "c"]);

@@ -36,7 +36,7 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-/// Labels with the same value on pods of many workloads.
+/// Pods of many workloads have these labels with the same value.
 const SHARED: &[&str] = &[
     "app.kubernetes.io/managed-by",
     "app.kubernetes.io/part-of",
@@ -46,7 +46,7 @@ const SHARED: &[&str] = &[
     "helm.sh/chart",
     "heritage",
 ];
-/// Labels that nearly every pod has, with a different value for each workload.
+/// Nearly every pod has these labels, with a different value for each workload.
 const COMMON: &[&str] = &[
     "app",
     "app.kubernetes.io/component",

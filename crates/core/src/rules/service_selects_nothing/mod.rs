@@ -46,7 +46,6 @@ fn leads_to(service: &Service, set: &ObjectSummary, controller: &Controller) -> 
     service.is_external || (has_any && missing(service, set, controller).is_none())
 }
 
-/// Returns the first label in the Service's selector that no pod has.
 fn missing<'s>(
     service: &'s Service,
     set: &ObjectSummary,

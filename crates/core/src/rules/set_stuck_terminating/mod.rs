@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Others(check) }],
 };
 
-/// The finalizer of a deletion that waits for the pods.
+/// Deletion waits for the pods.
 const FOREGROUND: &str = "foregroundDeletion";
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {

@@ -81,7 +81,7 @@ fn writes(read_only: Option<bool>) -> bool {
     read_only != Some(true)
 }
 
-/// Returns the mounted volumes, each with whether all its mounts are read-only.
+/// The mounted volumes, each with whether all its mounts are read-only.
 fn only_read(pod: &PodSpec) -> HashMap<&str, bool> {
     let mut volumes = HashMap::new();
     for mount in containers(pod).flat_map(|container| container.volume_mounts.iter().flatten()) {
@@ -90,7 +90,7 @@ fn only_read(pod: &PodSpec) -> HashMap<&str, bool> {
     volumes
 }
 
-/// Returns the source of a volume if it is a disk that only one node can attach for writing.
+/// Only one node can attach such a disk for writing.
 fn disk(volume: &Volume) -> Option<&'static str> {
     let v = volume;
     let sources = [

@@ -96,7 +96,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
     }
 }
 
-/// Returns whether the constraint counts pods of the new and the old template together.
+/// Counts pods of the new and the old template together.
 fn of_all_revisions(match_label_keys: Option<&Vec<String>>) -> bool {
     match_label_keys.is_none_or(Vec::is_empty)
 }

@@ -64,7 +64,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     for (i, term) in terms.into_iter().flatten().enumerate() {
         let elsewhere = term.namespaces.is_some() || term.namespace_selector.is_some();
         let selector = term.label_selector.as_ref().filter(|it| !elsewhere && misses(it));
-        // To keep away from other pods is what most of these terms are for.
+        // Most of these terms are meant for other pods.
         let Some(selector) = selector.filter(|it| is_meant(it, labels)) else { continue };
         let message = format!(
             "{}, so several pods of the set can share a {}",
@@ -77,7 +77,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
 }
 
-/// Returns the keys of a selector, each with its value if it allows only one.
+/// With the value, if the key allows only one.
 fn requirements(selector: &LabelSelector) -> impl Iterator<Item = (&str, Option<&str>)> {
     let labels = selector.match_labels.iter().flatten();
     let labels = labels.map(|(key, value)| (key.as_str(), Some(value.as_str())));
@@ -91,8 +91,8 @@ fn requirements(selector: &LabelSelector) -> impl Iterator<Item = (&str, Option<
     labels.chain(expressions)
 }
 
-/// Returns whether a selector that misses the labels nearly has them: a value with a slip of the pen, or the value of
-/// one label under the key of another.
+/// A selector that misses the labels nearly has them: a value with a typo, or the value of one label under the key of a
+/// different one.
 fn is_meant(selector: &LabelSelector, labels: &Labels) -> bool {
     requirements(selector).all(|(key, wanted)| match (labels.get(key), wanted) {
         (Some(own), Some(wanted)) => {
@@ -103,7 +103,6 @@ fn is_meant(selector: &LabelSelector, labels: &Labels) -> bool {
     })
 }
 
-/// Returns the first requirement that the labels do not meet, in words.
 fn difference(selector: &LabelSelector, labels: &Labels) -> String {
     let mut missed = requirements(selector).filter(|(key, wanted)| {
         wanted.is_none_or(|it| labels.get(*key).is_none_or(|own| own != it))

@@ -1,4 +1,4 @@
-//! The pods that hold up the update of a DaemonSet.
+//! Finds the pods that block the update of a DaemonSet.
 
 use super::daemon_set::Daemons;
 use crate::{
@@ -7,27 +7,25 @@ use crate::{
     rules::{rollout_waits::Unavailability, rule::status::StatusQuery},
 };
 
-/// The pods that keep an update of a DaemonSet from going on.
 pub(in crate::rules) struct Eaten<'a> {
     pub(in crate::rules) budget: Unavailability,
-    /// The counts of the controller, which include all nodes with pods, wanted there or not.
+    /// The controller's counts. They include every node that has or should have a pod.
     pub(in crate::rules) counted: Unavailability,
     /// Nodes that are not ready, with their pods.
     pub(in crate::rules) dead: Vec<(&'a Node, &'a Pod)>,
-    /// Pods of the current template that do not become ready, on nodes that are.
+    /// Pods of the current template that do not become ready, on ready nodes.
     pub(in crate::rules) broken: Vec<&'a Pod>,
-    /// Pods whose deletion does not end, on nodes that are ready.
+    /// Pods whose deletion does not end, on ready nodes.
     pub(in crate::rules) ending: Vec<&'a Pod>,
 }
 
 /// New pods of a surge that do not become available, so that no old pod is deleted.
 pub(in crate::rules) struct Surge<'a> {
-    /// The number of unavailable new pods that is allowed.
     pub(in crate::rules) allowed: usize,
     pub(in crate::rules) broken: Vec<&'a Pod>,
 }
 
-/// Returns the new pods that keep an update with `maxSurge` from going on, if it is clear that it does not move.
+/// Returns the new pods that block an update with `maxSurge`, if the update is clearly stuck.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.
 pub(in crate::rules) fn stuck_surge<'a>(
@@ -57,11 +55,10 @@ pub(in crate::rules) fn stuck_surge<'a>(
     (broken.len() >= allowed).then_some(Surge { allowed, broken })
 }
 
-/// Returns the pods that keep the update of a DaemonSet from going on, if it is clear that it does not move.
+/// Returns the pods that block the update of a DaemonSet, if the update is clearly stuck.
 ///
-/// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go: a node with a new pod that is not
-/// available counts, and so does one of which all pods are being deleted, even if it should no longer have one: the
-/// status leaves such a node out.
+/// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go, counts a node with an unavailable new pod, and a node
+/// whose pods are all being deleted, even if it should no longer have one. The status excludes such a node.
 pub(in crate::rules) fn eats_budget<'a>(
     query: &StatusQuery<'a>,
     daemons: &Daemons<'a>,
@@ -73,7 +70,7 @@ pub(in crate::rules) fn eats_budget<'a>(
     }
     let min_ready = spec.min_ready_seconds.unwrap_or_default().into();
     let (mut dead, mut broken, mut ending) = (Vec::new(), Vec::new(), Vec::new());
-    // Nodes, and those whose pods wait to be replaced.
+    // All nodes that count, and those whose available pods wait to be replaced.
     let (mut nodes, mut waiting) = (0, 0);
     for (node, placement, pods) in &daemons.nodes {
         if *placement == Placement::Runs || !pods.is_empty() {

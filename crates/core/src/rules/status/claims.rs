@@ -1,4 +1,4 @@
-//! Claims of StatefulSets that are not bound.
+//! Explains why claims of StatefulSets are not bound.
 
 use std::collections::BTreeMap;
 
@@ -13,37 +13,27 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// A claim that is not bound, and the reason.
 pub(crate) struct Unbound<'a> {
-    /// The name of the claim.
     pub name: String,
-    /// The claim.
     pub claim: &'a PersistentVolumeClaim,
-    /// The reason.
     pub why: WhyUnbound<'a>,
 }
 
-/// The reason why a claim is not bound.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WhyUnbound<'a> {
-    /// The volume is gone.
     Lost,
-    /// The storage class does not exist.
     NoClass(&'a str),
-    /// The claim names no storage class, and none is the default.
     NoDefaultClass,
     /// The class provisions no volumes, and no existing volume fits.
     NoVolume(String),
-    /// The provisioner has failed, with this message.
     NotProvisioned(String),
-    /// The reason that another event or the scheduler gives.
+    /// The message of a different event, or of the scheduler.
     Said(String),
-    /// No reason is known. The storage class, if the claim has one.
+    /// The storage class, if the claim has one.
     Unknown(Option<&'a str>),
 }
 
 impl WhyUnbound<'_> {
-    /// Describes the reason.
     pub(crate) fn text(&self, observed: &Observed) -> String {
         match self {
             WhyUnbound::Lost => "its volume does not exist any more".to_owned(),
@@ -67,16 +57,14 @@ impl WhyUnbound<'_> {
     }
 }
 
-/// A claim with a name that the set gives to one of its pods.
 pub(in crate::rules) struct OfSet<'a> {
     pub(in crate::rules) name: &'a str,
     pub(in crate::rules) ordinal: i64,
-    /// Whether the set should have a pod with this ordinal.
     pub(in crate::rules) is_wanted: bool,
     pub(in crate::rules) claim: &'a PersistentVolumeClaim,
 }
 
-/// Returns all claims of a StatefulSet by their names, including claims of pods that it should not have.
+/// Finds all claims of a StatefulSet by their names, including claims of pods beyond its replicas.
 pub(in crate::rules) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Item = OfSet<'a>> {
     let (observed, set) = (query.audit.observed, query.set);
     let spec = match &set.state {
@@ -101,8 +89,7 @@ pub(in crate::rules) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Ite
     })
 }
 
-/// Returns the claims of an ordinal that are not bound, although they could be. `pod` is the pod of this
-/// ordinal, if it exists.
+/// Returns the claims of an ordinal that are stuck unbound. `pod` is the pod with this ordinal, if it exists.
 pub(crate) fn unbound<'a>(
     query: &StatusQuery<'a>,
     settings: &Settings,
@@ -127,7 +114,7 @@ pub(crate) fn unbound<'a>(
     unbound.collect()
 }
 
-/// Returns why a claim is still pending. Returns `None` if it only waits for its pod to get a node.
+/// Returns why a claim is still pending; `None` if it only waits for its pod to get a node.
 ///
 /// Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.
 fn why<'a>(
@@ -179,8 +166,7 @@ fn why<'a>(
     Some(WhyUnbound::Unknown(claim.class.as_deref()))
 }
 
-/// Returns why no existing volume can be bound to a claim whose class provisions none. Returns `None` if one
-/// might.
+/// Returns why no existing volume fits a claim whose class provisions none; `None` if one may.
 ///
 /// Kubernetes: `FindMatchingVolume`, component-helpers storage/volume/pv_helpers.go.
 fn no_volume(query: &StatusQuery<'_>, name: &str, claim: &PersistentVolumeClaim) -> Option<String> {

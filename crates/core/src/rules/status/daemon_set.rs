@@ -1,5 +1,3 @@
-//! A DaemonSet on its nodes.
-
 use std::collections::BTreeMap;
 
 use crate::{
@@ -9,29 +7,22 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// A DaemonSet, and what is known about each node and each pod.
 pub(in crate::rules) struct Daemons<'a> {
     of: &'a WorkloadStatus,
     pub(in crate::rules) set: &'a DaemonSet,
-    /// Every node, whether it gets a pod, and its pods.
     pub(in crate::rules) nodes: Vec<(&'a Node, Placement, Vec<&'a Pod>)>,
-    /// The hash of the current template, if it is known.
     hash: Option<&'a str>,
 }
 
-/// The reason why a node has no pod that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::rules) enum Lack {
-    /// The node has no pod.
     NoPod,
-    /// The pod has no place on the node.
     Unschedulable,
-    /// The pod has not become ready.
     NotReady,
 }
 
 impl<'a> Daemons<'a> {
-    /// Returns the pods of a DaemonSet by node. Returns `None` for a StatefulSet, or if the nodes are not known.
+    /// Returns `None` for a StatefulSet, or if the nodes are unknown.
     pub(in crate::rules) fn of(query: &StatusQuery<'a>) -> Option<Self> {
         let WorkloadState::DaemonSet(set) = &query.set.state else { return None };
         let observed = query.audit.observed;
@@ -52,19 +43,16 @@ impl<'a> Daemons<'a> {
         Some(Daemons { of: query.set, set, nodes, hash: observed.newest(query.set) })
     }
 
-    /// Returns the pods of a DaemonSet by node, if pods are known. Those of a healthy set may not have been read.
+    /// Returns `None` without any pods, because the pods of a healthy set may not have been read.
     pub(in crate::rules) fn with_pods(query: &StatusQuery<'a>) -> Option<Self> {
         (!query.audit.observed.pods(query.set).is_empty()).then(|| Daemons::of(query))?
     }
 
-    /// Returns whether a pod has the current template.
-    ///
     /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
     pub(in crate::rules) fn is_updated(&self, pod: &Pod) -> bool {
         self.hash.is_some_and(|hash| pod.is_of(hash)) || self.of.has_generation_of(pod)
     }
 
-    /// Returns whether it is known which pods have the current template.
     pub(in crate::rules) const fn knows_revision(&self) -> bool {
         self.hash.is_some()
     }
@@ -91,8 +79,8 @@ impl<'a> Daemons<'a> {
         if pods.is_empty() {
             return Some((Lack::NoPod, None));
         }
-        // A pod that is being deleted makes room for the next, and one on a node that is not ready
-        // shares the fate of all pods there.
+        // A pod that is being deleted makes room for the next one. On a node that is not ready, all pods have the same
+        // problem.
         let mut pods = pods.iter().filter(|pod| pod.deleted.is_none());
         let is_unready = |pod: &Pod| query.is_unready(pod);
         let pod = pods.next().filter(|pod| is_unready(pod) && pods.all(|it| is_unready(it)))?;

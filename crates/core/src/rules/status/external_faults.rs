@@ -1,4 +1,4 @@
-//! Faults outside of a pod, which no change of its template can remove.
+//! Faults outside of a pod that no change of its template can fix.
 
 use super::{
     pod_events::why_not_started,
@@ -12,11 +12,11 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// The words of container runtimes and kubelets for the network of a pod that cannot be set up.
+/// How container runtimes and kubelets describe a network failure of a pod.
 const NETWORK: [&str; 3] = ["network for ", "NetworkPlugin", "CNI network"];
 
 impl StatusQuery<'_> {
-    /// Returns the advice on a pod that no change of the template can help. Returns `None` if one may.
+    /// Returns advice on a pod that no change of the template can help; `None` if one may.
     pub(in crate::rules) fn not_of_template(&self, pod: &Pod) -> Option<Help> {
         let trouble = pod.trouble.as_deref()?;
         match trouble.kind {
@@ -54,7 +54,6 @@ impl StatusQuery<'_> {
         Some(help.run(claims).and(" lists those that exist"))
     }
 
-    /// Returns the advice on a pod whose node cannot give it its network or its volumes.
     fn of_node(&self, pod: &Pod) -> Option<Help> {
         let node = pod.node.as_deref().filter(|_| pod.is_bound)?;
         let (observed, namespace) = (self.audit.observed, self.set.namespace());

@@ -1,4 +1,4 @@
-//! Pods that become ready and unready again, and so never available.
+//! Detects pods that alternate between ready and unready, and so never become available.
 
 use super::foreign_text::one_line;
 use crate::{
@@ -7,16 +7,14 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// The fewest failures of a readiness probe that show something.
 const FEWEST: i32 = 3;
-/// The most failures of which each is counted. Of the later ones, only some are.
+/// The recorder counts each failure up to this number, and only some of the later ones.
 ///
 /// Kubernetes: `defaultSpamBurst`, client-go tools/record/events_cache.go.
 const COUNTED: i32 = 25;
-/// The time that a probe may fail before it counts as a failure of a pod that was ready, in seconds.
+/// How long a ready pod's probe may fail before the failure counts, in seconds.
 const SLACK: i64 = 60;
 
-/// The failures of the readiness probes of a pod since its containers have run.
 struct Failures<'a> {
     first: i64,
     last: i64,
@@ -25,11 +23,10 @@ struct Failures<'a> {
 }
 
 impl<'a> StatusQuery<'a> {
-    /// Returns the time since which a pod has become ready and unready again without being ready for
-    /// `minReadySeconds`, and without a restart. The status of a pod has only the last change, so the failures
-    /// of the readiness probe must have gone on for long, and there must be a sign that the pod was ready in
-    /// between: it became unready after its containers had started, or the probe failed less often than that
-    /// of a pod that is only slow.
+    /// Returns since when a pod has repeatedly lost readiness before `minReadySeconds`, without a restart. A pod's
+    /// status shows only the last change. So the failures of the readiness probe must have lasted, and something must
+    /// show that the pod was ready in between: the pod became unready after its containers started, or the probe failed
+    /// less often than that of a slow pod.
     pub(in crate::rules) fn flaps_since(&self, pod: &Pod) -> Option<i64> {
         let (audit, probe) = (self.audit, self.set.readiness);
         let least = self.set.min_ready_seconds();
@@ -54,17 +51,14 @@ impl<'a> StatusQuery<'a> {
         (goes_on && gap <= LONGEST_GAP && was_ready && audit.is_long_ago(first)).then_some(first)
     }
 
-    /// Returns whether a pod is not ready, or does not stay so.
     pub(in crate::rules) fn is_unready(&self, pod: &Pod) -> bool {
         !pod.ready.0 || self.flaps_since(pod).is_some()
     }
 
-    /// `is not ready`, or the words for a pod that does not stay ready.
     pub(in crate::rules) fn is_how(&self, pod: &Pod) -> &'static str {
         if self.flaps_since(pod).is_some() { "has not stayed ready" } else { "is not ready" }
     }
 
-    /// Returns the text about a pod that does not stay ready.
     pub(in crate::rules) fn why_it_flaps(&self, pod: &Pod) -> Option<String> {
         self.flaps_since(pod)?;
         let Failures { count, latest, .. } = self.failures(pod, pod.started?)?;

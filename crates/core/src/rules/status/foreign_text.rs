@@ -1,15 +1,12 @@
-//! Texts of other programs, and lists of names.
-
-/// The most names that are listed.
 const MOST_NAMES: usize = 5;
 
-/// Returns a text of another program in one line, without a full stop.
+/// Joins the lines of a different program's message, and removes the final full stop.
 pub(in crate::rules) fn one_line(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").trim_end_matches('.').to_owned()
 }
 
-/// `a, b and 3 more`.
+/// `a, b and 3 more`
 pub(in crate::rules) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
     let mut list = list.into_iter();
     let mut text = list.by_ref().take(MOST_NAMES).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! The nodes that are nearest to taking a pod for which the scheduler finds no node.
+//! Finds the nodes that come closest to taking an unschedulable pod.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,12 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// Names the nodes that a pod of the set may run on by their labels and taints, or else those that only one
-/// label or taint excludes. Returns `None` if there are no such nodes, or if all nodes are.
+/// Lists the nodes that labels and taints allow for a pod of the set, or else those that a single label or taint
+/// excludes. Returns `None` if no node or every node is one of these.
 ///
-/// The scheduler says how many nodes do not fit for which reason. It names neither the nodes nor, as of 1.37,
-/// the taints.
+/// The scheduler reports only how many nodes each reason excludes: no nodes and, as of 1.37, no taints.
 pub(in crate::rules) fn nearest(query: &StatusQuery<'_>) -> Option<String> {
-    // A daemon pod is for one node, and no other matters.
+    // A daemon pod is meant for one node; the others do not matter.
     let WorkloadState::StatefulSet(set) = &query.set.state else { return None };
     let observed = query.audit.observed;
     if !observed.knows(Kind::Node, "") {
@@ -38,7 +37,7 @@ pub(in crate::rules) fn nearest(query: &StatusQuery<'_>) -> Option<String> {
         let of_all = fit.len() < all;
         return of_all.then(|| format!("by labels and taints it may run on {}", names(fit)));
     }
-    // The fewest nodes are most likely to be those that the pod is for.
+    // The smallest group of nodes is most likely the one that the pod is meant for.
     let (why, nodes) = near.into_iter().min_by_key(|(_, nodes)| nodes.len())?;
     let (are, lack, have) = match nodes.len() {
         1 => ("is", "lacks", "has"),

@@ -1,5 +1,3 @@
-//! Since when a node has lacked its pod of a DaemonSet.
-
 use super::daemon_set::Daemons;
 use crate::{
     observed::{Node, Pod},
@@ -7,22 +5,22 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// The time within which a controller writes a status after its cause, in seconds.
+/// How soon after its cause a controller writes a status, in seconds.
 const AT_ONCE: i64 = 5;
-/// The time for which a controller may be busy with many pods, in seconds.
+/// How long a controller may be busy with many pods, in seconds.
 const BUSY: i64 = 60;
 
 /// Since when a node has lacked its pod.
 #[derive(Clone, Copy)]
 pub(in crate::rules) enum Lacking<'a> {
-    /// Since this time at the latest; 0 if nothing shows it.
+    /// Since this time at the latest; 0 if unknown.
     Since(i64),
-    /// The status has counted the pod as missing when it was last written, which this pod is the cause of.
+    /// The status counted the pod as missing when this different pod caused its last write.
     Unknown(&'a Pod),
 }
 
 impl Lacking<'_> {
-    /// Returns this for one node, unless it has become ready again since.
+    /// Returns `None` if only the set's status is known and the node has become ready again since.
     pub(in crate::rules) fn on(self, query: &StatusQuery<'_>, node: &Node) -> Option<Self> {
         let is_back = || node.ready_since.is_some_and(|it| !query.audit.is_long_ago(it));
         let is_known = matches!(self, Lacking::Since(_));
@@ -31,11 +29,11 @@ impl Lacking<'_> {
 }
 
 impl<'a> Daemons<'a> {
-    /// Returns since when the nodes without a pod have lacked it. `None` if that may be for a moment only.
+    /// Returns since when nodes have lacked their pods; `None` if they may lack them only for a moment.
     ///
-    /// The status is written when a pod comes or goes, so nothing has changed since. But it is also written when
-    /// another pod becomes ready or unready. If it counted as many pods as missing then as are now, the
-    /// controller has passed the node over: in each round it creates pods first, and counts them then.
+    /// The controller writes the status when a pod comes or goes, so nothing has changed since the last write. But it
+    /// also writes the status when a different pod becomes ready or unready. If that status counts as many missing pods
+    /// as there are now, the controller has skipped the node: each sync creates pods first, and then counts them.
     ///
     /// Kubernetes: `syncDaemonSet`, pkg/controller/daemon/daemon_controller.go.
     pub(in crate::rules) fn lacking(&self, query: &StatusQuery<'a>) -> Option<Lacking<'a>> {
@@ -44,7 +42,7 @@ impl<'a> Daemons<'a> {
         if audit.is_long_ago(written) {
             return Some(Lacking::Since(written));
         }
-        // The change may be the reason why the pods are wanted.
+        // The pods may be wanted only because of this change.
         if query.set.spec_written.is_some_and(|it| !audit.is_long_ago(it)) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Whether a pod becomes ready by itself, for a program that waits.
+//! Predicts whether a pod becomes ready by itself, for commands that wait.
 
 use crate::{
     finding::{Hold, Outlook},
@@ -7,12 +7,12 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// The state in which nothing goes on, as it is for a moment between two pods.
+/// Nothing happens, as in the moment between two pods.
 pub const IDLE: &str = "idle";
-/// The state of containers that start and end again.
+/// A container repeatedly starts and ends.
 pub const CRASH: &str = "crash";
 
-/// The words of registries and kubelets for an image that does not exist.
+/// How registries and kubelets describe an image that does not exist.
 const NO_IMAGE: [&str; 6] = [
     "not found",
     "manifest unknown",
@@ -21,18 +21,17 @@ const NO_IMAGE: [&str; 6] = [
     "no match for platform",
     "no matching manifest",
 ];
-/// The words of registries and kubelets for a program that does not exist, or not for this processor.
+/// How they describe a program that does not exist, or is built for a different processor.
 const NO_PROGRAM: [&str; 3] =
     ["executable file not found", "no such file or directory", "exec format error"];
-/// The event of a kubelet that has no credentials for a registry. Another client may be about to create them.
+/// The kubelet has no credentials for a registry. A different client may be about to create them.
 const NO_PULL_SECRET: &str = "FailedToRetrieveImagePullSecret";
-/// The time for which an event of a kubelet counts, in seconds. A kubelet tries again after two
-/// minutes at most.
+/// How long an event of a kubelet counts, in seconds. A kubelet retries after at most two minutes.
 const LATEST: i64 = 150;
 
 impl StatusQuery<'_> {
-    /// Returns whether a pod that is not ready becomes ready by itself. Its status decides that, and its events only make
-    /// the patience longer: whoever may create events can write any event.
+    /// Predicts whether an unready pod becomes ready by itself. The status decides, and events only extend the
+    /// patience: anybody who may create events can write any event.
     pub(in crate::rules) fn outlook(&self, pod: &Pod) -> Outlook {
         let (observed, node) = (self.audit.observed, pod.node.as_deref().filter(|_| pod.is_bound));
         match node.map(|name| observed.node(name).map(|node| node.not_ready)) {
@@ -76,7 +75,7 @@ impl StatusQuery<'_> {
                 _,
                 "ErrImagePull" | "ImagePullBackOff" | "ImageInspectError" | "RegistryUnavailable",
             ) => Outlook::new("image", Hold::Passing),
-            // What it lacks may come late, such as a Secret from cert-manager or external-secrets.
+            // The missing object may come late, such as a Secret from cert-manager or external-secrets.
             (_, "CreateContainerConfigError") => Outlook::new("config", Hold::Passing),
             (_, "CreateContainerError") => Outlook::new("config", Hold::Seldom),
             _ if says(&NO_PROGRAM) => Outlook::new(CRASH, Hold::Seldom),
@@ -84,7 +83,7 @@ impl StatusQuery<'_> {
         }
     }
 
-    /// Returns whether the kubelet has lately reported that the credentials for a registry do not exist.
+    /// Returns whether the kubelet has recently reported missing credentials for a registry.
     fn lacks_secret(&self, pod: &Pod) -> bool {
         let now = self.audit.now.as_second();
         let events = self.audit.observed.events(self.set.namespace(), Kind::Pod, &pod.name);

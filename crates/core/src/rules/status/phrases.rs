@@ -1,4 +1,4 @@
-//! Words and commands that the rules about status have in common.
+//! Phrases and commands that the status rules share.
 
 pub(in crate::rules) use super::foreign_text::{names, one_line};
 use super::{nearest_nodes, pod_events, scheduler};
@@ -13,31 +13,28 @@ use crate::{
     },
 };
 
-/// The words of the scheduler about claims that need no pod to be bound.
+/// The scheduler's message for unbound claims that don't wait for a pod.
 const UNBOUND: &str = "unbound immediate PersistentVolumeClaims";
 
-/// The most objects that a command names.
 const MOST_WORDS: usize = 20;
 
 impl<'a> Audit<'a> {
-    /// Returns kubectl for the objects in a namespace.
     pub(in crate::rules) const fn kubectl(&self, namespace: &'a str) -> Kubectl<'a> {
         Kubectl { context: self.context, namespace: Some(namespace) }
     }
 
-    /// Returns kubectl for cluster-scoped objects.
+    /// For cluster-scoped objects.
     pub(in crate::rules) const fn kubectl_anywhere(&self) -> Kubectl<'a> {
         Kubectl { context: self.context, namespace: None }
     }
 
-    /// Returns whether a state has lasted for longer than the patience.
+    /// Returns whether a state has lasted longer than the user's patience.
     pub(in crate::rules) fn is_long_ago(&self, since: i64) -> bool {
         since + self.patience.as_secs() <= self.now.as_second()
     }
 }
 
 impl<'a> StatusQuery<'a> {
-    /// Returns kubectl for the objects in the set's namespace.
     pub(in crate::rules) fn kubectl(&self) -> Kubectl<'a> {
         self.audit.kubectl(self.set.namespace())
     }
@@ -47,13 +44,12 @@ impl<'a> StatusQuery<'a> {
         format!("{}/{}", self.set.kind().as_str().to_ascii_lowercase(), self.set.name())
     }
 
-    /// Returns the command that merges a patch into the set.
     pub(in crate::rules) fn patch(&self, effect: Effect, patch: &str) -> Command {
         self.kubectl().does(effect, "patch", &[&self.target(), "--type", "merge", "-p", patch])
     }
 
-    /// Advises to create a StatefulSet again because its claim templates are immutable. The deletion is not
-    /// printed as a command: alone, it would leave the pods without a controller.
+    /// Advises to recreate a StatefulSet because its claim templates are immutable. Does not print the deletion as a
+    /// command: alone, it would leave the pods without a controller.
     pub(in crate::rules) fn create_again(&self, with: &str) -> Help {
         let show = self.kubectl().looks("get statefulset", &[self.set.name(), "-o", "yaml"]);
         Help::say(format!(
@@ -64,8 +60,7 @@ impl<'a> StatusQuery<'a> {
         .and(" shows the set as it is stored")
     }
 
-    /// Returns the command that lets cordoned nodes have pods again, if the scheduler names such nodes as the reason why
-    /// a pod has no place.
+    /// Returns the command that uncordons nodes, if the scheduler reports cordoned nodes as a reason.
     pub(in crate::rules) fn uncordon(&self, pod: &Pod) -> Option<Command> {
         let message = &pod.trouble.as_deref()?.message;
         let nodes = self.audit.observed.nodes().filter(|it| it.is_cordoned);
@@ -74,7 +69,6 @@ impl<'a> StatusQuery<'a> {
         is_reason.then(|| self.audit.kubectl_anywhere().does(Effect::Changes, "uncordon", &nodes))
     }
 
-    /// Returns the command that shows more about a pod that is not ready.
     pub(in crate::rules) fn look(&self, pod: &Pod) -> Command {
         match pod.trouble.as_deref() {
             Some(NotReadyReason { ended: Some(Ended { container, is_previous }), .. }) => {
@@ -86,7 +80,7 @@ impl<'a> StatusQuery<'a> {
         }
     }
 
-    /// Returns whether a pod starts by itself as soon as an object exists that it refers to, such as a ConfigMap.
+    /// Returns whether a pod starts by itself once a missing object, such as a ConfigMap, exists.
     pub(in crate::rules) fn lacks_something(&self, pod: &Pod) -> bool {
         let waits_for_it = ["CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"];
         let is_starting = |it: &NotReadyReason| {
@@ -95,7 +89,6 @@ impl<'a> StatusQuery<'a> {
         pod.trouble.as_deref().is_some_and(is_starting) && pod_events::names_absent(&self.why(pod))
     }
 
-    /// Advises on a pod whose containers do not start.
     pub(in crate::rules) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> Help {
         let look = self.look(pod);
         let undo = self.undo().filter(|_| is_updated);
@@ -130,7 +123,6 @@ impl<'a> StatusQuery<'a> {
         }
     }
 
-    /// Returns the reason why a pod is not ready.
     pub(in crate::rules) fn why(&self, pod: &Pod) -> String {
         let observed = self.audit.observed;
         let node = pod.node.as_deref().filter(|_| pod.is_bound);
@@ -173,7 +165,6 @@ impl<'a> StatusQuery<'a> {
     }
 }
 
-/// Advises on a pod that only waits for an object that does not exist.
 pub(in crate::rules) fn lacking(look: Command, undo: Option<Command>) -> Help {
     let help =
         Help::say("create what it names, and the pod starts by itself: it need not be deleted; ");
@@ -184,7 +175,6 @@ pub(in crate::rules) fn lacking(look: Command, undo: Option<Command>) -> Help {
     }
 }
 
-/// Converts a count of a status.
 pub(in crate::rules) fn positive(count: i32) -> usize {
     usize::try_from(count).unwrap_or_default()
 }
@@ -194,7 +184,7 @@ pub(in crate::rules) fn since(seconds: i64) -> String {
     format!("since {}", at(seconds))
 }
 
-/// `2 StatefulSets (shop/db, shop/queue)` and the same for DaemonSets.
+/// `2 StatefulSets (shop/db, shop/queue)`, and likewise for DaemonSets.
 pub(in crate::rules) fn sets_of(sets: &[&WorkloadStatus]) -> String {
     let of_kind = |kind: WorkloadKind| {
         let sets = sets.iter().filter(|set| set.kind() == kind);
@@ -206,7 +196,7 @@ pub(in crate::rules) fn sets_of(sets: &[&WorkloadStatus]) -> String {
     kinds.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
-/// Returns the names for a command, and a remark if these are not all.
+/// Returns the names for a command, and a remark if some are missing.
 pub(in crate::rules) fn words<'n, 'l>(list: &'l [&'n str]) -> (&'l [&'n str], &'static str) {
     match list.get(..MOST_WORDS) {
         Some(first) if list.len() > MOST_WORDS => (first, " and likewise for the others"),

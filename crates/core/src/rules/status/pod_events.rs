@@ -1,4 +1,4 @@
-//! The events of a pod, which add to its status.
+//! Explains the status of a pod with its events.
 
 use super::foreign_text::one_line;
 use crate::{
@@ -7,7 +7,6 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// Events that show why a pod does not start.
 const WHY_NOT_STARTED: [&str; 7] = [
     "FailedAttachVolume",
     "FailedCreatePodSandBox",
@@ -17,14 +16,13 @@ const WHY_NOT_STARTED: [&str; 7] = [
     "FailedResourceClaimCreation",
     "NetworkNotReady",
 ];
-/// The beginning of the message of a kubelet that has waited for all volumes of a pod, and not for one that it
-/// names with a cause. Newer kubelets name the volumes too.
+/// The message of a kubelet that timed out on the volumes of a pod without a specific cause. Newer kubelets also name
+/// the volumes.
 ///
 /// Kubernetes: `WaitForAttachAndMount`, pkg/kubelet/volumemanager/volume_manager.go.
 const NO_CAUSE: &str = "Unable to attach or mount volumes: ";
-/// An event of a kubelet without the credentials for a registry.
 const NO_PULL_SECRET: &str = "FailedToRetrieveImagePullSecret";
-/// The words of registries that refuse a client, in lower case.
+/// How registries refuse a client, in lower case.
 const DENIED: [&str; 5] = ["authoriz", "denied", "forbidden", "401", "basic auth credentials"];
 
 /// Events that occur only while a pod is not ready.
@@ -41,22 +39,20 @@ const GRAVE: [&str; 11] = [
     "OutOfcpu",
     "OutOfmemory",
 ];
-/// The time within which a kubelet reports that a new pod is not ready, in seconds.
+/// How soon a kubelet reports a new pod as unready, in seconds.
 const SOON: i64 = 60;
-/// The exit codes of a container that is killed.
 const KILLED: [&str; 2] = ["exit code 137,", "exit code 143,"];
 
 impl StatusQuery<'_> {
-    /// Returns the time since which a pod has not been ready, in seconds since 1970. The time before its creation
-    /// counts too if warnings about earlier pods follow each other without a long gap: about pods of its name, or
-    /// for a DaemonSet about all of its pods. A pod whose container ends again and again is ready in between, so
-    /// the time counts for which that must have gone on; and so is one that only flaps.
+    /// Returns since when a pod has been unready, in seconds since 1970. This includes the time before its creation if
+    /// warnings about earlier pods follow each other closely: about pods of its name or, for a DaemonSet, about all of
+    /// its pods. For a pod in a crash loop or that flaps, it includes the times when the pod was ready in between.
     pub(in crate::rules) fn unready_since(&self, pod: &Pod) -> i64 {
         if let Some(since) = self.flaps_since(pod) {
             return since;
         }
         let since = self.changed(pod);
-        // A pod that only starts may be the fix.
+        // A pod that is starting may be the fix.
         let is_stuck = pod
             .trouble
             .as_ref()
@@ -83,8 +79,8 @@ impl StatusQuery<'_> {
 }
 
 impl StatusQuery<'_> {
-    /// Returns the time at which a pod became ready or unready. If that is in the future, the clock of its node is
-    /// ahead, by about as much as the start of the pod seems to be later than its assignment to the node.
+    /// Returns when a pod last became ready or unready. If that is in the future, its node's clock is ahead by about
+    /// the time from the assignment to the node to the start of the pod.
     fn changed(&self, pod: &Pod) -> i64 {
         let is_idle = pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::NoKubelet);
         let since = if is_idle { pod.bound } else { pod.ready.1 };
@@ -96,7 +92,6 @@ impl StatusQuery<'_> {
     }
 }
 
-/// Returns the reason why a pod is not ready, from its status and its events.
 pub(in crate::rules) fn with_events(
     query: &StatusQuery<'_>,
     pod: &Pod,
@@ -136,28 +131,25 @@ pub(in crate::rules) fn with_events(
     }
 }
 
-/// Returns the latest of these events that says why a pod does not start, if one does.
 pub(in crate::rules) fn why_not_started(events: &[Event]) -> Option<&Event> {
     let mut all = events.iter().filter(|it| WHY_NOT_STARTED.contains(&&*it.reason));
     let latest = all.next()?;
     if !latest.message.starts_with(NO_CAUSE) {
         return Some(latest);
     }
-    // A kubelet repeats the cause, unless it waits for the volume to be attached: that is said once.
+    // A kubelet repeats the cause, unless it waits for the volume to be attached: it reports that once.
     let is_current = |it: &&Event| {
         &*it.reason == "FailedAttachVolume" || it.last.saturating_add(LONGEST_GAP) >= latest.last
     };
     all.find(|it| !it.message.starts_with(NO_CAUSE) && is_current(it)).or(Some(latest))
 }
 
-/// Returns whether a message says that a registry refuses the credentials, or their absence.
 fn is_denied(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     DENIED.iter().any(|it| message.contains(it))
 }
 
-/// Returns whether a message of the kubelet says that a ConfigMap, a Secret, or a key of it, or another object
-/// that a pod refers to is missing.
+/// Returns whether the kubelet's message reports a missing ConfigMap, Secret, key or other object that a pod refers to.
 ///
 /// Kubernetes: `makeEnvironmentVariables` and `getPullSecretsForPod`, pkg/kubelet/kubelet_pods.go; `collectData`,
 /// pkg/volume/projected/projected.go.

@@ -1,23 +1,21 @@
-//! A ResourceQuota that pods exceed, as the API server describes it.
+//! Parses the API server's messages about exceeded quotas.
 
 use std::collections::BTreeMap;
 
 use crate::{kubernetes::quantity::Quantity, observed::Quota};
 
-/// The most pods for which a limit is computed.
 const MOST: usize = 1_000;
 
-/// Returns the name of the quota in the message of a refusal.
 pub(in crate::rules) fn exceeded(message: &str) -> Option<&str> {
     between(message, "exceeded quota: ", ",")
 }
 
-/// Returns whether one more pod has room in a quota, given the requested amounts in the message of a refusal.
+/// Returns whether a quota has room for one more pod with the requests in a refusal.
 pub(in crate::rules) fn has_room(quota: &Quota, message: &str) -> bool {
     let requested = between(message, ", requested: ", ", used: ").and_then(amounts);
     requested.is_some_and(|requested| {
         requested.into_iter().all(|(resource, amount)| {
-            // A quota limits only the resources that it names.
+            // A quota limits only the resources in its spec.
             let Some(hard) = quota.hard.get(resource) else { return true };
             let used = quota.used.get(resource).map_or("0", |it| &it.0);
             let sum = Quantity::parse_resource(used).map(|mut sum| {
@@ -30,8 +28,7 @@ pub(in crate::rules) fn has_room(quota: &Quota, message: &str) -> bool {
     })
 }
 
-/// Returns the limits by resource with which this number of pods would have room. Returns `None` if the
-/// message says something else.
+/// Returns the limits by resource that make room for this many pods; `None` if the message has a different form.
 ///
 /// Kubernetes: `CheckRequest`, k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 pub(in crate::rules) fn raised(message: &str, pods: usize) -> Option<BTreeMap<&str, String>> {
@@ -45,7 +42,7 @@ pub(in crate::rules) fn raised(message: &str, pods: usize) -> Option<BTreeMap<&s
     raised.collect()
 }
 
-/// `cpu=1,pods=2`.
+/// `cpu=1,pods=2`
 fn amounts(text: &str) -> Option<BTreeMap<&str, Quantity<'_>>> {
     let pairs = text.split(',').map(|pair| {
         let (resource, amount) = pair.split_once('=')?;

@@ -1,5 +1,3 @@
-//! Pods that the API server refuses to create or to delete.
-
 use super::{
     phrases::{at, one_line},
     webhooks,
@@ -10,27 +8,24 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// The time after a refusal, in seconds, from which a new pod shows that the cause is gone. One sync creates
-/// all pods that are missing. Of an object about which there are many events, only one in
-/// five minutes is recorded.
+/// How long after a refusal a new pod shows that the cause is fixed, in seconds. One sync creates all missing pods. For
+/// an object with many events, the recorder emits only one in five minutes.
 ///
 /// Kubernetes: `defaultSpamQPS`, client-go tools/record/events_cache.go.
 const REFILL: i64 = 300;
 
-/// The reason why pods of a set are not created, or not deleted.
 pub(in crate::rules) struct Refusal {
-    /// The message of the API server.
     pub(in crate::rules) message: String,
-    /// The time of the first attempt, in seconds since 1970.
+    /// In seconds since 1970.
     pub(in crate::rules) since: i64,
-    /// The time of the latest attempt, in seconds since 1970.
+    /// In seconds since 1970.
     pub(in crate::rules) last: i64,
-    /// The number of refusals with other messages.
+    /// The number of refusals with different messages.
     others: usize,
 }
 
 impl Refusal {
-    /// Returns the latest refusal of pods of a set that still lacks pods, or the new pods of a surge.
+    /// Returns the latest refusal for a set that still lacks pods, or the new pods of a surge.
     pub(in crate::rules) fn of_creation(query: &StatusQuery<'_>) -> Option<Self> {
         let set = query.set;
         let is_of_spec = |event: &Event| set.spec_written.is_none_or(|at| event.last >= at);
@@ -45,7 +40,7 @@ impl Refusal {
         Some(Refusal::of(latest, refusals))
     }
 
-    /// Returns the latest refusal to delete pods of a set, as long as the controller tries again.
+    /// Returns the latest refusal to delete pods, as long as the controller retries.
     pub(in crate::rules) fn of_deletion(query: &StatusQuery<'_>) -> Option<Self> {
         let now = query.audit.now.as_second();
         let mut refusals = query.audit.observed.events_of_set(query.set, "FailedDelete", now);
@@ -72,7 +67,6 @@ impl Refusal {
         }
     }
 
-    /// Returns the message, and how many others there are.
     pub(in crate::rules) fn text(&self) -> String {
         let more = match self.others {
             0 => String::new(),
@@ -82,7 +76,7 @@ impl Refusal {
         format!("{}{more}", self.message)
     }
 
-    /// Adds to an advice how the controller is made to try again: it waits for up to 17 minutes.
+    /// Adds advice on how to make the controller retry: otherwise, it waits for up to 17 minutes.
     pub(in crate::rules) fn try_again(&self, query: &StatusQuery<'_>, help: Help) -> Help {
         let annotate = annotate(query, self.last);
         let next = self.last.saturating_add(LONGEST_WAIT);
@@ -95,14 +89,13 @@ impl Refusal {
     }
 }
 
-/// Returns the command after which the controller tries again at once, as after any change of the set.
+/// Returns a command that makes the controller retry immediately, as any change of the set does.
 pub(in crate::rules) fn annotate(query: &StatusQuery<'_>, last: i64) -> Command {
     let mark = format!("try-again={last}");
     let words = [&*query.target(), &mark, "--overwrite"];
     query.kubectl().does(Effect::Changes, "annotate", &words)
 }
 
-/// Returns the advice on a refusal by a webhook or an admission policy.
 pub(in crate::rules) fn by_admission(query: &StatusQuery<'_>, message: &str) -> Option<Help> {
     if let Some(cause) = webhooks::fault_of_named(query, message) {
         return Some(Help::say(format!("repair the webhook; the set needs no change: {cause}")));
@@ -122,14 +115,13 @@ pub(in crate::rules) fn by_admission(query: &StatusQuery<'_>, message: &str) -> 
     Some(help.run(run).and(" lists them all"))
 }
 
-/// Returns the word after a text, up to a quotation mark, a comma or a space.
+/// Returns the word after `before`, up to a quotation mark, a comma or a space.
 pub(in crate::rules) fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
     let (_, rest) = message.split_once(before)?;
     rest.split(['"', '\'', ',', ' ']).next().filter(|word| !word.is_empty())
 }
 
-/// Returns the message of the API server without the name of the pod, which differs in each attempt of a
-/// DaemonSet.
+/// Removes the name of the pod: it differs in each attempt of a DaemonSet.
 fn reason(message: &str) -> &str {
     let starts = ["Error creating: ", "Error deleting: "];
     let message = starts.iter().find_map(|it| message.strip_prefix(it)).unwrap_or(message);

@@ -1,4 +1,4 @@
-//! The revisions of a set: the way back, and what the newest changes.
+//! The revisions of a set: how to roll back, and what the newest changes.
 
 use super::phrases::positive;
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl<'a> StatusQuery<'a> {
-    /// Returns the revisions whose numbers are known, the newest first, and the way back from the newest: to the newest
-    /// other one with a ready pod, or else to the previous one.
+    /// Returns the numbered revisions, newest first, and how to roll back: to the newest other revision with a ready
+    /// pod, or else to the previous one.
     fn way_back(&self) -> (Vec<(i64, &'a Revision)>, Undo) {
         let observed = self.audit.observed;
         let all = observed.revisions(self.set);
@@ -29,22 +29,20 @@ impl<'a> StatusQuery<'a> {
         (all, undo)
     }
 
-    /// Returns the command that goes back to the newest other template with a ready pod, or else to the previous one,
-    /// if there is one.
     pub(in crate::rules) fn undo(&self) -> Option<Command> {
         let (_, undo) = self.way_back();
         let updated = match &self.set.state {
             WorkloadState::DaemonSet(it) => it.status.updated_number_scheduled,
             WorkloadState::StatefulSet(it) => it.status.updated_replicas,
         };
-        // One pod is about to be replaced in any case.
+        // One pod is replaced in any case.
         let effect = Effect::Restarts(positive(updated.unwrap_or_default()).max(1));
         let (target, option) = (self.target(), undo.option());
         let words: Vec<&str> = [&*target].into_iter().chain(option.as_deref()).collect();
         (undo != Undo::None).then(|| self.kubectl().does(effect, "rollout undo", &words))
     }
 
-    /// Returns the fields in which the template that is being rolled out differs from the one to go back to.
+    /// Returns the differences between the template being rolled out and the one to go back to.
     pub(crate) fn changes(&self) -> Vec<Difference> {
         let is_updating = match &self.set.state {
             WorkloadState::DaemonSet(it) => {

@@ -1,5 +1,3 @@
-//! The words about autoscalers of nodes, and about preemption.
-
 use super::{foreign_text::one_line, phrases::at};
 use crate::{
     finding::Help,
@@ -12,7 +10,6 @@ impl StatusQuery<'_> {
         self.audit.observed.scaling(self.set.namespace(), pod, self.audit.now.as_second())
     }
 
-    /// Says what an autoscaler of nodes last did about a pod without a place.
     pub(in crate::rules) fn scaled(&self, pod: &Pod) -> Option<String> {
         let Scaling { by, node, at: time, message } = self.scaling(pod)?;
         let message = one_line(message);
@@ -25,7 +22,6 @@ impl StatusQuery<'_> {
         })
     }
 
-    /// Advises to wait for a node that is being added.
     pub(in crate::rules) fn wait_for_node(&self, pod: &Pod) -> Option<Help> {
         let Scaling { by, node, .. } = self.scaling(pod)?;
         match node {
@@ -43,7 +39,7 @@ impl StatusQuery<'_> {
         }
     }
 
-    /// Says that another pod took the place of the pod that had this name before.
+    /// Reports that a pod of higher priority displaced the previous pod with this name.
     pub(in crate::rules) fn preempted(&self, pod: &Pod) -> Option<String> {
         let event = self.audit.observed.preemption(self.set.namespace(), pod)?;
         let message = one_line(&event.message);

@@ -1,10 +1,9 @@
-//! The message of the scheduler about a pod that has no place, taken apart.
+//! Parses the scheduler's message about a pod without a node.
 
-/// The most reasons that are named.
 const MOST: usize = 3;
 
-/// Returns why the nodes do not fit: how many for which reason, the most frequent first. `pinned` is the node that
-/// the affinity of a daemon pod names: the others do not matter. `None` if the message says something else.
+/// Returns how many nodes each reason excludes, the most frequent reason first; `None` if the message has a different
+/// form. `pinned` is the node in a daemon pod's affinity; the others do not matter.
 ///
 /// Kubernetes: `FitError.Error`, pkg/scheduler/framework/types.go.
 pub(in crate::rules) fn apart(message: &str, pinned: Option<&str>) -> Option<String> {
@@ -26,7 +25,7 @@ pub(in crate::rules) fn apart(message: &str, pinned: Option<&str>) -> Option<Str
     Some(format!("none of {all} nodes has a place for it: {}", list.join(", ")))
 }
 
-/// Returns the claim that a pod names and that does not exist.
+/// Returns the missing claim of a pod.
 ///
 /// Kubernetes: `PreFilter`, pkg/scheduler/framework/plugins/volumebinding/volume_binding.go.
 pub(in crate::rules) fn missing_claim(message: &str) -> Option<&str> {
@@ -35,11 +34,10 @@ pub(in crate::rules) fn missing_claim(message: &str) -> Option<&str> {
     rest.starts_with(" not found").then_some(name)
 }
 
-/// The words of the scheduler for nodes that the affinity of a daemon pod excludes.
+/// The scheduler's reasons for nodes that a daemon pod's affinity excludes.
 const OTHER_NODES: [&str; 2] =
     ["didn't satisfy plugin(s) [NodeAffinity]", "didn't match Pod's node affinity"];
 
-/// Returns the number of nodes for each reason.
 fn reasons(text: &str) -> Option<Vec<(usize, &str)>> {
     let mut reasons = Vec::new();
     let mut rest = Some(text);

@@ -1,5 +1,3 @@
-//! The pods of a StatefulSet, by their ordinals.
-
 use std::collections::BTreeMap;
 
 use crate::{
@@ -8,7 +6,6 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// A StatefulSet with its pods.
 pub(in crate::rules) struct Replicas<'a> {
     pub(in crate::rules) set: &'a StatefulSet,
     pub(in crate::rules) settings: Settings,
@@ -17,7 +14,7 @@ pub(in crate::rules) struct Replicas<'a> {
 }
 
 impl<'a> Replicas<'a> {
-    /// Returns the pods of a StatefulSet. Returns `None` for a DaemonSet, or if the pods are not known.
+    /// Returns `None` for a DaemonSet, or if the pods are unknown.
     pub(in crate::rules) fn of(query: &StatusQuery<'a>) -> Option<Self> {
         let WorkloadState::StatefulSet(set) = &query.set.state else { return None };
         let (observed, name) = (query.audit.observed, query.set.name());
@@ -28,12 +25,11 @@ impl<'a> Replicas<'a> {
         Some(Replicas { set, settings, pods: pods.collect(), name })
     }
 
-    /// Returns the name of the pod with an ordinal.
     pub(in crate::rules) fn pod_name(&self, ordinal: i64) -> String {
         format!("{}-{ordinal}", self.name)
     }
 
-    /// Returns the name of the first pod that does not exist.
+    /// Returns the name of the first missing pod.
     pub(in crate::rules) fn first_missing(&self) -> Option<String> {
         let mut ordinals = self.settings.ordinals.clone();
         Some(self.pod_name(ordinals.find(|ordinal| !self.pods.contains_key(ordinal))?))
@@ -47,17 +43,14 @@ impl<'a> Replicas<'a> {
         }
     }
 
-    /// Returns whether an update replaces the pod with this ordinal.
     pub(in crate::rules) fn replaces(&self, ordinal: i64) -> bool {
         self.settings.replaced().contains(&ordinal)
     }
 
-    /// Returns the revision of the current template.
     pub(in crate::rules) fn update_revision(&self) -> &'a str {
         self.set.status.update_revision.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether the template was changed, and not all pods have the new one.
     pub(in crate::rules) fn is_updating(&self) -> bool {
         self.set.status.current_revision != self.set.status.update_revision
     }

@@ -1,4 +1,4 @@
-//! Sets whose template is changed again and again, so that no rollout ends.
+//! Detects sets whose template changes so often that no rollout ends.
 
 use super::phrases::at;
 use crate::{
@@ -7,14 +7,13 @@ use crate::{
     rules::rule::status::{Report, StatusQuery},
 };
 
-/// The fewest revisions in five minutes that are not the work of a person.
+/// The fewest revisions in five minutes that no person creates.
 const NEW: usize = 6;
-/// The fewest returns to an earlier revision that are not.
+/// The fewest returns to an earlier revision that no person makes.
 const RETURNS: i64 = 10;
-/// The number of old revisions that a set keeps if it does not say another.
+/// The default of `revisionHistoryLimit`.
 const KEPT: i32 = 10;
 
-/// Returns the report about a set that is not rolled out because its template does not stay as it is.
 pub(in crate::rules) fn report(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     if query.set.is_healthy() {
         return None;
@@ -30,7 +29,7 @@ pub(in crate::rules) fn report(query: &StatusQuery<'_>) -> Option<Report<'static
         WorkloadState::DaemonSet(it) => it.spec.revision_history_limit,
         WorkloadState::StatefulSet(it) => it.spec.revision_history_limit,
     };
-    // With fewer than are kept, none was deleted, and the numbers count the returns.
+    // With fewer revisions than the limit, none was deleted, so the numbers count the returns.
     let has_all = count < kept.unwrap_or(KEPT).into();
     let are_two = [set.spec_written, set.spec_written_by_other].map(|it| it.is_some_and(is_recent));
     let cause = if new >= NEW {

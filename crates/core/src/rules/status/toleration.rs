@@ -1,5 +1,3 @@
-//! The command that makes a DaemonSet tolerate a taint.
-
 use super::phrases::positive;
 use crate::{
     finding::{Command, Effect},
@@ -7,7 +5,7 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// Returns the command that adds a toleration of a taint, which is given as `key=value:effect`.
+/// Returns the command that makes a DaemonSet tolerate a taint, `key=value:effect`.
 pub(in crate::rules) fn add(query: &StatusQuery<'_>, set: &DaemonSet, taint: &str) -> Command {
     let (what, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
     let (key, value) = what.split_once('=').unwrap_or((what, ""));

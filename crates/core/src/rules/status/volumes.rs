@@ -1,4 +1,4 @@
-//! Volumes that can be used only on nodes that cannot run a pod.
+//! Finds volumes that only nodes unable to run the pod can use.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,20 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// A bound claim whose volume can be used on none of the nodes that can run its pod.
+/// A bound claim whose volume is unusable on every node that can run its pod.
 pub(in crate::rules) struct Elsewhere<'a> {
     pub(in crate::rules) claim: String,
     pub(in crate::rules) volume: &'a str,
-    /// The nodes that could use the volume, if they were ready and not cordoned.
+    /// The nodes that could use the volume if they were ready and not cordoned.
     pub(in crate::rules) nodes: Vec<&'a Node>,
 }
 
 /// The most pods of a set that are examined, each with all nodes.
 const MOST_PODS: usize = 20;
 
-/// Returns such claims by the ordinals of their pods, for the first pods for which the scheduler has no node.
+/// Returns the first unschedulable pods with such a claim, by ordinal.
 ///
-/// Kubernetes: `FindPodVolumes` and `checkBoundClaims`,
-/// pkg/scheduler/framework/plugins/volumebinding/binder.go.
+/// Kubernetes: `FindPodVolumes` and `checkBoundClaims`, pkg/scheduler/framework/plugins/volumebinding/binder.go.
 pub(in crate::rules) fn elsewhere<'a>(
     query: &StatusQuery<'a>,
     replicas: &Replicas<'a>,

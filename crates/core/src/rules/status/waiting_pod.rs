@@ -1,22 +1,19 @@
-//! The pod for which a StatefulSet waits.
-
 use std::ops::Range;
 
 use super::{claims, refusal::Refusal, stateful_set::Replicas, volumes};
 use crate::{observed::Pod, rules::rule::status::StatusQuery};
 
-/// A pod that does not become ready, for which a StatefulSet waits.
+/// A pod that a StatefulSet waits for and that does not become ready.
 pub(in crate::rules) struct Halt<'a> {
     pub(in crate::rules) ordinal: i64,
     pub(in crate::rules) pod: &'a Pod,
 }
 
 impl<'a> Halt<'a> {
-    /// Returns the pod for which the controller waits, if it has waited for long and no other rule says why:
-    /// a claim, a volume, a deletion that does not end, or a refusal to create it.
+    /// Returns the pod that the controller has long waited for, if no other rule explains it with a claim, a volume, a
+    /// deletion that does not end, or a refusal to create it.
     ///
-    /// Kubernetes: `processReplica` and `updateStatefulSet`,
-    /// pkg/controller/statefulset/stateful_set_control.go.
+    /// Kubernetes: `processReplica` and `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go.
     pub(in crate::rules) fn of(query: &StatusQuery<'a>, replicas: &Replicas<'a>) -> Option<Self> {
         let elsewhere = volumes::elsewhere(query, replicas);
         let is_late = |(ordinal, pod): &(i64, &Pod)| {
@@ -34,7 +31,7 @@ impl<'a> Halt<'a> {
         } else if Refusal::of_creation(query).is_some() {
             None
         } else {
-            // An update begins with the last pod, and replaces the broken ones of the old template.
+            // An update begins with the last pod, and replaces broken pods of the old template.
             let is_open = |(at, pod): &(i64, &Pod)| {
                 let is_old = replicas.is_updating() && !pod.is_of(replicas.update_revision());
                 !(is_old && replicas.replaces(*at))

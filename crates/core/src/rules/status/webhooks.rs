@@ -9,18 +9,16 @@ use crate::{
     rules::rule::status::{Audit, StatusQuery},
 };
 
-/// The reason why a webhook cannot be called.
 pub(in crate::rules) enum CallFailure<'a> {
-    /// No endpoint of the Service gets requests, since this time.
+    /// No endpoint of the Service has received requests since this time, in seconds since 1970.
     NoEndpoint(&'a str, &'a str, i64),
-    /// The Service does not exist.
     NoService(&'a str, &'a str),
-    /// The certificates that the configuration trusts have expired at this time.
+    /// When the last trusted certificate expired, in seconds since 1970.
     Expired(i64),
 }
 
 impl<'a> CallFailure<'a> {
-    /// Returns the reason why a webhook cannot be called, if one is known and has lasted.
+    /// Returns why a webhook cannot be called, if the reason is known and has lasted.
     pub(in crate::rules) fn of(audit: &Audit<'_>, webhook: &'a Webhook) -> Option<Self> {
         let observed = audit.observed;
         let long = |since: &i64| audit.is_long_ago(*since);
@@ -41,12 +39,11 @@ impl<'a> CallFailure<'a> {
             None if !observed.exists(Kind::Service, namespace, name) && long(&webhook.created) => {
                 Some(CallFailure::NoService(namespace, name))
             }
-            // A Service of the type ExternalName has no slices.
+            // A Service of type ExternalName has no EndpointSlices.
             _ => None,
         }
     }
 
-    /// Describes the fault.
     pub(in crate::rules) fn text(&self) -> String {
         match self {
             CallFailure::NoEndpoint(namespace, name, changed) => {
@@ -62,8 +59,7 @@ impl<'a> CallFailure<'a> {
     }
 }
 
-/// Returns whether a webhook is called for such a request about a pod or a claim of a set, as far as that can
-/// be known.
+/// Returns whether the API server certainly calls a webhook for such a request about the set.
 pub(in crate::rules) fn selects(
     audit: &Audit<'_>,
     webhook: &Webhook,
@@ -72,7 +68,7 @@ pub(in crate::rules) fn selects(
 ) -> bool {
     let objects = &webhook.objects;
     let is_selected = || match call {
-        // A binding has no labels, and the labels of claims are not known.
+        // A binding has no labels, and the labels of claims are unknown.
         Call::BoundPod => *objects == LabelSelector::default(),
         Call::NewClaim => *objects == LabelSelector::default() && set.has_claim_templates(),
         _ => selector::parses(objects) && selector::matches_labels(objects, set.pod_labels()),
@@ -91,8 +87,8 @@ const OF_PODS: [(Call, &str); 4] = [
     (Call::GonePod, "be deleted"),
 ];
 
-/// Returns the consequences for sets of a webhook that is down. `refuses` is whether refusals name it: then it
-/// is known that no pod or claim can be created.
+/// Describes the effects of a failing webhook on sets. If `refuses`, the creation of pods and claims is already
+/// reported.
 pub(in crate::rules) fn effects_on_sets(
     audit: &Audit<'_>,
     webhook: &Webhook,
@@ -104,7 +100,7 @@ pub(in crate::rules) fn effects_on_sets(
             .filter(|it| !it.is_empty())
             .map(|it| sets_of(&it))
     };
-    // By the sets, in the order of the requests.
+    // Verbs by the sets that they affect.
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for (call, verb) in OF_PODS.into_iter().filter(|(call, _)| !(refuses && *call == Call::NewPod))
     {
@@ -124,7 +120,6 @@ pub(in crate::rules) fn effects_on_sets(
     effects.chain(claims.map(|sets| format!("no claim of {sets} can be created"))).collect()
 }
 
-/// Returns whether a webhook is called for objects in a namespace.
 pub(in crate::rules) fn selects_namespace(
     audit: &Audit<'_>,
     webhook: &Webhook,
@@ -136,9 +131,9 @@ pub(in crate::rules) fn selects_namespace(
     })
 }
 
-/// Returns the consequences for nodes of a webhook that is called for them and is down.
+/// Describes the effects of a failing webhook on nodes.
 ///
-/// The namespace selector does not matter to nodes. Kubernetes: `MatchNamespaceSelector`, apiserver
+/// The namespace selector does not apply to nodes. Kubernetes: `MatchNamespaceSelector`, apiserver
 /// pkg/admission/plugin/webhook/predicates/namespace/matcher.go.
 pub(in crate::rules) fn effects_on_nodes(
     audit: &Audit<'_>,
@@ -166,8 +161,8 @@ pub(in crate::rules) fn effects_on_nodes(
     webhook.calls.iter().filter_map(effect).collect()
 }
 
-/// Returns the fault of a webhook that is called for such a request about a set and is known to be down. It may refuse
-/// events too, so that no event shows it.
+/// Returns the fault of a failing webhook that the API server calls for such a request about the set. The webhook may
+/// also refuse events, so that no event reports it.
 pub(in crate::rules) fn down_for(query: &StatusQuery<'_>, call: Call) -> Option<String> {
     let mut all = query.audit.observed.webhooks().iter();
     all.find_map(|it| {
@@ -177,7 +172,7 @@ pub(in crate::rules) fn down_for(query: &StatusQuery<'_>, call: Call) -> Option<
     })
 }
 
-/// Returns the fault of the webhook that a message names because it cannot be called.
+/// Returns the fault of the webhook that a message reports as failing.
 pub(in crate::rules) fn fault_of_named(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let name = failing(message)?;
     let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
@@ -185,13 +180,12 @@ pub(in crate::rules) fn fault_of_named(query: &StatusQuery<'_>, message: &str) -
     Some(cannot_be_called(webhook, &fault))
 }
 
-/// Names a webhook that cannot be called, and says why.
 pub(in crate::rules) fn cannot_be_called(webhook: &Webhook, fault: &CallFailure<'_>) -> String {
     let Webhook { kind, configuration, .. } = webhook;
     format!("the webhook of {kind} {configuration} cannot be called: {}", fault.text())
 }
 
-/// Returns the name of the webhook that could not be called, from the message of a refusal.
+/// Returns the name of the failing webhook in a refusal.
 pub(in crate::rules) fn failing(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("failed calling webhook \"")?;
     rest.split_once('"').map(|(name, _)| name)

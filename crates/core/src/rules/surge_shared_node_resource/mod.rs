@@ -1,14 +1,17 @@
 //! A surge pod that listens on the same port of the node as the old pod.
 
 use k8s_openapi::{
-    api::core::v1::{PodSpec, Probe},
+    api::core::v1::{Container, PodSpec, Probe},
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
 use super::read;
 use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::{cluster::Cluster, containers::is_sidecar},
+    kubernetes::{
+        cluster::Cluster,
+        containers::{arguments, is_sidecar},
+    },
     object::{DaemonSetSpec, Subject},
     rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
@@ -34,6 +37,7 @@ static CEL: Cel = Cel {
     message: "'a container listens on a port of the node, which the old pod still holds: the surge \
         pod cannot listen there, or the old one answers its probes'",
     help: "use maxSurge 0 and maxUnavailable 1 or more",
+    misses: Some("ports that only an argument names"),
     ..Cel::EMPTY
 };
 
@@ -50,7 +54,6 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         .fixed_by(Fix::use_default(&ROLLING_UPDATE));
 }
 
-/// Returns the message if a container is probed on an undeclared port of the node.
 fn listener(pod: &PodSpec) -> Option<String> {
     if pod.host_network != Some(true) || read::host_port(pod).is_some() {
         return None;
@@ -60,16 +63,20 @@ fn listener(pod: &PodSpec) -> Option<String> {
     sidecars.chain(&pod.containers).find_map(|container| {
         let probes =
             [&container.readiness_probe, &container.liveness_probe, &container.startup_probe];
-        let port = probes.into_iter().flatten().find_map(own_port)?;
+        let probed = probes.into_iter().flatten().find_map(own_port);
+        let (port, or) = match probed {
+            Some(port) => (port, ", or the old one answers its probes"),
+            None => (argument(container)?, ""),
+        };
         Some(format!(
             "container {:?} listens on port {port} of the node, which the old pod still holds: the \
-             surge pod cannot listen there, or the old one answers its probes",
+             surge pod cannot listen there{or}",
             container.name
         ))
     })
 }
 
-/// Returns the port that a probe of the pod itself connects to.
+/// `None` if the probe connects elsewhere.
 fn own_port(probe: &Probe) -> Option<i32> {
     let http = probe.http_get.as_ref().map(|get| (get.host.as_deref(), &get.port));
     let tcp = probe.tcp_socket.as_ref().map(|socket| (socket.host.as_deref(), &socket.port));
@@ -81,4 +88,36 @@ fn own_port(probe: &Probe) -> Option<i32> {
         }
         _ => None,
     }
+}
+
+fn argument(container: &Container) -> Option<i32> {
+    const REMOTE: [&str; 4] = ["connect", "remote", "target", "upstream"];
+    const LISTENERS: [&str; 9] = [
+        "port",
+        "health-port",
+        "healthz-port",
+        "http-port",
+        "https-port",
+        "listen-port",
+        "metrics-port",
+        "prometheus-port",
+        "secure-port",
+    ];
+    let named = |flag: &str, words: &[&str]| words.iter().any(|word| flag.contains(word));
+    let is_any = |host: &str| matches!(host, "" | "0.0.0.0" | "[::]" | "::" | "*");
+    let is_client =
+        arguments(container).any(|(flag, host)| named(flag, &["host", "server"]) && !is_any(host));
+    arguments(container).find_map(|(flag, value)| {
+        let flag = flag.trim_start_matches('-').to_ascii_lowercase().replace(['_', '.'], "-");
+        let port = match value.rsplit_once(':') {
+            Some((host, port)) => {
+                let listens = named(&flag, &["listen", "bind"])
+                    || is_any(host) && !flag.is_empty() && !named(&flag, &REMOTE);
+                port.parse::<u16>().ok().filter(|_| listens)?
+            }
+            None if !is_client && LISTENERS.contains(&&*flag) => value.parse().ok()?,
+            None => return None,
+        };
+        Some(port.into()).filter(|port| *port != 0)
+    })
 }

@@ -1,11 +1,10 @@
-//! A DaemonSet that leaves nodes for good, because its new template no longer tolerates their
-//! taint.
+//! A DaemonSet that leaves nodes for good: its new template does not tolerate their taint.
 
-use super::neighbors::nodes::{MatchingNodes, written};
+use super::neighbors::nodes::MatchingNodes;
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     inventory::object_summary::ObjectSummary,
-    kubernetes::kind::Kind,
+    kubernetes::{kind::Kind, taints::written},
     rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 

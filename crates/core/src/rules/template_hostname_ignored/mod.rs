@@ -31,7 +31,7 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-/// The gate for `hostnameOverride`. While it is off, the API server drops the field.
+/// While this gate is off, the API server drops `hostnameOverride`.
 const OVERRIDE_GATE: &str = "HostnameOverride";
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

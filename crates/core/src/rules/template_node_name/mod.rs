@@ -28,7 +28,7 @@ static CEL: Cel = Cel {
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    // If there are scheduling gates too, no pod is created that could go there.
+    // With scheduling gates too, no pod is created that could go there.
     let created = |spec: &&_| !created_pod::is_bound_and_gated(spec);
     let spec = read::pod_spec(&subject.object).filter(created);
     let node = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());

@@ -30,7 +30,7 @@ static CEL: Cel = Cel {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
-    // If a node is set too, no pod is created that could wait.
+    // With a node too, no pod is created that could wait.
     if gates.is_empty() || created_pod::is_bound_and_gated(spec) {
         return;
     }

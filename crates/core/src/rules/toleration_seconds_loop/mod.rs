@@ -58,9 +58,8 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     }
 }
 
-/// Returns whether the controller replaces this toleration with its own, without a time limit.
-///
-/// Kubernetes: `MatchToleration`, staging/src/k8s.io/api/core/v1/toleration.go.
+/// The controller replaces such a toleration with its own, without a time limit. Kubernetes: `MatchToleration`,
+/// staging/src/k8s.io/api/core/v1/toleration.go.
 fn is_replaced(toleration: &Toleration) -> bool {
     let own = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     toleration.key.as_deref().is_some_and(|key| own.contains(&key))

@@ -53,7 +53,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(Report::new(&path, facts, help));
 }
 
-/// Returns the nodes with too many pods, and the pods that the controller should have deleted.
+/// The nodes with too many pods, and the pods that the controller should have deleted.
 pub(in crate::rules) fn excess<'a>(query: &StatusQuery<'a>) -> (Vec<&'a str>, Vec<&'a str>) {
     let (mut nodes, mut excess) = (Vec::new(), Vec::new());
     let Some(daemons) = Daemons::with_pods(query) else { return (nodes, excess) };
@@ -70,10 +70,8 @@ pub(in crate::rules) fn excess<'a>(query: &StatusQuery<'a>) -> (Vec<&'a str>, Ve
     (nodes, excess)
 }
 
-/// Returns the pods on a node that the controller should have deleted. The pods must be sorted by age, the
-/// oldest first.
-///
-/// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
+/// `pods` must be sorted by age, the oldest first. Kubernetes: `podsShouldBeOnNode`,
+/// pkg/controller/daemon/daemon_controller.go.
 fn extra<'p>(
     query: &StatusQuery<'_>,
     daemons: &Daemons<'_>,
@@ -96,7 +94,7 @@ fn extra<'p>(
     pods.iter().filter(is_extra).copied().filter(is_late).collect::<Vec<_>>().into_iter()
 }
 
-/// Returns whether the old pod of a surge has not been needed for a long time.
+/// The old pod of a surge has not been needed for a long time.
 fn is_through(query: &StatusQuery<'_>, daemons: &Daemons<'_>, new: &Pod, old: &Pod) -> bool {
     let min_ready: i64 = daemons.set.spec.min_ready_seconds.unwrap_or_default().into();
     let is_available = new.ready.0 && query.audit.is_long_ago(new.ready.1 + min_ready.max(0));

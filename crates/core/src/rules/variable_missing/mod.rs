@@ -30,8 +30,7 @@ pub(super) static RULE: Rule = rule! {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     visit(spec, &POD_SPEC, &mut |container, path| {
-        // The names in a ConfigMap or Secret are unknown here, and a container without an image is
-        // only a patch.
+        // The names in a ConfigMap or Secret are unknown here, and a container without an image is only a patch.
         if list(&container.env_from).is_empty() && container.image.is_some() {
             of_container(container, spec, path, found);
         }
@@ -87,8 +86,7 @@ fn report(path: &Path<'_>, message: String, name: &str, found: &mut Findings) {
     found.report(path, Reason::NotFound, message, help);
 }
 
-/// Returns the variables that a text refers to. A text with line breaks is a script or a file, with
-/// references of its own.
+/// A text with line breaks is a script or a file, with references of its own.
 fn references(text: &str) -> impl Iterator<Item = &str> {
     expressions(if text.contains('\n') { "" } else { text })
 }
@@ -111,7 +109,7 @@ fn expressions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns whether this is the name of a variable, not a shell command such as `date`.
+/// Not a shell command such as `date`.
 fn is_variable(name: &str, links: bool) -> bool {
     let is_upper = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     name.contains(|c: char| c.is_ascii_uppercase())
@@ -119,9 +117,7 @@ fn is_variable(name: &str, links: bool) -> bool {
         && !is_of_service(name, links)
 }
 
-/// Returns whether a Service of the namespace may define the variable.
-///
-/// Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.
+/// A Service of the namespace may define the variable. Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.
 fn is_of_service(name: &str, links: bool) -> bool {
     name.starts_with("KUBERNETES_")
         || links && (name.contains("_SERVICE_") || name.contains("_PORT"))

@@ -33,7 +33,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// Returns the reason why a pod has no place, and the advice.
 fn explain(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, Help) {
     let Elsewhere { claim, volume, nodes } = elsewhere;
     let all = names(nodes.iter().map(|node| node.place.name.as_str()));
@@ -46,7 +45,7 @@ fn explain(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (St
     let cause =
         format!("its claim {claim} is bound to volume {volume}, which can be used {where_}");
     let kubectl = query.kubectl();
-    // A claim that is in use is only gone when its pod is.
+    // A claim in use lasts until its pod ends.
     let delete_pod = kubectl.does(Effect::Restarts(1), "delete pod", &[&pod.name]);
     let give_up =
         kubectl.does(Effect::LosesData, "delete pvc", &[claim, "--wait=false"]).then(&delete_pod);
@@ -68,7 +67,7 @@ fn explain(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (St
     (cause, help)
 }
 
-/// Returns whether a new claim of the same class is known to get a volume.
+/// A new claim of the same class certainly gets a volume.
 fn is_provisioned(query: &StatusQuery<'_>, claim: &str) -> bool {
     let observed = query.audit.observed;
     let class = observed.claim(query.set.namespace(), claim).and_then(|it| it.class.as_deref());

@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = rule! {
     }],
 };
 
-/// The number of sets whose refusals name a webhook from which it is reported without a known fault.
+/// A webhook without a known fault is reported if the refusals of this many sets name it.
 const SEVERAL: usize = 2;
 
 /// A set whose pods a webhook refuses by not answering, and since when.

@@ -1,5 +1,3 @@
-//! Pods that the default admission plugins reject, as far as a manifest shows it.
-
 use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
 use super::pod::{CreatedPod, REFUSED};
@@ -9,12 +7,10 @@ use crate::{
     validation::pod::util::{list, text},
 };
 
-/// The priority classes that the API server creates in every cluster, with their priorities.
-///
-/// Kubernetes: `SystemPriorityClasses`, pkg/apis/scheduling/v1/helpers.go.
+/// In every cluster, with their priorities. Kubernetes: `SystemPriorityClasses`, pkg/apis/scheduling/v1/helpers.go.
 const SYSTEM_CLASSES: [(&str, i32); 2] =
     [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
-/// The preemption policy of a pod without a class, and of the system's classes.
+/// The policy of a pod without a class, and of the system's classes.
 const PREEMPTS: &str = "PreemptLowerPriority";
 
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
@@ -31,7 +27,7 @@ fn priority(spec: &PodSpec, found: &mut Findings) {
     let class = text(&spec.priority_class_name);
     let known =
         SYSTEM_CLASSES.iter().find(|(name, _)| *name == class).map(|(_, priority)| *priority);
-    // Nothing is known here about any other class.
+    // Other classes are unknown here.
     let Some(computed) = known.or(class.is_empty().then_some(0)) else { return };
     let help = "leave it out, and set priorityClassName to a PriorityClass that has it";
     found.quote(REFUSED, help, |found| {
@@ -67,10 +63,8 @@ fn overhead(spec: &PodSpec, found: &mut Findings) {
     }
 }
 
-/// Reports references that a mirror pod must not have: `Plugin.Validate`,
-/// plugin/pkg/admission/serviceaccount/admission.go, and `validatePodResourceClaim`,
-/// pkg/apis/core/validation/validation.go. Validation of the template reports a mirror pod without
-/// nodeName.
+/// References that a mirror pod must not have: `Plugin.Validate`, plugin/pkg/admission/serviceaccount/admission.go, and
+/// `validatePodResourceClaim`. Validation of the template reports a mirror pod without nodeName.
 fn mirror(pod: &CreatedPod<'_>, found: &mut Findings) {
     let spec = pod.spec;
     if !pod.is_mirror() || text(&spec.node_name).is_empty() {

@@ -1,5 +1,3 @@
-//! Claims of ephemeral volumes. Their names begin with the name of the pod.
-
 use std::{collections::BTreeSet, ops::Range};
 
 use super::pod::{CreatedPod, REFUSED};
@@ -11,10 +9,8 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// Reports a volume that uses the claim of an ephemeral volume of the same pod. Only the names of a
-/// StatefulSet's pods are predictable.
-///
-/// Kubernetes: `ValidateVolumes`, pkg/apis/core/validation/validation.go.
+/// `ValidateVolumes`: a volume must not use the claim of an ephemeral volume of the same pod. A claim's name begins
+/// with the pod's, and only a StatefulSet's pods have predictable names.
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(set) = pod.stateful_set() else { return };
     let Some(name) = pod.object.metadata.name.as_deref().filter(|name| !name.is_empty()) else {

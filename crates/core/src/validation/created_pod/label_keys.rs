@@ -1,5 +1,3 @@
-//! `matchLabelKeys` become part of the selector when a pod is created.
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::{
@@ -15,10 +13,9 @@ use crate::{
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// Follows `mutatePodAffinity` and `mutateTopologySpreadConstraints`,
-/// pkg/registry/core/pod/strategy.go: each key that is a label of the pod becomes an expression of
-/// the selector. Then `ValidateMatchLabelKeysAndMismatchLabelKeys`
-/// (pkg/apis/core/validation/validation.go) rejects the keys that occur in the selector twice.
+/// Follows `mutatePodAffinity` and `mutateTopologySpreadConstraints`, pkg/registry/core/pod/strategy.go: each of the
+/// `matchLabelKeys` that is a label of the pod becomes an expression of the selector. Then
+/// `ValidateMatchLabelKeysAndMismatchLabelKeys` rejects the keys that occur in the selector twice.
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let on = |gate| pod.cluster.enabled(gate);
     let help = "name the key once: either in matchLabelKeys or in labelSelector";
@@ -92,8 +89,7 @@ fn label_keys(
         }
         let in_labels = selector.match_labels.as_ref().is_some_and(|it| it.contains_key(key));
         let in_expressions = expressions.get(key.as_str()).copied().unwrap_or(0);
-        // Validation of the template reports this if the selector has the key even without its own
-        // expression.
+        // Validation of the template reports this if the selector has the key even without its own expression.
         let reported = in_expressions > usize::from(!in_labels);
         let is_selected = in_labels || in_expressions > 0;
         // A key in the selector is reported once, any other key when it occurs again.

@@ -11,7 +11,6 @@ use crate::{
 /// The API server's text follows.
 pub(super) const REFUSED: &str = "no pod can be created: ";
 
-/// The pod that a controller makes from a template. Its parts borrow from the object.
 #[derive(Debug)]
 pub(super) struct CreatedPod<'a> {
     pub(super) object: &'a Object<'a>,
@@ -33,7 +32,7 @@ impl<'a> CreatedPod<'a> {
         self.object.stateful_set()
     }
 
-    /// Returns the names of the claim templates. Their volumes replace the template's.
+    /// The names of the claim templates. Their volumes replace the template's.
     pub(super) fn claims(&self) -> &BTreeSet<&'a str> {
         self.claims.get_or_init(|| {
             let claims = self.stateful_set().map(|set| list(&set.volume_claim_templates));
@@ -41,7 +40,7 @@ impl<'a> CreatedPod<'a> {
         })
     }
 
-    /// Returns the template's volumes that the pod keeps, with their indexes.
+    /// The template's volumes that the pod keeps, with their indexes.
     pub(super) fn volumes(&self) -> impl Iterator<Item = (usize, &'a Volume)> {
         let volumes = list(&self.spec.volumes).iter().enumerate();
         volumes.filter(|(_, volume)| !self.claims().contains(volume.name.as_str()))
@@ -55,7 +54,7 @@ impl<'a> CreatedPod<'a> {
         own.is_some_and(|labels| labels.contains_key(key)) || managed.contains(&key)
     }
 
-    /// Returns whether the pod claims to mirror a pod that the kubelet runs from a file.
+    /// A mirror pod represents a pod that the kubelet runs from a file.
     pub(super) fn is_mirror(&self) -> bool {
         let metadata = self.object.template().metadata.as_ref();
         let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());

@@ -1,5 +1,3 @@
-//! Ports of pods in the network of their node. Each of them is a port of the node.
-
 use k8s_openapi::api::core::v1::Container;
 
 use super::pod::{CreatedPod, REFUSED};
@@ -8,10 +6,9 @@ use crate::{
     validation::pod::util::{Seen, list, text},
 };
 
-/// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, gives each port of a pod a `hostPort`.
-/// Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, rejects ports that
-/// occur twice in all containers together, or in one init container: init containers run one by
-/// one.
+/// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, gives each port a `hostPort`. Then
+/// `AccumulateUniqueHostPorts` rejects ports that occur twice in all containers together, or in one init container:
+/// init containers run one by one.
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     if pod.spec.host_network != Some(true) {
         return;
@@ -35,7 +32,7 @@ type Port<'a> = (&'a str, &'a str, i32);
 
 struct Ports<'a> {
     of_pod: Seen<Port<'a>>,
-    /// The template's own host ports. Validation of the template reports duplicates among them.
+    /// Validation of the template reports duplicates among these.
     explicit: Seen<Port<'a>>,
 }
 

@@ -1,5 +1,3 @@
-//! The resources of the pod as a whole, with the defaults that only a pod gets.
-
 use k8s_openapi::{
     api::core::v1::{Container, PodSpec, ResourceRequirements},
     apimachinery::pkg::api::resource::Quantity,
@@ -18,9 +16,8 @@ use crate::{
     },
 };
 
-/// `validatePodResources`, pkg/apis/core/validation/validation.go, after `SetDefaults_Pod`,
-/// pkg/apis/core/v1/defaults.go. Pods with such resources are rare, so copying them is cheap
-/// enough.
+/// `validatePodResources`, after `SetDefaults_Pod`, pkg/apis/core/v1/defaults.go. Pods with such resources are rare, so
+/// copying them is cheap enough.
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(given) = &pod.spec.resources else { return };
     // Validation of the template rejects any pod-level resources of a Windows pod.
@@ -49,7 +46,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     });
 }
 
-/// Returns a pod with only the CPU and memory of this one.
+/// The copy has only the CPU and memory of `spec`.
 fn with_defaults(spec: &PodSpec, given: &ResourceRequirements) -> PodSpec {
     let container = |it: &Container| {
         let mut resources = it.resources.as_ref().map(overcommittable).unwrap_or_default();
@@ -70,8 +67,7 @@ fn with_defaults(spec: &PodSpec, given: &ResourceRequirements) -> PodSpec {
     pod
 }
 
-/// Returns CPU and memory. Huge pages cannot be overcommitted: their requests equal their limits,
-/// and validation of the template already compares the limits.
+/// Without huge pages: their requests equal their limits, and validation of the template compares the limits.
 fn overcommittable(all: &ResourceRequirements) -> ResourceRequirements {
     let some = |list: &Option<ResourceList>| {
         let list = list.iter().flatten();

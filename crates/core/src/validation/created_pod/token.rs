@@ -1,5 +1,3 @@
-//! The service account's token. The ServiceAccount plugin mounts it into each container.
-
 use super::pod::{CreatedPod, REFUSED};
 use crate::{
     finding::{Findings, paths::POD_SPEC},
@@ -7,15 +5,13 @@ use crate::{
     validation::pod::util::list,
 };
 
-/// The mount path of the token, unless the container mounts a volume there.
+/// The plugin mounts no token into a container that mounts a volume there.
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// The prefix of the volume's name. The plugin takes a volume of the template with such a name for
-/// the token's.
+/// The plugin takes a volume of the template with such a name for the token's.
 const VOLUME_PREFIX: &str = "kube-api-access-";
 
-/// Follows `mountServiceAccountToken`, plugin/pkg/admission/serviceaccount/admission.go: the mount
-/// that the plugin adds must not collide with a device of the container (`validateVolumeMounts` and
-/// `validateVolumeDevices`, pkg/apis/core/validation/validation.go).
+/// Follows `mountServiceAccountToken`, plugin/pkg/admission/serviceaccount/admission.go: the mount that the plugin adds
+/// must not collide with a device (`validateVolumeMounts`, `validateVolumeDevices`).
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let has_devices = containers::containers(pod.spec)
         .any(|container| !list(&container.volume_devices).is_empty());

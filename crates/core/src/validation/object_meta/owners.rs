@@ -1,6 +1,4 @@
-//! Owner references.
-//!
-//! Kubernetes: `ValidateOwnerReferences`, apimachinery `pkg/api/validation/objectmeta.go`.
+//! Owner references. Kubernetes: apimachinery `pkg/api/validation/objectmeta.go`.
 
 use std::collections::HashSet;
 
@@ -33,8 +31,7 @@ pub(super) fn owner_references(
         }
         if owner.controller == Some(true) {
             if let Some(first) = first_controller {
-                // Each message repeats all owners, so they are serialized only if the message will
-                // be kept.
+                // Each message repeats all owners, so they are serialized only if the message will be kept.
                 let all = found.has_room().then(|| stored().map(in_go_field_order).collect());
                 let all: Vec<_> = all.unwrap_or_default();
                 found.invalid(path, Value::json(&all), two_controllers(first, owner));
@@ -45,7 +42,7 @@ pub(super) fn owner_references(
     }
 }
 
-/// Validates owners like [`validate_create`], with the index of each owner.
+/// Like [`validate_create`], with the index of each owner.
 pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
     let mut controllers = owners.iter().filter(|owner| owner.controller == Some(true));
     let first_controller = controllers.next();
@@ -63,8 +60,8 @@ pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut
     }
 }
 
-/// Returns distinct owners, each with its index. The API server removes duplicates before
-/// validation (`dedupOwnerReferences`, apiserver `pkg/endpoints/handlers/rest.go`).
+/// With their indexes. The API server removes duplicates before validation (`dedupOwnerReferences`, apiserver
+/// `pkg/endpoints/handlers/rest.go`).
 fn distinct(owners: &[OwnerReference]) -> impl Iterator<Item = (usize, &OwnerReference)> {
     let mut seen = HashSet::new();
     owners.iter().enumerate().filter(move |(_, owner)| {
@@ -88,7 +85,7 @@ fn each_missing(owner: &OwnerReference, path: &Path<'_>, rewritten: bool, found:
     }
 }
 
-/// Returns an owner's empty required fields, with the API server's messages.
+/// The empty required fields, with the API server's messages.
 fn missing(owner: &OwnerReference) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
     let (_, version) = group_version(&owner.api_version);
     let of_version = ("apiVersion", owner.api_version.as_str(), "version must not be empty");
@@ -110,8 +107,7 @@ fn two_controllers(first: &OwnerReference, second: &OwnerReference) -> String {
     )
 }
 
-/// Returns the group and version of an `apiVersion`, both empty if it is malformed
-/// (`schema.ParseGroupVersion`).
+/// Both are empty if the `apiVersion` is malformed (`schema.ParseGroupVersion`).
 fn group_version(api_version: &str) -> (&str, &str) {
     match api_version.split_once('/') {
         None => ("", api_version),

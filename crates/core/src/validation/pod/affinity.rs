@@ -1,7 +1,3 @@
-//! Node and pod affinity.
-//!
-//! Kubernetes: `validateAffinity` in `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
     PodAffinityTerm, PodSpec, WeightedPodAffinityTerm,
@@ -21,10 +17,8 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const WEIGHT: &str = "must be in the range 1-100";
 
-/// Which values are valid in the requirements of a node selector.
 #[derive(Clone, Copy, PartialEq)]
 enum Values {
-    /// Only values that a label can have.
     OfLabels,
     Any,
 }

@@ -1,4 +1,4 @@
-//! Derives the options of validation from feature gates and the old spec.
+//! The options of validation, from feature gates and the old spec.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
@@ -18,7 +18,6 @@ use crate::{
 };
 
 impl Options {
-    /// Returns the options for a new spec that replaces the old one, if any.
     pub(crate) fn of(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Self {
         let on = |gate| cluster.enabled(gate);
         let old_has = |has: fn(&PodSpec) -> bool| old.is_some_and(has);
@@ -76,7 +75,6 @@ impl Options {
         }
     }
 
-    /// Returns the options that depend only on the release and the feature gates.
     fn of_cluster(cluster: &Cluster) -> Self {
         Options {
             pod_level_resources: cluster.enabled("PodLevelResources"),

@@ -1,8 +1,3 @@
-//! Annotations of the template that correspond to fields of the pod.
-//!
-//! Kubernetes: `ValidateTolerationsInPodAnnotations`, `validateSeccompAnnotationsAndFields` and
-//! `validateAppArmorAnnotationsAndFieldsMatchOnCreate` in `pkg/apis/core/validation/validation.go`.
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{PodSpec, SeccompProfile, Toleration};
@@ -21,7 +16,7 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 type Annotations = BTreeMap<String, String>;
 
-/// Validates an annotation with tolerations. `path` is the path of the annotations.
+/// Follows `ValidateTolerationsInPodAnnotations`. `path` is the path of the annotations.
 pub(crate) fn tolerations(
     annotations: &Annotations,
     opts: &Options,
@@ -41,7 +36,7 @@ pub(crate) fn tolerations(
     }
 }
 
-/// Returns Go's message for the most common errors in JSON that should be a list of tolerations.
+/// Go's message for the most common errors in JSON that should be a list of tolerations.
 fn error_in_go(text: &str) -> Option<String> {
     let kind = match text.trim_start().chars().next() {
         None => return Some("unexpected end of JSON input".to_owned()),
@@ -60,7 +55,8 @@ fn error_in_go(text: &str) -> Option<String> {
         .then(|| format!("json: cannot unmarshal {kind} into Go value of type []core.Toleration"))
 }
 
-/// Checks that annotations agree with the fields. `path` is the path of the pod spec.
+/// Follows `validateSeccompAnnotationsAndFields` and `validateAppArmorAnnotationsAndFieldsMatchOnCreate`. `path` is the
+/// path of the pod spec.
 pub(crate) fn match_fields(
     annotations: &Annotations,
     spec: &PodSpec,
@@ -131,7 +127,6 @@ fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &
     }
 }
 
-/// Returns the field that contradicts the annotation.
 fn disagreement(
     annotation: &str,
     kind: &str,

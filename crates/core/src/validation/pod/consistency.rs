@@ -1,8 +1,4 @@
 //! Compares the resources of the pod as a whole with its containers'.
-//!
-//! Kubernetes: `validatePodResources` and `validatePodResourceConsistency` in
-//! `pkg/apis/core/validation/validation.go`, `AggregateContainerRequests` in
-//! `staging/src/k8s.io/component-helpers/resource/helpers.go`.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -90,8 +86,8 @@ fn get<'a>(list: Option<&'a ResourceList>, name: &str) -> Option<Quantity<'a>> {
     Quantity::parse_resource(&list?.get(name)?.0)
 }
 
-/// Returns the resources that all containers need together. A sidecar runs alongside every
-/// container that starts after it; other init containers run one by one.
+/// `AggregateContainerRequests`, `staging/src/k8s.io/component-helpers/resource/helpers.go`: a sidecar runs alongside
+/// every container that starts after it; other init containers run one by one.
 pub(crate) fn aggregate(
     spec: &PodSpec,
     of: fn(&ResourceRequirements) -> Option<&ResourceList>,

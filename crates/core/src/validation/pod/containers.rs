@@ -1,8 +1,3 @@
-//! Regular and init containers.
-//!
-//! Kubernetes: `validateContainers`, `validateInitContainers` and `validateContainerCommon` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value as Json, json};
 
@@ -62,7 +57,7 @@ pub(crate) fn validate_init(
 ) {
     const ONLY_SIDECARS: &str = "may not be set for init containers without restartPolicy=Always";
     let mut seen = Seen::new();
-    // The regular containers' names matter only if there are init containers.
+    // Only init containers can collide with these names.
     for container in regular.iter().filter(|_| !containers.is_empty()) {
         seen.insert(container.name.as_str());
     }
@@ -76,8 +71,7 @@ pub(crate) fn validate_init(
         } else if !name.is_empty() {
             seen.insert(name);
         }
-        // Init containers run one by one, so each is checked alone. Upstream's path always has the
-        // index 0.
+        // Init containers run one by one. Upstream's path always has the index 0.
         ports::host_port_conflicts(std::slice::from_ref(container), path, found);
         if is_sidecar(container) {
             if let Some(lifecycle) = &container.lifecycle {

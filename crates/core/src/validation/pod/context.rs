@@ -2,7 +2,6 @@ use k8s_openapi::api::core::v1::PodSpec;
 
 use super::{options::Options, util::text, volumes::Volumes};
 
-/// The data about a pod that the rules for its containers need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PodContext<'a> {
     pub(crate) opts: &'a Options,

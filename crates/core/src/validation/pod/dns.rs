@@ -1,8 +1,3 @@
-//! DNS policy, DNS configuration and host aliases.
-//!
-//! Kubernetes: `validateDNSPolicy`, `validatePodDNSConfig` and `ValidateHostAliases` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::{HostAlias, PodDNSConfig, PodSpec};
 
 use super::{

@@ -1,7 +1,3 @@
-//! Environment variables and their sources.
-//!
-//! Kubernetes: `ValidateEnv` and `ValidateEnvFrom` in `pkg/apis/core/validation/validation.go`.
-
 use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::{
@@ -18,6 +14,7 @@ use crate::{
         names::{self, Messages},
         quantity::Quantity,
     },
+    validation::object_meta::without_trailing_dash,
 };
 
 const ENV_FIELDS: &[&str] = &[
@@ -278,21 +275,14 @@ pub(crate) fn validate_from(
     }
 }
 
-/// `validateConfigMapEnvSource`, `validateSecretEnvSource`: the name may end in a dash, as if it
-/// were a prefix.
+/// `validateConfigMapEnvSource`, `validateSecretEnvSource`: the name may end in a dash, like a prefix.
 fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     let path = path.child("name");
     if name.is_empty() {
         found.required(&path, "");
         return;
     }
-    let mut wrong = names::dns1123_subdomain(name);
-    if !wrong.is_empty() && name.len() > 1 && name.ends_with('-') {
-        // `maskTrailingDash` removes two bytes and adds one.
-        let masked = name.get(..name.len() - 2).map(|start| format!("{start}a"));
-        wrong = masked.map_or(wrong, |masked| names::dns1123_subdomain(&masked));
-    }
-    each(wrong, name, &path, found);
+    each(names::dns1123_subdomain(&without_trailing_dash(name)), name, &path, found);
 }
 
 /// `validateFileKeyRefVolumes`: the volume must exist and be an emptyDir.

@@ -1,7 +1,3 @@
-//! Generic ephemeral volumes and the claim templates inside them.
-//!
-//! Kubernetes: `validateEphemeralVolumeSource` in `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::{
     api::core::v1::EphemeralVolumeSource, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };

@@ -1,6 +1,4 @@
-//! Ephemeral containers. A template cannot have any, but the API server still validates each one.
-//!
-//! Kubernetes: `validateEphemeralContainers` in `pkg/apis/core/validation/validation.go`.
+//! A template cannot have ephemeral containers, but the API server still validates each one.
 
 use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
 
@@ -39,7 +37,6 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, fou
     }
 }
 
-/// Reports fields that an ephemeral container cannot have.
 fn only_for_others(one: &EphemeralContainer, path: &Path<'_>, found: &mut Findings) {
     const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
     let resources = one.resources.as_ref();
@@ -73,7 +70,6 @@ fn only_for_others(one: &EphemeralContainer, path: &Path<'_>, found: &mut Findin
     }
 }
 
-/// Returns the fields that ephemeral containers share with others.
 fn as_container(ephemeral: &EphemeralContainer) -> Container {
     let one = ephemeral.clone();
     Container {

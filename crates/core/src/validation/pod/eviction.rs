@@ -1,7 +1,5 @@
-//! The programs that respond to the eviction of a pod.
-//!
-//! Kubernetes: `Validate_EvictionResponder` in `pkg/apis/core/v1/zz_generated.validations.go`, and
-//! `validation.go` next to it.
+//! Programs that respond to the eviction of a pod. Kubernetes: `Validate_EvictionResponder` in
+//! `pkg/apis/core/v1/zz_generated.validations.go`, and `validation.go` next to it.
 
 use k8s_openapi::api::core::v1::{EvictionResponder, PodSpec};
 use serde_json::json;
@@ -12,13 +10,11 @@ use crate::{
     kubernetes::names,
 };
 
-/// How many responders a pod may have.
 const MOST: usize = 10;
 const HIGHEST: i32 = 100_000;
-/// The domains that Kubernetes reserves for itself.
+/// Kubernetes reserves these domains for itself.
 const RESERVED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 
-/// Follows the generated validation of `evictionResponders`.
 pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let responders = list(&spec.eviction_responders);
     if responders.len() > MOST {
@@ -41,7 +37,7 @@ pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// An absent priority is read as 0, which is never valid either.
+/// Absent is 0, which is also invalid.
 fn priority(responder: &EvictionResponder) -> Option<i32> {
     Some(responder.priority).filter(|priority| *priority != 0)
 }

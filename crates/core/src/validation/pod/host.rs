@@ -1,8 +1,3 @@
-//! User namespaces and the hostname override.
-//!
-//! Kubernetes: `validateHostUsers` and `validatePodHostName` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::{

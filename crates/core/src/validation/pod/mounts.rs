@@ -1,8 +1,3 @@
-//! Volume mounts and volume devices of a container.
-//!
-//! Kubernetes: `ValidateVolumeMounts` and `ValidateVolumeDevices` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use std::collections::{HashMap, HashSet};
 
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
@@ -16,8 +11,8 @@ use crate::{
     kubernetes::names,
 };
 
-/// The devices while mounts are validated, and vice versa: `GetVolumeDeviceMap`,
-/// `GetVolumeMountMap`. If several share a name, the last one counts.
+/// The devices while mounts are validated, and vice versa: `GetVolumeDeviceMap`, `GetVolumeMountMap`. If several share
+/// a name, the last one counts.
 struct OtherMounts<'a> {
     by_name: HashMap<&'a str, &'a str>,
     paths: HashSet<&'a str>,

@@ -1,6 +1,5 @@
-/// The options of validation. They depend on feature gates and the old spec. Invalid values that
-/// are already stored stay allowed. Kubernetes: `PodValidationOptions` and
-/// `GetValidationOptionsFromPodSpecAndMeta` in `pkg/api/pod/util.go`.
+/// Kubernetes: `PodValidationOptions` and `GetValidationOptionsFromPodSpecAndMeta`, `pkg/api/pod/util.go`. Invalid
+/// values that are already stored stay allowed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) invalid_label_value_in_selector: bool,

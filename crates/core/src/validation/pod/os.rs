@@ -1,8 +1,3 @@
-//! The fields that a pod's operating system forbids.
-//!
-//! Kubernetes: `validateOS`, `validateLinux` and `validateWindows` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::util::{list, named};

@@ -1,8 +1,3 @@
-//! Ports of containers.
-//!
-//! Kubernetes: `validateContainerPorts`, `AccumulateUniqueHostPorts` and
-//! `validatePodHostNetworkDeps` in `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::{
     api::core::v1::{Container, ContainerPort, PodSpec},
     apimachinery::pkg::util::intstr::IntOrString,
@@ -54,8 +49,7 @@ pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Fi
     }
 }
 
-/// Follows `AccumulateUniqueHostPorts` for all these containers together. `path` is the path of the
-/// list.
+/// Follows `AccumulateUniqueHostPorts` for all these containers together. `path` is the path of the list.
 pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, container) in containers.iter().enumerate() {

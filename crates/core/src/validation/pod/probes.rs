@@ -1,8 +1,3 @@
-//! Probes, lifecycle hooks, and the handlers of both.
-//!
-//! Kubernetes: `validateProbe`, `validateLifecycle` and `validateHandler` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::{
     Container, ExecAction, GRPCAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe,
     SleepAction, TCPSocketAction,
@@ -18,7 +13,6 @@ use crate::{
     kubernetes::names,
 };
 
-/// Validates the three probes of a container.
 pub(crate) fn validate(container: &Container, path: &Path<'_>, found: &mut Findings) {
     if let Some(probe) = &container.liveness_probe {
         let path = path.child("livenessProbe");
@@ -208,7 +202,7 @@ fn sleep(
     found.invalid(path, seconds, why);
 }
 
-/// The stop signals of a Linux container, in upstream's order.
+/// In upstream's order.
 #[rustfmt::skip]
 const LINUX_SIGNALS: &[&str] = &[
     "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL",

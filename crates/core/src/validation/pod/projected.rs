@@ -1,7 +1,4 @@
-//! Projected volumes.
-//!
-//! Kubernetes: `validateProjectedVolumeSource` and `validateProjectionSources` in
-//! `pkg/apis/core/validation/validation.go`; signer names in `names.go` next to it.
+//! Projected volumes. Signer names follow `pkg/apis/core/validation/names.go`.
 
 use k8s_openapi::api::core::v1::{
     ClusterTrustBundleProjection, PodCertificateProjection, PodSpec, ProjectedVolumeSource,
@@ -24,7 +21,7 @@ use crate::{
 
 type UsedPaths<'a> = Seen<&'a str>;
 
-/// Records a used path. Reports a duplicate at the volume.
+/// Reports a duplicate path at the volume.
 fn take<'a>(
     at: &'a str,
     value: &str,
@@ -182,8 +179,7 @@ fn trust_bundle(
 
 /// Follows `ValidateClusterTrustBundleName`.
 fn trust_bundle_name(name: &str) -> Vec<&'static str> {
-    // Upstream takes the signer's name from the part before the last colon and expects a prefix
-    // made from that name, so that part always matches.
+    // Upstream expects a prefix made from the part before the last colon, so that part always matches.
     let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
     names::dns1123_subdomain(name)
 }

@@ -1,14 +1,10 @@
-//! A pod's resource claims, such as claims for devices.
-//!
-//! Kubernetes: `validatePodResourceClaims` in `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::PodResourceClaim;
 use serde_json::json;
 
 use super::util::{Seen, label, subdomain};
 use crate::finding::{Findings, Path, Value};
 
-/// Follows `gatherPodResourceClaimNames`. The names are sorted.
+/// Follows `gatherPodResourceClaimNames`, but sorts the names.
 pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
     let named = claims.iter().map(|claim| claim.name.as_str()).filter(|name| !name.is_empty());
     let mut names: Vec<&str> = named.collect();

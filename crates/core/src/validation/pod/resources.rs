@@ -1,7 +1,4 @@
-//! Requests and limits.
-//!
-//! Kubernetes: `validateResourceRequirements` in `pkg/apis/core/validation/validation.go`,
-//! `pkg/apis/core/helper/helpers.go`.
+//! Requests and limits. Kubernetes: also `pkg/apis/core/helper/helpers.go`.
 
 use std::{
     cmp::Ordering,
@@ -27,7 +24,7 @@ pub(crate) type ResourceList = BTreeMap<String, Text>;
 
 const HUGE_PAGES: &str = "hugepages-";
 
-/// The owner of the resources. It decides which names are valid.
+/// The owner of the resources decides which names are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Container,
@@ -111,7 +108,6 @@ pub(crate) fn overhead(
     }
 }
 
-/// The checks that limits and requests share.
 fn resource(
     (name, value): (&String, &Text),
     of: Of,
@@ -254,7 +250,6 @@ fn is_standard(name: &str) -> bool {
         )
 }
 
-/// Returns whether the resource is a number of objects.
 fn is_object_count(name: &str) -> bool {
     matches!(
         name,
@@ -275,7 +270,7 @@ fn is_integer_resource(name: &str) -> bool {
     is_object_count(name) || is_extended(name)
 }
 
-/// Follows `validateResourceClaimNames`. The names of the pod's claims are sorted.
+/// Follows `validateResourceClaimNames`. `claim_names` must be sorted.
 fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &Path<'_>, found: &mut Findings) {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for (i, claim) in claims.iter().enumerate() {

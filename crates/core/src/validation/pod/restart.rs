@@ -1,8 +1,3 @@
-//! Restart policies of the pod and its containers, and resize policies.
-//!
-//! Kubernetes: `validateContainerRestartPolicy`, `validateInitContainerRestartPolicy` and
-//! `validateResizePolicy` in `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::{Container, ContainerResizePolicy, ContainerRestartRule};
 
 use super::{

@@ -1,8 +1,3 @@
-//! The pod's scheduling gates and scheduling group.
-//!
-//! Kubernetes: `validateReadinessGates`, `validateSchedulingGates` and `validateSchedulingGroup` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::util::{Seen, label_key, list, subdomain};

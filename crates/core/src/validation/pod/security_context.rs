@@ -1,8 +1,3 @@
-//! Security contexts of pods and containers.
-//!
-//! Kubernetes: `validatePodSpecSecurityContext` and `ValidateSecurityContext` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::{
     AppArmorProfile, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext,
 };
@@ -20,7 +15,7 @@ use crate::{
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const MAX_SYSCTL: usize = 253;
-/// The longest path that Linux allows.
+/// The longest path on Linux.
 const MAX_PROFILE: usize = 4095;
 
 /// Follows `validatePodSpecSecurityContext`.
@@ -138,7 +133,6 @@ fn on_host(name: &str, spec: &PodSpec) -> Option<&'static str> {
     }
 }
 
-/// Returns whether a spec sets a sysctl of the node.
 pub(crate) fn has_host_sysctl(spec: &PodSpec) -> bool {
     let context = spec.security_context.as_ref();
     context.is_some_and(|c| list(&c.sysctls).iter().any(|s| on_host(&s.name, spec).is_some()))
@@ -147,10 +141,8 @@ pub(crate) fn has_host_sysctl(spec: &PodSpec) -> bool {
 /// `ValidateSecurityContext`.
 const SYS_ADMIN: &str = "CAP_SYS_ADMIN";
 
-/// Returns whether a container has the capability `CAP_SYS_ADMIN` and forbids privilege escalation.
-/// If unset, privilege escalation counts as forbidden.
-///
-/// Kubernetes: `hasSysAdminAndPrivilegeEscalationFalse`, `pkg/api/pod/util.go`.
+/// If unset, privilege escalation counts as forbidden. Kubernetes: `hasSysAdminAndPrivilegeEscalationFalse`,
+/// `pkg/api/pod/util.go`.
 pub(crate) fn has_sys_admin_without_escalation(spec: &PodSpec) -> bool {
     let mut contexts = containers(spec).filter_map(|c| c.security_context.as_ref());
     contexts.any(|context| {
@@ -195,7 +187,7 @@ pub(crate) fn container(
     app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"), found);
 }
 
-/// Formats the context as Go prints its internal type.
+/// As Go prints its internal type.
 fn as_go(context: &SecurityContext) -> Value<'static> {
     Value::json(&json!({
         "Capabilities": context.capabilities.as_ref()

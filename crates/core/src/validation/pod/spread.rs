@@ -1,7 +1,3 @@
-//! Topology spread constraints, and the label keys that they share with pod affinity.
-//!
-//! Kubernetes: `validateTopologySpreadConstraints` in `pkg/apis/core/validation/validation.go`.
-
 use std::collections::HashMap;
 
 use k8s_openapi::{
@@ -163,8 +159,7 @@ pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     })
 }
 
-/// Returns whether a constraint has `matchLabelKeys`. The API server validates it in one of two
-/// ways, and neither is stricter than the other.
+/// The API server validates `matchLabelKeys` in one of two ways, and neither is stricter than the other.
 pub(crate) fn uses_label_keys(spec: &PodSpec) -> bool {
     let mut constraints = list(&spec.topology_spread_constraints).iter();
     constraints.any(|constraint| !list(&constraint.match_label_keys).is_empty())

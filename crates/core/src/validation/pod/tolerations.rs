@@ -1,7 +1,3 @@
-//! Tolerations.
-//!
-//! Kubernetes: `ValidateTolerations` in `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::{
@@ -69,7 +65,7 @@ fn one(toleration: &Toleration, opts: &Options, path: &Path<'_>, found: &mut Fin
     }
 }
 
-/// Returns the error of Go's `strconv.ParseInt` for text that is not a 64-bit number.
+/// Go's `strconv.ParseInt`
 fn int64_error(text: &str) -> Option<String> {
     let error = text.parse::<i64>().err()?;
     let quoted = crate::finding::Value::Str(text);

@@ -1,5 +1,3 @@
-//! Helpers for the validation of pod specs.
-
 use std::{collections::HashSet, hash::Hash};
 
 use k8s_openapi::{
@@ -19,14 +17,13 @@ pub(crate) use crate::kubernetes::{
     labels::label_key,
 };
 
-/// For `defaultMode` and `mode`.
+/// `defaultMode` and `mode`
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
 /// How many values [`Seen`] holds without allocating.
 const FEW: usize = 8;
 
-/// The earlier values of a list. The first few are stored inline and the rest are hashed, so no
-/// list takes quadratic time.
+/// The first few values are stored inline and the rest are hashed, so no list takes quadratic time.
 #[derive(Debug)]
 pub(crate) struct Seen<T> {
     few: [Option<T>; FEW],
@@ -38,7 +35,7 @@ impl<T: Copy + Eq + Hash> Seen<T> {
         Seen { few: [None; FEW], many: HashSet::new() }
     }
 
-    /// Adds a value and returns whether it is new.
+    /// Returns whether the value is new.
     pub(crate) fn insert(&mut self, value: T) -> bool {
         for place in &mut self.few {
             match place {
@@ -58,13 +55,11 @@ impl<T: Copy + Eq + Hash> Seen<T> {
     }
 }
 
-/// Returns a value of one of Go's named string types. The API server prints it as JSON, not as Go
-/// text.
+/// The API server prints a value of a named string type as JSON, not as Go text.
 pub(crate) fn named(value: &str) -> Value<'static> {
     Value::json(&value)
 }
 
-/// Reports each message about a value.
 pub(crate) fn each(messages: Messages, value: &str, path: &Path<'_>, found: &mut Findings) {
     for message in messages {
         found.invalid(path, value, message);
@@ -92,14 +87,12 @@ pub(crate) fn label_selector(
     }
 }
 
-/// Reports `Required` if the string is empty.
 pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
     if value.is_empty() {
         found.required(path, "");
     }
 }
 
-/// Validates that a secret reference has a name.
 pub(crate) fn secret_ref(
     secret: Option<&LocalObjectReference>,
     path: &Path<'_>,
@@ -139,7 +132,6 @@ pub(crate) fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates an optional value of a named string type.
 pub(crate) fn one_of(
     value: Option<&str>,
     supported: &[&str],
@@ -170,7 +162,6 @@ pub(crate) fn local_path(value: &str, path: &Path<'_>, found: &mut Findings) {
     each(local_path_messages(value), value, path, found);
 }
 
-/// Returns the messages of [`local_path`].
 pub(crate) fn local_path_messages(value: &str) -> Messages {
     let mut messages = names::local_descending_path(value);
     if value.starts_with("..") && !value.starts_with("../") {
@@ -179,7 +170,7 @@ pub(crate) fn local_path_messages(value: &str) -> Messages {
     messages
 }
 
-/// Returns whether a rule finds nothing. Some options depend on whether the old object is valid.
+/// Some options depend on whether the old object is valid.
 pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool {
     let mut found = Findings::of(&SOME_RULE);
     rule(&Path::new("spec"), &mut found);

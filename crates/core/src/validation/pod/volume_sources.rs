@@ -1,8 +1,3 @@
-//! The source of a volume. Each volume has one.
-//!
-//! Kubernetes: `validateVolumeSource` and the functions that it calls in
-//! `pkg/apis/core/validation/validation.go`.
-
 mod cloud;
 mod drivers;
 pub(super) mod files;
@@ -73,7 +68,6 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Validates a source if the volume has it.
     fn add<T>(
         &mut self,
         source: &Option<T>,
@@ -83,7 +77,7 @@ impl Sources<'_> {
         self.add_at(source, (field, field), check);
     }
 
-    /// Like [`add`](Self::add), for a source whose path depends on whether it is the first.
+    /// The path depends on whether the source is the first.
     fn add_at<T>(
         &mut self,
         source: &Option<T>,

@@ -1,7 +1,3 @@
-//! Volumes and their names.
-//!
-//! Kubernetes: `ValidateVolumes` in `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::Volume;
 
 use super::{
@@ -18,7 +14,6 @@ pub(crate) struct Volumes<'a> {
     known: Vec<Known<'a>>,
 }
 
-/// The data about a volume that the rules for mounts and devices need.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     name: &'a str,
@@ -33,8 +28,8 @@ impl Volumes<'_> {
     }
 }
 
-/// Follows `ValidateVolumes`. A StatefulSet's claim templates come first and replace volumes of the
-/// same name, as in `ValidateStatefulSetSpec` (`pkg/apis/apps/validation`).
+/// Follows `ValidateVolumes`. A StatefulSet's claim templates come first and replace volumes of the same name, as in
+/// `ValidateStatefulSetSpec` (`pkg/apis/apps/validation`).
 pub(crate) fn validate<'a>(
     volumes: &'a [Volume],
     claims: &[&'a str],

@@ -1,8 +1,3 @@
-//! Windows options and HostProcess containers.
-//!
-//! Kubernetes: `validateWindowsSecurityContextOptions` and `validateWindowsHostProcessPod` in
-//! `pkg/apis/core/validation/validation.go`.
-
 use k8s_openapi::api::core::v1::{PodSpec, WindowsSecurityContextOptions};
 
 use super::util::named;
@@ -15,8 +10,7 @@ const MAX_SPEC_KIB: usize = 64;
 const MAX_DOMAIN: usize = 256;
 const MAX_USER: usize = 104;
 
-/// Follows `validateWindowsSecurityContextOptions`. The values are pointers in Go, so they are
-/// printed as JSON.
+/// Follows `validateWindowsSecurityContextOptions`. The values are pointers in Go, printed as JSON.
 pub(crate) fn options(
     options: Option<&WindowsSecurityContextOptions>,
     path: &Path<'_>,

@@ -13,16 +13,15 @@ use crate::{
     manifests::{layout::clean, source::Source},
 };
 
-/// The most files that are in memory at a time.
+/// The maximum number of files in memory.
 const BATCH: usize = 64;
 
-/// The files in a temporary folder, which is removed at the end. Git itself would run the programs that the attributes of files name.
+/// A temporary folder with the files, deleted on drop. Git itself would run the programs that attributes name.
 #[derive(Debug)]
 pub struct Checkout {
     folder: TempDir,
     /// The folder of the repository.
     top: PathBuf,
-    /// The commit in the names of its files.
     label: String,
 }
 
@@ -30,11 +29,11 @@ impl Commit {
     /// Copies all files of the commit.
     ///
     /// # Errors
-    /// If git cannot read an object, or a file cannot be written.
+    /// Returns an error if git cannot read an object, or a file cannot be written.
     pub fn check_out(&self) -> Result<Checkout, FileError> {
         let failed = |error: io::Error| self.error(format!("the commit cannot be copied: {error}"));
         let folder = tempfile::Builder::new().prefix("setguard-").tempdir().map_err(failed)?;
-        // It is a repository, out of which no link may lead.
+        // With this, the folder is a repository, and no link may lead out of it.
         fs::create_dir(folder.path().join(".git")).map_err(failed)?;
         let is_name = |part: Component<'_>| match part {
             Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
@@ -42,7 +41,7 @@ impl Commit {
         };
         let mut entries = self.entries(&[Path::new("")])?;
         entries.retain(|it| it.mode != "160000" && it.blob.path.components().all(is_name));
-        // No file is written through a link.
+        // Links come last, so that no file is written through one.
         let (links, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(|it| !it.is_regular());
         for batch in files.chunks(BATCH).chain(links.chunks(BATCH)) {
             let blobs: Vec<_> = batch.iter().map(|it| &it.blob).collect();
@@ -57,7 +56,6 @@ impl Commit {
     }
 }
 
-/// Writes a file or a link below a folder.
 fn write(folder: &Path, entry: &Entry, bytes: &[u8]) -> io::Result<()> {
     let path = folder.join(&entry.blob.path);
     let parent = path.parent().unwrap_or(folder);
@@ -84,7 +82,7 @@ fn link(target: &[u8], path: &Path) -> io::Result<()> {
 }
 
 impl Checkout {
-    /// Returns where a file of the work tree is in the copy. A file outside of the repository stays where it is.
+    /// Returns the path in the copy of a file of the work tree. A file outside the repository keeps its path.
     pub fn find(&self, path: &Path) -> PathBuf {
         let here = std::env::current_dir().and_then(dunce::canonicalize).unwrap_or_default();
         // The file may be gone from the work tree.
@@ -92,13 +90,12 @@ impl Checkout {
         whole.strip_prefix(&self.top).map_or(whole.clone(), |it| self.folder.path().join(it))
     }
 
-    /// Returns a text without the path of the copy.
     pub(in crate::manifests) fn without_folder(&self, text: &str) -> String {
         let real = dunce::canonicalize(self.folder.path()).unwrap_or_default();
         text.replace(&format!("{}/", real.display()), "")
     }
 
-    /// Reads a file in the copy, and names it as git does.
+    /// Reads a file in the copy under the name that git gives it.
     pub(in crate::manifests) fn read(&self, source: Source) -> Source {
         let name = source.file().map(|(_, path)| {
             let inside = path.strip_prefix(self.folder.path()).unwrap_or(&path);

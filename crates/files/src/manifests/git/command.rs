@@ -1,9 +1,9 @@
-//! Calls of `git` that run no other program and reach no other host.
+//! Runs `git` so that it starts no other program and reaches no other host.
 //!
-//! A pull request decides about every file in the work tree, so a folder in it can look like a bare
-//! repository with a configuration of its own. A configuration can name programs, and a commit that
-//! is missing from a partial clone makes git fetch it with them. So only the repository of a `.git`
-//! is used, which no commit can contain, and git gets a closed environment.
+//! A pull request can put any file in the work tree, so a folder in it can look like a bare repository with its own
+//! configuration. A configuration can name programs, and git can run them to fetch a commit that is missing from a
+//! partial clone. So only the repository of a `.git` is used, which no commit can contain, and git's environment is
+//! closed.
 
 use std::{
     env,
@@ -18,8 +18,8 @@ use crate::{
     manifests::files::{self, LARGEST_POLICY},
 };
 
-/// The variables that reach git among those that begin with `GIT_`. They say where the configuration
-/// of the user and of the machine is, which is where `safe.directory` is set.
+/// The `GIT_` variables that reach git. They locate the configuration of the user and the machine, which has
+/// `safe.directory`.
 const KEPT: [&str; 6] = [
     "GIT_CONFIG_COUNT",
     "GIT_CONFIG_GLOBAL",
@@ -29,8 +29,8 @@ const KEPT: [&str; 6] = [
     "GIT_CONFIG_VALUE_",
 ];
 
-/// The variables that close git. Releases before 2.39.4 don't know `GIT_NO_LAZY_FETCH`; with no
-/// protocol allowed, whatever the configuration says, their fetch fails before it runs a program.
+/// The variables that close git. Releases before 2.39.4 don't know `GIT_NO_LAZY_FETCH`; because no protocol is allowed,
+/// whatever the configuration says, their fetch fails before it runs a program.
 const CLOSED: [(&str, &str); 8] = [
     ("GIT_ALLOW_PROTOCOL", ""),
     ("GIT_LITERAL_PATHSPECS", "1"),
@@ -42,7 +42,7 @@ const CLOSED: [(&str, &str); 8] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// The settings that close git. They take precedence over every file.
+/// The settings that close git. They override every file.
 const SETTINGS: [&str; 5] = [
     "safe.bareRepository=explicit",
     "protocol.allow=never",
@@ -51,18 +51,14 @@ const SETTINGS: [&str; 5] = [
     "credential.helper=",
 ];
 
-/// A repository with a work tree.
 #[derive(Clone, Debug)]
 pub(super) struct Git {
-    /// The folder that has the `.git`.
+    /// The folder with the `.git`.
     pub(super) top: PathBuf,
 }
 
 impl Git {
-    /// The repository whose `.git` is in the working folder, or in the nearest folder above.
-    ///
-    /// # Errors
-    /// Without a `.git`, without git, and if git uses another repository than the one of this `.git`.
+    /// Finds the `.git` in the working folder, or in the nearest folder above. Fails if git uses a different one.
     pub(super) fn find() -> Result<Self, FileError> {
         let here = env::current_dir().and_then(dunce::canonicalize);
         let here = here.map_err(|error| {
@@ -87,7 +83,7 @@ impl Git {
         }
     }
 
-    /// The folder with the objects, which a worktree or a submodule names in the file `.git`.
+    /// Returns the folder with the objects, which the file `.git` of a worktree or a submodule names.
     fn folder(&self) -> Result<PathBuf, FileError> {
         let at = self.top.join(".git");
         let unreadable = |error| FileError::Read { name: at.display().to_string(), error };
@@ -104,7 +100,7 @@ impl Git {
         dunce::canonicalize(&path).map_err(|error| FileError::Path { path, error })
     }
 
-    /// A git command in the folder of the `.git`, without standard input.
+    /// Creates a git command that runs in the folder of the `.git`, without standard input.
     pub(super) fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new("git");
         for (name, _) in env::vars_os() {
@@ -123,10 +119,7 @@ impl Git {
         command
     }
 
-    /// The output of a git command, without the line break at its end.
-    ///
-    /// # Errors
-    /// If git fails: its own message.
+    /// Returns the output without the line break at its end. An error has git's own message.
     pub(super) fn output(&self, args: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, FileError> {
         let output = self.command(args).output().map_err(|error| cannot_run(&error))?;
         if output.status.success() {
@@ -143,7 +136,6 @@ impl Git {
     }
 }
 
-/// Returns the error if git doesn't start.
 pub(super) fn cannot_run(error: &std::io::Error) -> FileError {
     FileError::Git(format!("git cannot be run: {error}; --against-ref reads old files with it"))
 }

@@ -1,57 +1,63 @@
-//! Charts: their rendering by Helm, and the way from a value in it to the template and to the values.
+//! Charts: rendering with Helm, and the way from a rendered value to the template and the values.
 
-use std::{
-    fs,
-    ops::Range,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::{ffi::OsString, fs, ops::Range, path::Path, process::Command, rc::Rc, time::Duration};
 
 use kube_yaml::{Mark, Node};
 use walkdir::WalkDir;
 
 use super::{
     Root, Settings, documents,
-    place::{Files, Origin, Part, Place, Step, follow, name_of, text_of, value_at},
+    place::{Files, Origin, Part, Place, Step, follow, name_of, value_at},
     program,
-    root::Kind,
+    root::{Kind, Release},
     shown,
 };
-use crate::manifests::{files::Fence, patches::items, source::Source};
+use crate::manifests::{files::Fence, objects::text_of, patches::items, source::Source};
 
-/// Renders a chart.
 pub(super) fn template(
     root: &Root,
     chart: &Path,
-    values: &[(PathBuf, PathBuf)],
+    release: &Release,
     settings: &Settings,
 ) -> Result<(String, Vec<Part>), String> {
     let (_, program) =
         program::find(&["helm"]).ok_or("a chart needs helm, and it is not on the PATH")?;
-    fenced(root, chart)?;
+    let fence = fence(chart);
+    fenced(root, chart, &fence)?;
     add_dependencies(root, chart);
     let home = tempfile::Builder::new().prefix("setguard-").tempdir();
     let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
-    let name = settings.release.clone().unwrap_or_else(|| release(chart));
+    let name = release.name.clone().or_else(|| settings.release.clone());
+    let name = legal(&name.unwrap_or_else(|| name_of_chart(chart)));
     let mut args = vec!["template".into()];
-    for (name, file) in values {
+    for (name, file) in &release.values {
         let file = dunce::canonicalize(file);
         let file = file.map_err(|error| format!("{}: {error}", name.display()))?;
+        // The change chooses the files that a policy, Argo CD or Flux names.
+        if root.is_found && !fence.has(&file, &[]) {
+            return Err(format!("{} is hidden, or outside of the repository", name.display()));
+        }
         args.extend(["--values".into(), file.into_os_string()]);
     }
-    let flags = [("--namespace", &settings.namespace), ("--kube-version", &settings.kube_version)];
-    for (flag, value) in flags {
-        args.extend(value.iter().flat_map(|value| [flag.into(), value.into()]));
+    if let Some(inline) = &release.inline {
+        let file = home.path().join("inline-values.yaml");
+        fs::write(&file, inline).map_err(|error| format!("{}: {error}", file.display()))?;
+        args.extend(["--values".into(), file.into_os_string()]);
     }
-    // A change chooses the name of a folder, which must not be a flag.
+    let namespace = release.namespace.as_ref().or(settings.namespace.as_ref());
+    let flags = [("namespace", namespace), ("kube-version", settings.kube_version.as_ref())];
+    let flags = flags.into_iter().filter_map(|(flag, value)| Some(format!("--{flag}={}", value?)));
+    args.extend(flags.chain(release.flags.iter().cloned()).map(OsString::from));
+    // The change chooses the name of the folder, which must not become a flag.
     args.extend(["--".into(), name.into(), chart.as_os_str().to_owned()]);
-    let text = program::run(&program, &args, home.path(), settings.timeout).map_err(|why| {
-        let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
-        let is_missing = why.contains("missing in charts/ directory");
-        let build = format!("; run helm dependency build {}", root.folder.display());
-        let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
-        format!("helm: {why}{}", if is_missing { &build } else { "" })
-    })?;
+    let text = program::run(program::closed(&program, &args, home.path()), settings.timeout)
+        .map_err(|why| {
+            let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
+            let is_missing = why.contains("missing in charts/ directory");
+            let build = format!("; run helm dependency build {}", root.folder.display());
+            let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
+            format!("helm: {why}{}", if is_missing { &build } else { "" })
+        })?;
     let part = |(line, range): (usize, Range<usize>)| {
         let mut lines = text.get(range.clone()).unwrap_or_default().lines();
         let template = lines.find_map(|it| it.strip_prefix("# Source: "));
@@ -62,9 +68,33 @@ pub(super) fn template(
     Ok((text, parts))
 }
 
-/// Returns a name for the release of a chart: that of its folder, in the characters that Helm allows.
-fn release(chart: &Path) -> String {
-    let name = chart.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+/// Returns the manifests of an installed release as Helm recorded them, without hooks.
+///
+/// # Errors
+/// Returns Helm's own words, for example if there is no such release.
+pub fn recorded(
+    release: &str,
+    namespace: Option<&str>,
+    context: Option<&str>,
+    timeout: Duration,
+) -> Result<String, String> {
+    let (_, program) = program::find(&["helm"])
+        .ok_or("--against-release needs helm, and it is not on the PATH")?;
+    let mut command = Command::new(program);
+    command.args(["get", "manifest"]);
+    command.args(namespace.map(|it| format!("--namespace={it}")));
+    command.args(context.map(|it| format!("--kube-context={it}")));
+    command.args(["--", release]);
+    program::run(command, timeout).map_err(|why| format!("--against-release {release}: {why}"))
+}
+
+fn name_of_chart(chart: &Path) -> String {
+    chart.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns a name of a release in the characters that Helm allows.
+fn legal(name: &str) -> String {
+    let name = name.to_lowercase();
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let name: String = name.chars().map(|c| if is_allowed(c) { c } else { '-' }).take(53).collect();
     match name.trim_matches('-') {
@@ -73,8 +103,8 @@ fn release(chart: &Path) -> String {
     }
 }
 
-/// Copies the archives of dependencies into a chart as it was at a commit, if it had the same ones: git often ignores them. Without
-/// them, Helm says what is missing.
+/// Copies the archives of dependencies, which git often ignores, into a chart at a commit with the same `Chart.lock`.
+/// Without them, Helm reports that they are missing.
 fn add_dependencies(root: &Root, chart: &Path) {
     let [old, new] = [chart, &root.folder].map(|it| fs::read(it.join("Chart.lock")).ok());
     if root.at == root.folder || old.is_none() || old != new {
@@ -90,10 +120,13 @@ fn add_dependencies(root: &Root, chart: &Path) {
     }
 }
 
-/// Checks that no link leads out of the repository of a chart, or out of the chart. Helm follows each, and prints what is there.
-fn fenced(root: &Root, chart: &Path) -> Result<(), String> {
-    let around = chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(chart);
-    let fence = Fence::around(around);
+/// Returns the bounds of the chart's repository.
+fn fence(chart: &Path) -> Fence {
+    Fence::around(chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(chart))
+}
+
+/// Checks that no link leads out of a chart's repository, or out of the chart. Helm follows links, and prints targets.
+fn fenced(root: &Root, chart: &Path, fence: &Fence) -> Result<(), String> {
     let entries = WalkDir::new(chart).into_iter().flatten();
     let mut links = entries.filter(|it| it.path_is_symlink());
     let Some(link) = links.find(|it| !fence.has(it.path(), &[])) else { return Ok(()) };
@@ -101,16 +134,15 @@ fn fenced(root: &Root, chart: &Path) -> Result<(), String> {
     Err(format!("the link {} leads to a file that is hidden or outside", link.display()))
 }
 
-/// A chart, and what its templates and values say.
 pub(super) struct Chart<'a> {
     pub(super) root: &'a Root,
-    /// The folder without links.
+    /// Without links.
     pub(super) folder: &'a Path,
 }
 
 impl Chart<'_> {
-    /// Returns the place from which a value of an object comes, or a comment in its text: a line of the values, if the field has one of
-    /// these alone; otherwise the line of the template.
+    /// Returns the place that a value or a comment in the text of an object comes from: a line of the values if the
+    /// field has one value alone, otherwise the line of the template.
     pub(super) fn place(
         &self,
         template: &str,
@@ -147,7 +179,7 @@ impl Chart<'_> {
         Some((source, Mark { line: found.line, column, width }))
     }
 
-    /// Finds the object in a file with named templates, of which a template only includes one.
+    /// Finds the object in a file of named templates, if the template only includes one.
     fn included(
         &self,
         template: &str,
@@ -176,8 +208,8 @@ impl Chart<'_> {
         files.get(&file, &shown(self.root, self.folder, &file))
     }
 
-    /// Returns the line of a value, such as `image.tag`. The last file that has it counts. A chart inside of this one has its values under
-    /// its name.
+    /// Returns the line of a value such as `image.tag`. The last file with the value counts. A subchart has its values
+    /// under its name.
     fn value(
         &self,
         template: &str,
@@ -192,8 +224,19 @@ impl Chart<'_> {
         let is_global = keys.first() == Some(&"global");
         let names = charts.iter().skip(1).step_by(2).copied().filter(|_| !is_global);
         let whole: Vec<_> = names.chain(keys.iter().copied()).collect();
-        let Kind::Chart(values) = &self.root.kind else { return None };
-        let mut candidates: Vec<_> = values.iter().rev().map(|it| (it.clone(), &whole)).collect();
+        let Kind::Chart(release) = &self.root.kind else { return None };
+        let documents = release.inline.iter().flat_map(|it| kube_yaml::documents(it));
+        let steps: Vec<_> = whole.iter().map(|key| Step::Key(key)).collect();
+        // Values that stand in an object of Argo CD or Flux have no place of their own.
+        let key = whole.join(".");
+        let is_set = |flag: &String| flag.split('=').nth(1) == Some(&key);
+        if release.flags.iter().any(is_set)
+            || documents.flatten().any(|it| follow(&it.root, object, &steps).0 == steps.len())
+        {
+            return None;
+        }
+        let mut candidates: Vec<_> =
+            release.values.iter().rev().map(|it| (it.clone(), &whole)).collect();
         let own = |charts: &[&str]| {
             let file = charts.iter().fold(self.folder.to_owned(), |at, it| at.join(it));
             let file = file.join("values.yaml");
@@ -212,16 +255,15 @@ impl Chart<'_> {
     }
 }
 
-/// A template: lines with keys, as far as they look like YAML.
+/// The lines with keys in a template, as far as they look like YAML.
 struct Template<'t> {
     lines: Vec<&'t str>,
     keys: Vec<KeyLine<'t>>,
 }
 
-/// A line with a key.
 #[derive(Clone, Copy, Debug)]
 struct KeyLine<'t> {
-    /// The number, from 1.
+    /// Counted from 1.
     line: usize,
     /// The number of characters before the key.
     indent: usize,
@@ -231,10 +273,9 @@ struct KeyLine<'t> {
     rest: &'t str,
 }
 
-/// The line in a template that comes nearest to a value.
 #[derive(Clone, Copy)]
 struct Nearest {
-    /// The number of steps of the way that exist.
+    /// The number of existing steps of the path.
     steps: usize,
     line: usize,
 }
@@ -246,7 +287,7 @@ impl<'t> Template<'t> {
         Template { keys: keys.collect(), lines }
     }
 
-    /// Finds the object in the template, and as many steps of a way in it as there are.
+    /// Finds the object in the template, and as many steps of a path in it as exist.
     fn find(&self, object: &Node<'_>, path: &[Step<'_>]) -> Option<Nearest> {
         let (kind, name) = (text_of(object, "kind"), name_of(object));
         let starts = self.keys.iter().enumerate();
@@ -302,7 +343,7 @@ impl<'t> KeyLine<'t> {
         is_key.then_some(KeyLine { line: number, indent, is_item, key, rest })
     }
 
-    /// Returns whether what the line says about a name can be the name.
+    /// Returns whether the line's value, a name with placeholders, can be this name.
     fn names(&self, name: &str) -> bool {
         literals(self.rest).all(|it| name.contains(it))
     }
@@ -314,7 +355,7 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
     parts.map(|it| it.trim_matches(['"', '\'', ' '])).filter(|it| !it.is_empty())
 }
 
-/// Returns how much of an object's name stands in its template. Less than none if another name stands there.
+/// Returns the number of literal characters of an object's name in its template. Negative for a different name.
 fn likeness(keys: &[KeyLine<'_>], name: &str) -> isize {
     let metadata = keys.iter().skip_while(|it| it.key != "metadata").skip(1);
     let mut inside = metadata.take_while(|it| it.indent > 0);
@@ -325,7 +366,7 @@ fn likeness(keys: &[KeyLine<'_>], name: &str) -> isize {
     literals(line.rest).map(str::len).sum::<usize>().try_into().unwrap_or(0)
 }
 
-/// Goes through the lines of an object as far as its template has the keys.
+/// Follows a path through the lines of an object, as far as its template has the keys.
 fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<Nearest> {
     let (mut region, mut at, mut nearest) = (keys, Some(object), None);
     for (done, step) in path.iter().enumerate() {
@@ -347,7 +388,7 @@ fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<
                     let line = own.find(|it| it.key == "name" && it.names(name))?;
                     Some((literals(line.rest).map(str::len).sum::<usize>(), *start))
                 };
-                // A name that stands there counts more than one that is a value.
+                // A literal name counts more than a placeholder.
                 let mut all: Vec<_> = starts.iter().filter_map(named).collect();
                 all.sort_by_key(|it| std::cmp::Reverse(it.0));
                 match (&all[..], &starts[..]) {

@@ -1,4 +1,4 @@
-//! Kustomizations, and what their annotations say about the origin of each object.
+//! Kustomizations, and their annotations about the origin of each object.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,16 +11,15 @@ use super::{
 };
 use crate::manifests::patches::items;
 
-/// The annotations of kustomize about the origin of an object.
-///
-/// Upstream: `originAnnotationKey` and `transformerAnnotationKey` in sigs.k8s.io/kustomize/api/internal/utils/annotations.go.
+/// Upstream: `originAnnotationKey` and `transformerAnnotationKey` in
+/// sigs.k8s.io/kustomize/api/internal/utils/annotations.go.
 const ORIGIN: &str = "config.kubernetes.io/origin";
 const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
 
 const ACCUMULATING: &str = "accumulating resources from '";
 
-/// Builds a kustomization. A second one in a temporary folder takes it as its only resource and asks for the annotations, so that
-/// no file of the user changes.
+/// Builds through a second kustomization in a temporary folder, which asks for the annotations, so no file of the user
+/// changes.
 pub(super) fn build(
     root: &Root,
     folder: &Path,
@@ -39,16 +38,17 @@ pub(super) fn build(
     std::fs::write(wrapper.join("kustomization.yaml"), text).map_err(|error| error.to_string())?;
     let verb = if name == "kubectl" { "kustomize" } else { "build" };
     let args = [verb.as_ref(), wrapper.as_os_str()];
-    let built = program::run(&program, &args, &wrapper, settings.timeout).map_err(|why| {
-        let why = why.replace(&*way.to_string_lossy(), &root.folder.to_string_lossy());
-        // The error repeats itself for each kustomization on the way to the one that is wrong.
-        let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
-        // Some releases quote the errors in each other.
-        let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
-        let is_remote = ["proxyconnect", "no 'git' program"].iter().any(|it| last.contains(it));
-        let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
-        format!("{name}: {last}{remote}")
-    })?;
+    let built = program::run(program::closed(&program, &args, &wrapper), settings.timeout)
+        .map_err(|why| {
+            let why = why.replace(&*way.to_string_lossy(), &root.folder.to_string_lossy());
+            // The error repeats for each kustomization on the way to the faulty one.
+            let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
+            // Some releases quote errors inside errors.
+            let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
+            let is_remote = ["proxyconnect", "no 'git' program"].iter().any(|it| last.contains(it));
+            let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
+            format!("{name}: {last}{remote}")
+        })?;
     Ok(Reader { root, folder, wrapper: &wrapper, files: Files::default() }.read(&built))
 }
 
@@ -60,7 +60,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the text without the annotations and with the comments for setguard in its sources, and its parts.
+    /// Returns the text without the annotations but with the comments for setguard, and its parts.
     fn read(&mut self, built: &str) -> (String, Vec<Part>) {
         let (mut text, mut parts) = (String::new(), Vec::new());
         let mut count = 0;
@@ -97,7 +97,7 @@ impl Reader<'_> {
         (text, parts)
     }
 
-    /// Returns the origin of an object, and the lines that say so.
+    /// Returns the origin of an object, and the lines of its annotations.
     fn origin(&self, document: &Document<'_>, lines: &[&str]) -> (Origin, Vec<usize>) {
         let metadata = document.root.get("metadata");
         let Some(Value::Map(entries)) =
@@ -152,8 +152,7 @@ impl Reader<'_> {
         (origin, dropped)
     }
 
-    /// Returns the comments for setguard in the source of an object, by the line of the object before which they belong. kustomize
-    /// drops comments.
+    /// Returns the comments for setguard in the source of an object, by the line below them. kustomize drops them.
     fn comments(
         &mut self,
         document: &Document<'_>,

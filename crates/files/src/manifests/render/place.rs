@@ -1,4 +1,4 @@
-//! From a position in a rendered text back to the file that people edit.
+//! The way from a position in a rendered text back to the file that people edit.
 
 use std::{
     cell::OnceCell,
@@ -10,43 +10,41 @@ use std::{
 
 use kube_yaml::{Comment, Mark, Node, Value};
 
-use super::{Root, documents, helm};
+use super::{Root, documents, helm, root::Kind};
 use crate::manifests::{
     files::{self, LARGEST_IN_FOLDER},
-    objects::ManifestObject,
+    objects::{ManifestObject, text_of},
     patches::items,
     source::Source,
 };
 
-/// Where a rendered text comes from.
+/// The origin of a rendered text.
 #[derive(Debug)]
 pub struct Rendered {
     pub(in crate::manifests) root: Root,
-    /// The folder of the root, without links.
+    /// Without links.
     pub(super) folder: PathBuf,
-    /// The documents, in the order of the text.
+    /// In the order of the text.
     pub(super) parts: Vec<Part>,
 }
 
-/// Where a document comes from.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// The line before its first one.
+    /// The number of lines before it.
     pub(super) line: usize,
-    /// Where it is in the text.
     pub(super) range: Range<usize>,
     pub(super) origin: Origin,
-    /// The lines of comments that were added, each with its line in the source.
+    /// The lines of added comments, each with its line in the source.
     pub(super) comments: Vec<(usize, usize)>,
 }
 
 #[derive(Debug)]
 pub(super) enum Origin {
     Kustomize {
-        /// The file with the resource, as the user would write it, and without links.
+        /// As the user would write it, and without links.
         name: PathBuf,
         file: PathBuf,
-        /// The kustomizations that changed it, in order: the name, the file, and the kind of the change.
+        /// The kustomizations that changed the resource, in order: name, file, and kind of change.
         by: Vec<(PathBuf, PathBuf, String)>,
     },
     /// The template, as Helm names it.
@@ -54,11 +52,10 @@ pub(super) enum Origin {
     Unknown,
 }
 
-/// The files of sources that were read.
+/// The source files that were read.
 #[derive(Debug, Default)]
 pub struct Files(HashMap<PathBuf, Option<Rc<SourceFile>>>);
 
-/// A file, and where its objects are.
 #[derive(Debug)]
 struct SourceFile {
     source: Rc<Source>,
@@ -70,7 +67,7 @@ struct SourceFile {
 struct SourceObject {
     kind: String,
     name: String,
-    /// The line before its document, the document, and the number of objects before it there.
+    /// The number of lines before its document, the document, and the number of objects before it there.
     line: usize,
     range: Range<usize>,
     index: usize,
@@ -87,13 +84,13 @@ impl Files {
         self.0.entry(file.to_owned()).or_insert_with(read).clone()
     }
 
-    /// Returns a file under a name. `None` if it cannot be read.
+    /// Reads a file under a display name.
     pub(super) fn get(&mut self, file: &Path, name: &Path) -> Option<Rc<Source>> {
         self.file(file, name).map(|it| Rc::clone(&it.source))
     }
 
-    /// Calls `see` with the object in a file that an object was rendered from, the comments of its document, and the number of lines
-    /// before that document.
+    /// Calls `see` with the object in a file that an object was rendered from, the comments of its document, and the
+    /// number of lines before the document.
     pub(super) fn source_of<T>(
         &mut self,
         file: &Path,
@@ -105,7 +102,7 @@ impl Files {
         let (kind, name) = (text_of(object, "kind"), name_of(object));
         let mut best: Option<(usize, &SourceObject)> = None;
         for it in file.objects().iter().filter(|it| it.kind == kind) {
-            // A kustomization adds to names.
+            // A kustomization extends names.
             let is_part = name.contains(&it.name);
             let likeness = if it.name == name { 3 } else { 1 + usize::from(is_part) };
             if best.is_none_or(|(most, _)| most < likeness) {
@@ -138,14 +135,12 @@ impl SourceFile {
     }
 }
 
-/// A step of the way to a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step<'n> {
     Key(&'n str),
     Item(usize),
 }
 
-/// A position in a file.
 pub(super) type Place = (Rc<Source>, Mark);
 
 impl Rendered {
@@ -154,17 +149,24 @@ impl Rendered {
         self.root.name()
     }
 
+    pub(in crate::manifests) fn namespace(&self) -> Option<&str> {
+        match &self.root.kind {
+            Kind::Chart(release) => release.namespace.as_deref(),
+            Kind::Kustomization => None,
+        }
+    }
+
     /// Returns whether there is no document.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Returns the file that stands for the root in reports.
+    /// Returns the file that represents the root in reports.
     pub fn file(&self) -> String {
         self.root.file().display().to_string()
     }
 
-    /// Returns the place from which a position in the rendered text comes. `None` if it is not known.
+    /// Returns the source of a position in the rendered text. `None` if it is unknown.
     pub fn place(&self, text: &str, mark: Mark, files: &mut Files) -> Option<(Rc<Source>, Mark)> {
         let last = self.parts.partition_point(|it| it.line < mark.line).checked_sub(1)?;
         let part = self.parts.get(last)?;
@@ -207,7 +209,7 @@ impl Rendered {
     }
 }
 
-/// Returns the place in a kustomization, or in one of its patches, that sets a value of an object.
+/// Returns the place in a kustomization, or in one of its patches, that sets a value.
 fn changed(
     object: &Node<'_>,
     path: &[Step<'_>],
@@ -239,7 +241,7 @@ fn changed(
     Some((Rc::clone(&source), key.mark))
 }
 
-/// Returns the place in the last patch of a kustomization that sets a value of an object.
+/// Returns the place in the last patch that sets a value.
 fn patched(
     object: &Node<'_>,
     path: &[Step<'_>],
@@ -257,7 +259,7 @@ fn patched(
         let inline = item.get("patch").unwrap_or(item).as_str().filter(|it| it.contains('\n'));
         if let Some(text) = inline {
             let (line, is_key) = (sets(text, object, path)?.line, item.get("patch").is_some());
-            // A block of text begins in the line below its key.
+            // A block of text begins on the line below its key.
             let Mark { line: first, .. } = if is_key { item.get("patch")?.mark } else { item.mark };
             return Some((Rc::clone(source), Mark { line: first + line, column: 1, width: 0 }));
         }
@@ -269,7 +271,6 @@ fn patched(
     })
 }
 
-/// Returns the position at which a patch sets a value of an object.
 fn sets(text: &str, object: &Node<'_>, path: &[Step<'_>]) -> Option<Mark> {
     kube_yaml::documents(text).flatten().find_map(|document| match &document.root.value {
         Value::Seq(operations) => operations.iter().rev().find_map(|operation| {
@@ -294,29 +295,24 @@ fn targets(target: &Node<'_>, object: &Node<'_>) -> bool {
     target.get("kind").and_then(Node::as_str).is_none_or(|it| it == text_of(object, "kind"))
 }
 
-pub(super) fn text_of<'n>(node: &'n Node<'_>, key: &str) -> &'n str {
-    node.get(key).and_then(Node::as_str).unwrap_or_default()
-}
-
-/// Returns the name of an object.
 pub(super) fn name_of<'n>(object: &'n Node<'_>) -> &'n str {
     object.get("metadata").map_or("", |it| text_of(it, "name"))
 }
 
-/// Returns whether two scalars are the same; others may have different parts.
+/// Compares scalars; mappings and lists may have different parts.
 fn is_same(one: &Node<'_>, other: Option<&Node<'_>>) -> bool {
     let is_large = |node: &Node<'_>| matches!(node.value, Value::Map(_) | Value::Seq(_));
     other.is_some_and(|other| is_large(one) && is_large(other) || one.value == other.value)
 }
 
-/// Returns the way to the value at a position, or to the last one before it in its line.
+/// Returns the path to the value at a position, or to the first value on its line.
 fn path_to<'n>(root: &'n Node<'_>, mark: Mark) -> Vec<Step<'n>> {
     let at = (mark.line, mark.column);
     let exact = find(root, &|it| (it.line, it.column) == at);
     exact.or_else(|| find(root, &|it| it.line == mark.line)).unwrap_or_default()
 }
 
-/// Returns the way to the first value, or its key, whose line is meant.
+/// Returns the path to the first value for which `is_meant` accepts the line of the value or its key.
 pub(super) fn first_path<'n>(
     root: &'n Node<'_>,
     is_meant: &dyn Fn(usize) -> bool,
@@ -343,7 +339,6 @@ fn find<'n>(node: &'n Node<'_>, is_it: &dyn Fn(Mark) -> bool) -> Option<Vec<Step
     }
 }
 
-/// Returns the value at the end of a way.
 pub(super) fn value_at<'n, 'a>(root: &'n Node<'a>, path: &[Step<'_>]) -> Option<&'n Node<'a>> {
     path.iter().try_fold(root, |at, step| match step {
         Step::Key(key) => at.get(key),
@@ -351,11 +346,11 @@ pub(super) fn value_at<'n, 'a>(root: &'n Node<'a>, path: &[Step<'_>]) -> Option<
     })
 }
 
-/// The fields that identify an item of a list.
+/// The fields that identify a list item.
 const NAMES: [&str; 6] = ["name", "key", "mountPath", "containerPort", "port", "topologyKey"];
 
-/// Goes through a tree the way that leads to a value of another one. Items of lists are found by their names. Returns how many steps
-/// exist, the position of the last one, and the value there.
+/// Follows `path`, which leads to a value in `like`, through `tree`. List items are matched by name. Returns the number
+/// of existing steps, the position of the last one, and its value.
 pub(super) fn follow<'s, 'a>(
     tree: &'s Node<'a>,
     like: &Node<'_>,

@@ -1,7 +1,7 @@
-//! Runs a renderer: with a closed environment, for a bounded time, and with bounded output.
+//! Runs a renderer in a closed environment, with limits for its time and its output.
 //!
-//! A pull request writes what a renderer reads. Without a `PATH`, the renderer finds no git and no plugin; with proxies that refuse,
-//! it reaches no other host; and in an empty home, it finds no configuration and no credentials.
+//! A pull request writes the renderer's input. Without a `PATH`, the renderer finds no git and no plugin; with proxies
+//! that refuse, it reaches no other host; and in an empty home, it finds no configuration and no credentials.
 
 use std::{
     env,
@@ -19,10 +19,10 @@ use crate::manifests::files::{LARGEST_IN_FOLDER, at_most};
 /// Nothing listens on this port.
 const REFUSES: &str = "http://127.0.0.1:1";
 
-/// The most bytes of an error that are shown.
+/// The maximum number of characters of an error to show.
 const LONG_ERROR: usize = 4000;
 
-/// Returns the first of these programs on the `PATH`. A relative entry of it can lead into the folder that is checked.
+/// Returns the first of these programs on the `PATH`. Relative entries can lead into the checked folder.
 pub(super) fn find(names: &[&'static str]) -> Option<(&'static str, PathBuf)> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = env::split_paths(&path).filter(|it| it.is_absolute()).collect();
@@ -33,16 +33,8 @@ pub(super) fn find(names: &[&'static str]) -> Option<(&'static str, PathBuf)> {
     })
 }
 
-/// Returns the output of a program.
-///
-/// # Errors
-/// Returns the words of the program if it fails, and otherwise the bound that it exceeds.
-pub(super) fn run(
-    program: &Path,
-    args: &[impl AsRef<OsStr>],
-    home: &Path,
-    timeout: Duration,
-) -> Result<String, String> {
+/// Returns a command in the closed environment.
+pub(super) fn closed(program: &Path, args: &[impl AsRef<OsStr>], home: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(home).env_clear().env("PATH", "").env("HOME", home);
     for name in ["SystemRoot", "TMPDIR", "TEMP", "TMP"] {
@@ -55,11 +47,16 @@ pub(super) fn run(
         command.env(name, REFUSES);
     }
     command.env("KUBECONFIG", home.join("none"));
+    command
+}
+
+/// Returns the output of a program. An error has the program's own words, or the limit that it exceeds.
+pub(super) fn run(mut command: Command, timeout: Duration) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("it cannot be run: {error}"))?;
     let (send, received) = mpsc::channel();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    // A program that the renderer has left behind can keep a pipe open, so nothing waits for these threads.
+    // A process that the renderer leaves behind can keep a pipe open, so nothing waits for these threads.
     read(stdout, 0, &send);
     read(stderr, 1, &send);
     let (mut texts, end) = ([const { Vec::new() }; 2], Instant::now() + timeout);
@@ -90,7 +87,6 @@ pub(super) fn run(
     Err(if said.is_empty() { format!("it ended with {status}") } else { said })
 }
 
-/// Reads a stream in a thread of its own.
 fn read(
     stream: Option<impl Read + Send + 'static>,
     number: usize,

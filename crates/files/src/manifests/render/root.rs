@@ -1,18 +1,24 @@
-//! What is rendered: a kustomization, or a chart with some values.
+//! The roots to render: kustomizations, and charts with some values.
 
 use std::path::{Path, PathBuf};
 
-use crate::manifests::layout::{Layout, clean};
+use setguard_core::policy::ChartRelease;
+
+use super::shown;
+use crate::manifests::{
+    exclude::whole,
+    layout::{Layout, clean},
+};
 
 /// A kustomization or a chart.
 #[derive(Clone, Debug)]
 pub struct Root {
     /// The folder, or the archive of a chart, as the user wrote it.
     pub(super) folder: PathBuf,
-    /// Where it is read: the folder, or its copy from a commit.
+    /// The folder to read: the same, or its copy from a commit.
     pub(super) at: PathBuf,
     pub(super) kind: Kind,
-    /// Whether there are values for tests of the chart: then its default values alone need not suffice.
+    /// Whether the chart has values for tests: its default values alone need not suffice.
     pub(super) may_fail: bool,
     /// Whether the user named only a folder above it.
     pub(super) is_found: bool,
@@ -21,8 +27,22 @@ pub struct Root {
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Kustomization,
-    /// A chart, with the files of its values as the user wrote them and where they are read.
-    Chart(Vec<(PathBuf, PathBuf)>),
+    Chart(Release),
+}
+
+/// How to render a chart. What is absent is as the flags say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Release {
+    /// The files of values, as the user wrote them and where to read them.
+    pub(super) values: Vec<(PathBuf, PathBuf)>,
+    /// Values that stand in an object of Argo CD or Flux. They override the files.
+    pub(super) inline: Option<String>,
+    /// The object of Argo CD or Flux.
+    pub(super) object: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) namespace: Option<String>,
+    /// More flags of Helm. They override the earlier ones.
+    pub(super) flags: Vec<String>,
 }
 
 impl Root {
@@ -34,7 +54,7 @@ impl Root {
     /// Returns a chart with files of values.
     pub fn chart(folder: &Path, values: &[PathBuf]) -> Self {
         let values = values.iter().map(|file| (file.clone(), file.clone())).collect();
-        Root::of(folder, Kind::Chart(values))
+        Root::of(folder, Kind::Chart(Release { values, ..Release::default() }))
     }
 
     fn of(folder: &Path, kind: Kind) -> Self {
@@ -42,7 +62,7 @@ impl Root {
         Root { folder, at, kind, may_fail: false, is_found: false }
     }
 
-    /// Returns a chart with its default values, and with each file of values for its tests, as chart-testing does.
+    /// Returns a chart with its default values, and with each file of values for tests, as chart-testing does.
     ///
     /// Upstream: `Chart.ValuesFilePathsForCI` in github.com/helm/chart-testing/pkg/chart.
     pub(crate) fn variants(folder: &Path) -> Vec<Self> {
@@ -56,17 +76,54 @@ impl Root {
         std::iter::once(default).chain(variants).collect()
     }
 
-    /// Returns the same root as it is at another place. `find` returns where a path is there.
+    /// Returns the chart of this root as a release of a policy in `folder`, if it is the same chart. `find` returns the
+    /// path of a file to read.
+    pub(super) fn released(
+        &self,
+        release: &ChartRelease,
+        folder: &Path,
+        find: &dyn Fn(&Path) -> PathBuf,
+    ) -> Option<Self> {
+        let policy = whole(folder);
+        let chart = whole(&self.folder);
+        if clean(&policy.join(&release.chart)) != chart {
+            return None;
+        }
+        let named = |file: &String| {
+            let name = shown(self, &chart, &clean(&policy.join(file)));
+            let at = find(&name);
+            (name, at)
+        };
+        let version = release.kube_version.iter().map(|it| format!("--kube-version={it}"));
+        let apis = release.api_versions.iter().map(|it| format!("--api-versions={it}"));
+        Some(self.with(Release {
+            values: release.values.iter().map(named).collect(),
+            name: release.release.clone(),
+            namespace: release.namespace.clone(),
+            flags: version.chain(apis).collect(),
+            ..Release::default()
+        }))
+    }
+
+    pub(super) fn with(&self, release: Release) -> Self {
+        Root { kind: Kind::Chart(release), may_fail: false, ..self.clone() }
+    }
+
+    pub(super) fn is_default_chart(&self) -> bool {
+        matches!(&self.kind, Kind::Chart(it) if it.values.is_empty())
+    }
+
+    /// Returns the root at a different place. `find` returns the path there.
     #[must_use]
     pub fn moved(&self, find: &dyn Fn(&Path) -> PathBuf) -> Self {
         let mut moved = Root { at: find(&self.folder), ..self.clone() };
-        if let Kind::Chart(values) = &mut moved.kind {
+        if let Kind::Chart(Release { values, .. }) = &mut moved.kind {
             values.iter_mut().for_each(|(name, at)| *at = find(name));
         }
         moved
     }
 
-    /// Returns a root that was found in a folder, with the name that it has in another one.
+    /// Returns a root that was found in `found_in`, with its name in `folder`.
     #[must_use]
     pub(super) fn shown_in(mut self, folder: &Path, found_in: &Path) -> Self {
         let named = |path: &Path| {
@@ -75,33 +132,41 @@ impl Root {
         };
         self.is_found = true;
         self.folder = named(&self.folder);
-        if let Kind::Chart(values) = &mut self.kind {
+        if let Kind::Chart(Release { values, .. }) = &mut self.kind {
             values.iter_mut().for_each(|(name, _)| *name = named(name));
         }
         self
     }
 
-    /// Returns whether it is there.
+    /// Returns whether the root exists.
     pub fn exists(&self) -> bool {
         self.at.exists()
     }
 
-    /// Returns the name: the folder, and the values of a chart.
+    /// Returns the name: the folder, and how a chart is rendered.
     pub fn name(&self) -> String {
-        let folder = self.folder.display();
-        match &self.kind {
-            Kind::Chart(values) if !values.is_empty() => {
-                let short = |(file, _): &(PathBuf, PathBuf)| {
-                    file.strip_prefix(&self.folder).unwrap_or(file).display().to_string()
-                };
-                let values: Vec<_> = values.iter().map(short).collect();
-                format!("{folder} with {}", values.join(", "))
-            }
-            _ => folder.to_string(),
+        let mut name = self.folder.display().to_string();
+        let Kind::Chart(release) = &self.kind else { return name };
+        if let Some(object) = &release.object {
+            return format!("{name} for {object}");
         }
+        let short = |(file, _): &(PathBuf, PathBuf)| {
+            file.strip_prefix(&self.folder).unwrap_or(file).display().to_string()
+        };
+        let values: Vec<_> = release.values.iter().map(short).collect();
+        let settings = [
+            ("with", (!values.is_empty()).then(|| values.join(", "))),
+            ("as", release.name.clone()),
+            ("in", release.namespace.clone()),
+            ("and", (!release.flags.is_empty()).then(|| release.flags.join(" "))),
+        ];
+        for (word, value) in settings {
+            name.extend(value.map(|value| format!(" {word} {value}")));
+        }
+        name
     }
 
-    /// Returns the file that stands for it in reports.
+    /// Returns the file that represents the root in reports.
     pub fn file(&self) -> PathBuf {
         let names = match self.kind {
             Kind::Kustomization => &Layout::KUSTOMIZATIONS[..],

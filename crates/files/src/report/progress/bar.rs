@@ -1,5 +1,3 @@
-//! A progress bar for terminals.
-
 use std::{
     env,
     io::{self, IsTerminal},
@@ -8,26 +6,24 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar is of no use before this time.
+/// A shorter run needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Shows the progress on standard error, if that is an interactive terminal. The bar disappears at
-/// the end.
+/// Shows the progress on standard error, if that is an interactive terminal. The bar disappears at the end.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
-    /// The time since when a user waits without a bar. `None` if there is a bar, or no terminal.
+    /// The start of the wait without a bar. `None` if there is a bar, or no terminal.
     since: Option<Instant>,
 }
 
 impl Progress {
-    /// Starts a bar for work in a number of steps that is set later. No pipeline has a bar, not
-    /// even one with a terminal.
+    /// Starts a bar whose number of steps is set later. No pipeline has a bar, not even one with a terminal.
     pub fn new(doing: &str) -> Self {
         Progress::with(&format!("{doing} {{bar:40}} {{percent}}%"))
     }
 
-    /// Shows how many of all charts and kustomizations are rendered, once for each.
+    /// Shows the number of rendered charts and kustomizations. Call the result once for each, with the number of all.
     pub fn rendering() -> impl FnMut(usize) {
         let mut progress = Progress::with("rendering {bar:40} {pos} of {len}");
         move |all| {
@@ -36,7 +32,7 @@ impl Progress {
         }
     }
 
-    /// Starts a spinner for objects that are being read, whose number is unknown.
+    /// Starts a spinner for reading an unknown number of objects.
     pub fn reading() -> Self {
         let progress = Progress::with("{spinner} {human_pos} objects read; now {wide_msg}");
         progress.says("waiting for the API server".to_owned());

@@ -27,7 +27,7 @@ impl Progress {
     }
 }
 
-// Its owners end a bar by dropping it.
+// The owner of a bar ends it by dropping it.
 impl Drop for Progress {
     fn drop(&mut self) {}
 }

@@ -1,9 +1,9 @@
-//! The change of one manifest that a rule's fix makes.
+//! The change that a fix makes to one manifest.
 
 use kube_yaml::{Node, Value};
 use setguard_core::finding::{Change, Field, Fix, Step};
 
-/// Returns the change for a fix in an object. A parent that would become empty is removed too.
+/// Returns the change for a fix. Also removes each parent that would become empty.
 pub(super) fn in_object(fix: &Fix, object: &Node<'_>) -> Change {
     match &fix.change {
         Change::Remove(field) => Change::Remove(without_empty_parents(field, object)),
@@ -24,7 +24,7 @@ fn without_empty_parents(field: &Field, object: &Node<'_>) -> Field {
     Field::of(steps)
 }
 
-/// Returns the value of a field, which must exist as its path says.
+/// Returns the value at a path; `None` unless every field exists.
 pub(super) fn get<'n, 'a, 's>(
     object: &'n Node<'a>,
     mut steps: impl Iterator<Item = Step<'s>>,
@@ -36,7 +36,7 @@ pub(super) fn get<'n, 'a, 's>(
     })
 }
 
-/// Changes an object that is JSON. Returns `None` if it lacks the field to change.
+/// Changes a JSON object. Returns `None` if the object lacks the field.
 pub(super) fn apply(change: &Change, object: &mut serde_json::Value) -> Option<()> {
     match change {
         Change::Remove(field) => {

@@ -1,12 +1,12 @@
-//! A second copy of an item of a list, with a change.
+//! A second copy of a list item, with a change.
 
 use kube_yaml::{Kind, Span};
 
 use super::edit::{Edit, Part, Texts};
 
 impl Texts<'_> {
-    /// Returns the edit that adds a copy after an item. In the copy, the text of the token with the
-    /// number `value` is replaced. Comments are not copied.
+    /// Returns the edit that adds a copy after an item, with `with` as the text of the token number `value`. The copy
+    /// has no comments.
     pub(super) fn copy(&self, item: &Part, value: usize, with: &str) -> Option<Edit> {
         let spans = self.spans.get(item.tokens.clone())?;
         if spans.iter().any(|span| matches!(span.kind, Kind::Anchor(_) | Kind::Alias(_))) {
@@ -40,7 +40,6 @@ impl Texts<'_> {
         Some(Edit { bytes: end..end, with })
     }
 
-    /// Returns the text of an item without its comments.
     fn copied(&self, item: &Part, value: usize, with: &str) -> Option<String> {
         let mut copied = String::new();
         let mut last: Option<usize> = None;
@@ -67,8 +66,7 @@ impl Texts<'_> {
     }
 }
 
-/// Returns the text between two tokens, without comments and without lines that have only a
-/// comment.
+/// Returns the text between two tokens without comments and comment-only lines.
 fn without_comments(gap: &str) -> String {
     if gap.trim().is_empty() {
         return gap.to_owned();

@@ -10,13 +10,13 @@ use super::change::get;
 /// A replacement of some bytes of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes.
+    /// The bytes to replace.
     pub bytes: Range<usize>,
     /// The new text.
     pub with: String,
 }
 
-/// Returns the text after these edits, in any order. `None` if two of them touch the same bytes.
+/// Returns the text after these edits, in any order. `None` if two edits touch the same bytes.
 pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> Option<String> {
     edits.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
     let (mut edited, mut at) = (String::with_capacity(text.len()), 0);
@@ -29,22 +29,20 @@ pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> Option<String> {
     Some(edited)
 }
 
-/// A text and its tokens.
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
     pub(super) text: &'a str,
     pub(super) spans: Vec<Span<'a>>,
     /// Whether each token is in brackets.
     in_brackets: Vec<bool>,
-    /// The end of its lines.
+    /// The text's line break.
     pub(super) line_break: &'static str,
 }
 
-/// A part of a text: its tokens, and the indicator of the list or mapping that contains it.
+/// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// The tokens, by their numbers. The tokens of an entry begin with its key, the tokens of an
-    /// item with its value.
+    /// The token numbers. An entry starts at its key, an item at its value.
     pub(super) tokens: Range<usize>,
     /// Whether the part is in brackets.
     pub(super) is_flow: bool,
@@ -68,8 +66,7 @@ impl<'a> Texts<'a> {
         Texts { text, spans, in_brackets, line_break }
     }
 
-    /// Returns the edits that change an object of the text. `None` if no edits make this change
-    /// alone.
+    /// Returns the edits that make exactly this change to an object of the text. `None` if no edits can.
     pub(super) fn edits(&self, change: &Change, object: &Node<'_>) -> Option<Vec<Edit>> {
         match change {
             Change::Remove(field) => self.remove(&self.part(object, field)?),
@@ -84,7 +81,6 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Returns the part of the text that contains a field.
     fn part(&self, object: &Node<'_>, field: &Field) -> Option<Part> {
         let node = get(object, field.steps())?;
         let steps: Vec<_> = field.steps().collect();
@@ -107,12 +103,11 @@ impl<'a> Texts<'a> {
         Some(Part { tokens: first..end, is_flow: *self.in_brackets.get(first)? })
     }
 
-    /// Returns the first token of a value at this position.
+    /// Returns the first token of the value at this position.
     fn first_at(&self, mark: Mark) -> Option<usize> {
         self.find(mark, |kind| !matches!(kind, Kind::BlockEnd | Kind::Key))
     }
 
-    /// Returns the scalar at this position.
     fn scalar_at(&self, mark: Mark) -> Option<usize> {
         self.find(mark, |kind| matches!(kind, Kind::Scalar(..)))
     }
@@ -125,7 +120,7 @@ impl<'a> Texts<'a> {
         here.position(|span| is_it(&span.kind)).map(|i| first + i)
     }
 
-    /// Returns the number of the token after a value that begins with this one.
+    /// Returns the number of the token after the value that begins at this token.
     fn end_of_value(&self, mut at: usize) -> Option<usize> {
         while matches!(self.spans.get(at)?.kind, Kind::Anchor(_) | Kind::Tag(_)) {
             at += 1;
@@ -139,8 +134,7 @@ impl<'a> Texts<'a> {
                     depth += 1;
                 }
                 Kind::BlockEnd | Kind::FlowMappingEnd | Kind::FlowListEnd => {
-                    // The token ends the collection around an empty value, or around a list that is
-                    // not indented.
+                    // The token ends the collection around an empty value, or around a list that is not indented.
                     let Some(less) = depth.checked_sub(1) else { return Some(at) };
                     depth = less;
                 }
@@ -158,7 +152,6 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Returns the bytes from the first to the last token of a part.
     pub(super) fn bytes(&self, part: &Part) -> Option<Range<usize>> {
         let spans = self.spans.get(part.tokens.clone())?.iter();
         let spans = spans.filter(|span| !span.bytes.is_empty());
@@ -171,18 +164,17 @@ impl<'a> Texts<'a> {
         Some(start..start + text.trim_end().len())
     }
 
-    /// Returns the first byte of the line that contains this byte.
+    /// Returns the first byte of the line.
     pub(super) fn line_start(&self, at: usize) -> Option<usize> {
         Some(self.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1))
     }
 
-    /// Returns the byte after the end of the line that contains this byte.
+    /// Returns the byte after the end of the line.
     pub(super) fn line_end(&self, at: usize) -> Option<usize> {
         Some(self.text.get(at..)?.find('\n').map_or(self.text.len(), |end| at + end + 1))
     }
 
-    /// Returns whether the text between two bytes has only spaces and line breaks and, with
-    /// `comments`, comments.
+    /// Returns whether the bytes are only spaces, line breaks and, with `comments`, comments.
     pub(super) fn is_blank(&self, bytes: Range<usize>, comments: bool) -> bool {
         let text = self.text.get(bytes).unwrap_or("x");
         text.lines().all(|line| {

@@ -1,5 +1,3 @@
-//! The fixes of a text, each verified before it is kept.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube_yaml::Mark;
@@ -15,39 +13,33 @@ pub(super) use setguard_files::{
     report::diagnostic::{Diagnostic, Severity},
 };
 
-/// A fixer of texts.
 pub(super) struct Fixer<'j> {
     checker: &'j Checker<'j>,
     selection: &'j Selection,
     /// The name of the file, and whether the user named it.
     file: &'j str,
-    is_named: bool,
-    /// Whether unsafe changes are made too.
-    with_unsafe: bool,
-    /// The only finding to fix, if it isn't all: its rule, its field and its position.
+    pub(super) is_named: bool,
+    /// Whether to make unsafe changes too.
+    pub(super) with_unsafe: bool,
+    /// The rule, field and position of the only finding to fix; `None` for all.
     only: Option<(&'static str, String, Mark)>,
-    /// The changes that failed verification, and are not tried again.
+    /// The changes that failed verification, to skip.
     refused: BTreeSet<FindingKey>,
 }
 
-/// A text that was fixed.
 #[derive(Debug, Default)]
 pub(super) struct Fixed {
     pub(super) text: String,
-    /// The number of findings that were fixed.
     pub(super) count: usize,
-    /// The rules whose fixes are not safe.
+    /// The rules with unsafe fixes.
     pub(super) not_safe: BTreeSet<&'static str>,
-    /// The findings that could not be fixed although findings of their rules usually can, with
-    /// lines.
+    /// The findings, with lines, that have no fix although their rules usually offer one.
     pub(super) left: Vec<String>,
 }
 
-/// The identity of a finding: the numbers of its document and of its object in it, its rule and its
-/// field.
+/// The number of the document, the number of the object in the document, the rule and the field.
 type FindingKey = (usize, usize, &'static str, String);
 
-/// A change to try.
 struct Try {
     key: FindingKey,
     is_safe: bool,
@@ -57,10 +49,9 @@ struct Try {
     edits: Vec<Edit>,
 }
 
-/// The findings in a text, and the objects that it stands for.
 #[derive(Default)]
 struct Read {
-    /// The documents as JSON, or the reason why one cannot be read.
+    /// The documents as JSON, or why one is unreadable.
     documents: Vec<Result<serde_json::Value, String>>,
     /// The number of findings by object, rule and severity.
     found: BTreeMap<(usize, usize, &'static str, Severity), usize>,
@@ -69,7 +60,7 @@ struct Read {
 }
 
 impl<'j> Fixer<'j> {
-    /// Creates a fixer of a file in a folder, which makes only safe changes.
+    /// Creates a fixer for a file in a folder. Makes only safe changes.
     pub(super) const fn new(
         checker: &'j Checker<'j>,
         selection: &'j Selection,
@@ -80,19 +71,10 @@ impl<'j> Fixer<'j> {
         Fixer { checker, selection, file, is_named, with_unsafe, only: None, refused }
     }
 
-    /// Sets whether the user named the file.
-    pub(super) fn named(self, is_named: bool) -> Self {
-        Fixer { is_named, ..self }
-    }
-
-    /// Sets whether unsafe changes are made too.
-    pub(super) fn with_unsafe(self, with_unsafe: bool) -> Self {
-        Fixer { with_unsafe, ..self }
-    }
-
-    /// Returns the edits that fix a single finding, and whether they are safe. `None` if the finding has
-    /// no fix, or if the edits fail verification.
+    /// Returns the edits that fix a single finding, and whether they are safe. `None` if the finding has no fix, or if
+    /// the edits fail verification.
     pub(super) fn one(mut self, text: &str, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
+        self.with_unsafe = true;
         self.only = Some((finding.rule.id, finding.field.clone(), finding.mark));
         let mut read = self.read(text);
         let tries = std::mem::take(&mut read.tries);
@@ -106,8 +88,7 @@ impl<'j> Fixer<'j> {
         let mut fixed = Fixed { text: text.to_owned(), ..Fixed::default() };
         let mut read = self.read(&fixed.text);
         while !read.tries.is_empty() {
-            // All changes are tried together first, since most texts accept all; if that fails, the
-            // first one alone.
+            // Try all changes together first, since most texts accept all; otherwise the first one alone.
             let tries = std::mem::take(&mut read.tries);
             let tried = self.try_all(&fixed.text, &read, &tries).map(|it| (it, tries.len()));
             let tried = tried.or_else(|| {
@@ -120,9 +101,8 @@ impl<'j> Fixer<'j> {
                 fixed.not_safe.extend(not_safe.map(|it| it.key.2));
                 fixed.count += count;
                 read = now;
-                // A change can make room for one that failed before, such as another item of its list,
-                // so a second run never does more. Each change removes a finding and adds none, which
-                // bounds the number of rounds.
+                // A change can make room for one that failed before, such as a different item of its list, so a second
+                // run never does more. Each change removes a finding and adds none, so the loop ends.
                 if !self.refused.is_empty() {
                     self.refused.clear();
                     read = self.read(&fixed.text);
@@ -136,8 +116,7 @@ impl<'j> Fixer<'j> {
         fixed
     }
 
-    /// Returns the text with these changes and its content, if the changes have exactly their
-    /// intended effect.
+    /// Returns the changed text with its content, if the changes have exactly their intended effect.
     fn try_all(&self, text: &str, before: &Read, tries: &[Try]) -> Option<(String, Read)> {
         let edits = tries.iter().flat_map(|it| it.edits.clone()).collect();
         let text = edit::apply(text, edits)?;
@@ -178,7 +157,7 @@ impl<'j> Fixer<'j> {
             let objects = DocumentObjects::of(document, self.is_named);
             let objects = objects.in_namespace(self.checker.namespace()).manifests;
             for (object_number, manifest) in objects.iter().enumerate() {
-                // As if the file were named: a fix counts findings, and a placeholder lowers none of them.
+                // As if the user named the file, because placeholders then lower no finding that the fixer counts.
                 let report = self.checker.check(manifest, self.file, true, &mut ignores).report;
                 let mut is_tried = false;
                 for diagnostic in report.diagnostics {
@@ -200,15 +179,13 @@ impl<'j> Fixer<'j> {
                             let at = manifest.at.clone();
                             read.tries.push(Try { key, is_safe, at, change, edits });
                         }
-                        // An unsafe change is only shown, so one that cannot be made needs no
-                        // message.
-                        None if !is_safe => {}
-                        Some(_) => {}
-                        None => read.left.push(format!(
+                        None if is_safe => read.left.push(format!(
                             "{}: {rule} is left to you: the text shares what would have to change, or has \
                              something else in the same line",
                             diagnostic.mark.line
                         )),
+                        // An unsafe change is only shown, so an impossible one needs no message.
+                        _ => {}
                     }
                 }
             }
@@ -216,15 +193,13 @@ impl<'j> Fixer<'j> {
         read
     }
 
-    /// Returns the fix of a finding. `None` if the finding is exempted, because the value is then
-    /// intended.
+    /// Returns the fix of a finding. `None` for an exempted finding, because its value is intended.
     fn fix_of<'d>(&self, diagnostic: &'d Diagnostic) -> Option<&'d Fix> {
         let fix = diagnostic.fix.as_ref().filter(|fix| fix.is_safe || self.with_unsafe);
         fix.filter(|_| diagnostic.downgrade.is_none() && self.selection.has(diagnostic.rule.id))
     }
 }
 
-/// Returns whether a finding has this rule, this field and this position.
 fn is((rule, field, mark): &(&str, String, Mark), diagnostic: &Diagnostic) -> bool {
     diagnostic.rule.id == *rule && diagnostic.field == *field && diagnostic.mark == *mark
 }

@@ -1,5 +1,3 @@
-//! The removal of a part of a text.
-
 use std::ops::Range;
 
 use kube_yaml::{Kind, Span};
@@ -7,8 +5,7 @@ use kube_yaml::{Kind, Span};
 use super::edit::{Edit, Part, Texts};
 
 impl Texts<'_> {
-    /// Returns the edits that remove a part. Comments in its lines are removed too; comments above
-    /// stay.
+    /// Returns the edits that remove a part and the comments in its lines. Comments above the part stay.
     pub(super) fn remove(&self, part: &Part) -> Option<Vec<Edit>> {
         let bytes = self.bytes(part)?;
         if part.is_flow {
@@ -31,7 +28,7 @@ impl Texts<'_> {
         is_alone.then(|| Edit { bytes: start..end, with: String::new() })
     }
 
-    /// Removes an entry or an item and one comma.
+    /// Removes an entry or an item with one comma.
     fn remove_in_brackets(&self, part: &Part, bytes: Range<usize>) -> Option<Vec<Edit>> {
         let without = |bytes| Edit { bytes, with: String::new() };
         let after = self.spans.get(part.tokens.end..)?;
@@ -52,7 +49,7 @@ impl Texts<'_> {
         Some(vec![without(comma), rest])
     }
 
-    /// Returns the comma before a token, with only tokens without text between them.
+    /// Returns the comma before a token, skipping tokens without text.
     fn comma_before(&self, token: usize) -> Option<&Span<'_>> {
         let before = self.spans.get(..token)?.iter().rev();
         let mut before = before.skip_while(|span| span.bytes.is_empty() || span.kind == Kind::Key);

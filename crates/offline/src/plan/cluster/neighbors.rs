@@ -15,13 +15,13 @@ pub(crate) struct OverBudget {
 }
 
 impl PlannedCluster {
-    /// Returns whether the pods of a set are given, and none of its revisions.
+    /// Returns whether the input has pods of a set, but none of its revisions.
     pub(crate) fn lacks_revisions(&self, set: &SetQuery<'_>) -> bool {
         self.templates(set).is_empty() && self.pods(set).is_some_and(|pods| !pods.is_empty())
     }
 
-    /// Returns whether a pod was certainly not made from a template. `revision` is the one that has the template,
-    /// if one has it.
+    /// Returns whether a pod certainly has a different template. `revision` is the revision of the template, if one
+    /// exists.
     pub(crate) fn is_of_another(
         &self,
         set: &SetQuery<'_>,
@@ -34,8 +34,8 @@ impl PlannedCluster {
         }
     }
 
-    /// Returns the seconds from creation to readiness of those pods of a set for which they are known:
-    /// a container that was restarted has made its pod ready again later.
+    /// Returns the known seconds from creation to readiness of a set's pods. Pods with a restarted container don't
+    /// count: their readiness is more recent.
     pub(crate) fn times_to_ready(&self, set: &SetQuery<'_>) -> Vec<i64> {
         let pods = self.pods(set).unwrap_or_default();
         let took = pods.iter().filter_map(|Member { pod, .. }| match pod.ready {
@@ -45,9 +45,9 @@ impl PlannedCluster {
         took.filter(|seconds| *seconds >= 0).collect()
     }
 
-    /// Returns the PodDisruptionBudgets for pods with these labels that would allow fewer evictions than
-    /// `down`, if all of the pods were healthy. The number of replicas is `None` for a DaemonSet,
-    /// which has no scale: there, the disruption controller computes nothing from percentages.
+    /// Returns the PodDisruptionBudgets for pods with these labels that would allow fewer evictions than `down` if all
+    /// pods were healthy. `replicas` is `None` for a DaemonSet: it has no scale, and the disruption controller
+    /// computes no percentages for it.
     ///
     /// Kubernetes: `getExpectedPodCount`, pkg/controller/disruption/disruption.go.
     pub(crate) fn over_budgets(

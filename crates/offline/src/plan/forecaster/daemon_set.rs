@@ -1,5 +1,3 @@
-//! The consequences of a change for a DaemonSet.
-
 mod nodes;
 
 use setguard_core::{
@@ -19,7 +17,6 @@ use super::{
 use crate::plan::forecast::{Kept, OfKind, Rollout};
 
 impl Forecaster<'_> {
-    /// Simulates the rollout of a DaemonSet.
     pub(super) fn daemon_set(
         &self,
         spec: &DaemonSetSpec,
@@ -33,7 +30,7 @@ impl Forecaster<'_> {
                 None => "a pod starts on each node that it selects and tolerates".to_owned(),
             };
             let settings = describe(&settings, None);
-            // Nothing happens on any node if the pods stay as they are.
+            // Unchanged pods have no steps on any node.
             if transition.before.is_some() && !transition.template_changes {
                 return Simulated { settings, ..Simulated::default() };
             }
@@ -59,7 +56,7 @@ impl Forecaster<'_> {
         let without = |before: &Object<'_>| {
             let Workload::DaemonSet(before) = &before.workload else { return None };
             let settings = Settings::of(before);
-            // A new template begins a rollout of its own.
+            // A new template starts a new rollout.
             let settings = match transition.template_changes {
                 true => settings.without_rollout(),
                 false => settings,

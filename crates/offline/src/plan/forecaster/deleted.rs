@@ -1,5 +1,3 @@
-//! The forecast for an object that is no longer in the manifests.
-
 use std::collections::BTreeSet;
 
 use setguard_core::{
@@ -15,7 +13,7 @@ use super::{
 use crate::plan::forecast::{ChangeKind, Forecast, OfKind, Rollout};
 
 impl Forecaster<'_> {
-    /// Returns the forecast for an object that is no longer in the manifests.
+    /// Returns the forecast for an object that the change removes from the manifests.
     pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
         let note =
             "it is no longer among the manifests: this is what happens if it is deleted".to_owned();
@@ -25,19 +23,15 @@ impl Forecaster<'_> {
         };
         Forecast {
             id: id.clone(),
-            file: None,
             change: ChangeKind::Delete,
-            differences: Vec::new(),
-            refusals: Vec::new(),
-            exceeded: Vec::new(),
             notes: std::iter::once(note).chain(more).collect(),
-            settings: Vec::new(),
             rollout,
+            ..Forecast::default()
         }
     }
 
-    /// Returns the forecast for an object that the cluster is deleting, whatever the manifest says: its controller makes
-    /// and replaces nothing any more.
+    /// Returns the forecast for a terminating object: its controller creates and replaces no pods, whatever the
+    /// manifest says.
     ///
     /// Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go; `syncDaemonSet`,
     /// pkg/controller/daemon/daemon_controller.go.
@@ -104,7 +98,6 @@ impl Forecaster<'_> {
         })
     }
 
-    /// Returns the claims that a course deletes while their volumes are known to be retained.
     pub(super) fn retained(&self, namespace: &str, course: &Course) -> BTreeSet<String> {
         let deleted = course.steps.iter().filter(|it| it.action == Action::Delete);
         let claims = deleted.flat_map(|step| &step.claims);

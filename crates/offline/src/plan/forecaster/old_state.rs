@@ -1,4 +1,4 @@
-//! Facts that the objects around a set add to its forecast: times of its pods, budgets, missing revisions.
+//! Forecast notes from the objects around a set: pod times, budgets, missing revisions.
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
@@ -16,7 +16,6 @@ use crate::plan::{
 };
 
 impl<'a> Transition<'a> {
-    /// Returns the set for which pods are sought.
     pub(super) fn set(&self) -> SetQuery<'a> {
         let kind = match &self.object.workload {
             Workload::DaemonSet(_) => WorkloadKind::DaemonSet,
@@ -37,7 +36,7 @@ impl Forecaster<'_> {
         let template = transition.object.template();
         let labels = template.metadata.as_ref().and_then(|it| it.labels.as_ref());
         let replicas = match &transition.object.workload {
-            // The API server has no scale of a DaemonSet, so a budget knows only its pods.
+            // A DaemonSet has no scale subresource, so the budget counts its pods.
             Workload::DaemonSet(_) => None,
             Workload::StatefulSet(spec) => Some(spec.replicas.unwrap_or(1)),
         };
@@ -45,7 +44,6 @@ impl Forecaster<'_> {
         self.input.world.over_budgets(&transition.set(), labels, replicas, down)
     }
 
-    /// Returns notes about what is not known, and about budgets.
     pub(super) fn notes_around(
         &self,
         transition: &Transition<'_>,
@@ -84,7 +82,7 @@ impl Forecaster<'_> {
     }
 }
 
-/// Returns the number of pods that an object counts, in its status or otherwise in its spec.
+/// Returns the number of pods in an object's status, or otherwise in its spec.
 fn counted(object: &Object<'_>) -> Option<usize> {
     let count = match &object.workload {
         Workload::DaemonSet(_) => {
@@ -98,8 +96,7 @@ fn counted(object: &Object<'_>) -> Option<usize> {
     usize::try_from(count).ok()
 }
 
-/// Returns a note about pods that should have been gone for some time: their node may be down, and the plan takes it that
-/// they go.
+/// Returns a note about overdue terminating pods: their node may be down, and the plan assumes that they terminate.
 fn overdue(world: &PlannedCluster, set: &SetQuery<'_>) -> Option<String> {
     let now = world.now.as_second();
     let late = world.ending(set).iter().filter_map(|it| Some((&it.pod.name, it.pod.deleted?)));
@@ -115,7 +112,6 @@ fn overdue(world: &PlannedCluster, set: &SetQuery<'_>) -> Option<String> {
     ))
 }
 
-/// Returns a note about the pods that a set adopts, if there are any.
 pub(super) fn adopted(world: &PlannedCluster, set: &SetQuery<'_>) -> Option<String> {
     let mut names: Vec<_> = world.adopted(set).map(|it| &*it.pod.name).collect();
     names.sort_by_key(|name| (name.len(), *name));
@@ -127,7 +123,6 @@ pub(super) fn adopted(world: &PlannedCluster, set: &SetQuery<'_>) -> Option<Stri
     })
 }
 
-/// Returns an estimate by the seconds that pods took to become ready.
 pub(super) fn estimate(times: &[i64], course: &Course) -> Option<Estimate> {
     if course.stop.is_some() {
         return None;

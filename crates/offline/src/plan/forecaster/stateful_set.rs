@@ -1,5 +1,3 @@
-//! The consequences of a change for a StatefulSet.
-
 use std::{collections::BTreeSet, ops::Range};
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
@@ -24,15 +22,14 @@ use crate::plan::{
     remedies::Remedy,
 };
 
-/// The most pods that are simulated: Kubernetes supports no cluster with more.
+/// The maximum number of simulated pods: Kubernetes supports no cluster with more.
 pub(super) const MOST_PODS: i64 = 150_000;
 
-/// Returns the number of pods with these ordinals.
 pub(super) fn count(ordinals: &Range<i64>) -> i64 {
     ordinals.end.saturating_sub(ordinals.start)
 }
 
-/// The new settings of a set, and what the simulation needs to know of the set as it is.
+/// The new settings of a set, and the current facts that the simulation needs.
 struct Present<'a> {
     settings: &'a Settings,
     spec: &'a StatefulSetSpec,
@@ -42,7 +39,6 @@ struct Present<'a> {
 }
 
 impl Forecaster<'_> {
-    /// Simulates the rollout of a StatefulSet.
     pub(super) fn stateful_set(
         &self,
         spec: &StatefulSetSpec,
@@ -102,7 +98,7 @@ impl Forecaster<'_> {
             let before = before.stateful_set()?;
             let name = &transition.id.name;
             let mut settings = Settings::of(name, before, &self.context.policy.cluster)?;
-            // A new template begins a rollout of its own.
+            // A new template starts a new rollout.
             if transition.template_changes {
                 settings.strategy = Strategy::OnDelete;
             }
@@ -134,8 +130,8 @@ impl Forecaster<'_> {
         Simulated { settings: describe(settings, spec), notes, rollout: Some(rollout) }
     }
 
-    /// Returns the state from which the controller starts: the pods and claims of the input, otherwise
-    /// those of the previous object, all of them available.
+    /// Returns the initial state of the simulation: the pods and claims of the input, otherwise those of the previous
+    /// object, all available.
     fn state(&self, present: &Present<'_>) -> State {
         let Present { settings, transition, .. } = *present;
         let cluster = &self.context.policy.cluster;
@@ -156,7 +152,6 @@ impl Forecaster<'_> {
         state
     }
 
-    /// Replaces the assumptions about pods by the known facts.
     fn as_it_is(&self, present: &Present<'_>, state: &mut State) {
         let Present { settings, spec, transition, set, never_ready } = *present;
         let world = &self.input.world;
@@ -169,7 +164,7 @@ impl Forecaster<'_> {
             Some(_) | None => known,
         };
         let current = status.as_ref().map(|status| status.current_revision.as_deref());
-        // A new set begins with the revision of its template.
+        // A new set starts with the revision of its template.
         state.is_current = current.is_none_or(|current| update.is_some() && current == update);
         state.pods.clear();
         state.misfits.clear();
@@ -205,7 +200,6 @@ impl Forecaster<'_> {
         state.taken = missing.filter(is_taken).collect();
     }
 
-    /// Adds the claims that are deleted with pods.
     fn claims_with_pods<'m>(
         &self,
         present: &Present<'_>,
@@ -233,7 +227,6 @@ impl Forecaster<'_> {
         });
     }
 
-    /// Replaces the assumptions about claims by the known facts.
     fn forget_claims(&self, set: &SetQuery<'_>, settings: &Settings, state: &mut State) {
         let all = state.pods.keys().chain(state.terminating.keys()).copied();
         let all = all.chain(settings.ordinals.clone());
@@ -260,13 +253,11 @@ impl Forecaster<'_> {
 }
 
 impl Present<'_> {
-    /// Returns the revision of the pods before the change.
     const fn revision(&self) -> Revision {
         if self.transition.template_changes { Revision::Old } else { Revision::New }
     }
 }
 
-/// Returns the state of a set whose rollout is complete.
 fn complete(settings: &Settings, revision: Revision) -> State {
     let pod = Replica { revision, health: Health::Available };
     let ordinals = settings.ordinals.clone();
@@ -315,8 +306,7 @@ fn why_kept(settings: &Settings, course: &Course) -> String {
     }
 }
 
-/// Adds the ends of pods that are being deleted already, and that take claims with them. Returns notes
-/// about them.
+/// Adds the terminating pods that take claims with them. Returns notes about them.
 fn add_going(
     settings: &Settings,
     state: &State,
@@ -350,8 +340,7 @@ fn add_going(
     notes
 }
 
-/// Returns a note about claims that are being deleted already, and that are gone with a pod that the change
-/// deletes.
+/// Returns a note about terminating claims that end when the change deletes a pod.
 fn ending_note(state: &State, course: &Course) -> Option<String> {
     let ending: BTreeSet<_> = state.ending_claims.values().flatten().collect();
     let lost = course.steps.iter().flat_map(|step| &step.claims).filter(|it| ending.contains(it));
@@ -361,7 +350,6 @@ fn ending_note(state: &State, course: &Course) -> Option<String> {
     (!lost.is_empty()).then(note)
 }
 
-/// Returns the command that helps where the rollout stops, if it does.
 fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy> {
     let Stop { target: Target::Ordinal(ordinal), .. } = course.stop.as_ref()? else { return None };
     let is_it =
@@ -377,7 +365,6 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
     })
 }
 
-/// Returns notes about claims that are created without a pod.
 fn claim_notes(course: &Course) -> Vec<String> {
     let note = |all: &[(i64, Vec<String>)], what: &str| {
         let claims: Vec<_> =

@@ -1,5 +1,3 @@
-//! The nodes of a DaemonSet.
-
 use std::collections::BTreeMap;
 
 use setguard_core::rollout::{
@@ -14,7 +12,7 @@ use crate::plan::{
     styled_line::{Line, Symbols, Tone},
 };
 
-/// Returns lines for the nodes that get a pod, lose it, or keep it.
+/// Returns lines for the nodes that gain, lose or keep a pod.
 pub(super) fn lines(
     rollout: &Rollout,
     nodes: &[NodeOutlook],
@@ -69,7 +67,7 @@ pub(super) fn lines(
     lines
 }
 
-/// Returns the lines for the pods that are left alone.
+/// Returns the lines for unchanged pods.
 fn kept(rollout: &Rollout, forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = Vec::new();
     for revision in [Revision::Old, Revision::New] {
@@ -96,7 +94,7 @@ fn kept(rollout: &Rollout, forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     lines
 }
 
-/// Returns the nodes of which one of several pods is deleted and not replaced.
+/// Returns the nodes where one of several pods is deleted and not replaced.
 fn second_pods(rollout: &Rollout, nodes: &[NodeOutlook]) -> Vec<String> {
     let mut balance: BTreeMap<usize, isize> = BTreeMap::new();
     for step in &rollout.course.steps {

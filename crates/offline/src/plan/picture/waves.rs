@@ -1,5 +1,3 @@
-//! The waves of a StatefulSet.
-
 use std::collections::BTreeMap;
 
 use setguard_core::rollout::{Action, Course, Revision, Target};
@@ -10,21 +8,18 @@ use crate::plan::{
     styled_line::{Line, Symbols, Tone},
 };
 
-/// The most waves that are shown individually.
+/// The maximum number of waves to print individually.
 const MOST_WAVES: usize = 12;
 
-/// A pod of a StatefulSet that is created, deleted or both.
 struct Move {
     ordinal: i64,
     wave: usize,
-    /// The wave in which a deleted pod comes back.
+    /// The wave that creates a deleted pod again.
     back: Option<usize>,
     is_deleted: bool,
-    /// The template of the pod that is created.
     revision: Option<Revision>,
 }
 
-/// Returns a line for each wave, and lines for the pods that are left alone.
 pub(super) fn lines(
     rollout: &Rollout,
     min_ready_seconds: i64,
@@ -45,7 +40,7 @@ pub(super) fn lines(
         if total > MOST_WAVES && i == MOST_WAVES / 2 {
             let more = total - MOST_WAVES / 2 - 1;
             let text = format!("{} {more} more like these, one after the other", symbols.more);
-            lines.push(text.into());
+            lines.push(Line::new(Tone::Plain, text));
         }
         if is_shown {
             let fates = fates(&moves, has_old, forecast);
@@ -90,7 +85,7 @@ fn moves(course: &Course) -> Vec<Move> {
     moves
 }
 
-/// Returns the pods of a wave by what happens to them, and with which template if pods are created from both.
+/// Groups the pods of a wave by what happens to them, and by template if the wave creates pods of both.
 fn fates(
     moves: &[&Move],
     has_old: bool,
@@ -124,7 +119,7 @@ fn once(min_ready_seconds: i64, before: &str) -> String {
     }
 }
 
-/// Returns the lines for the pods that are left alone.
+/// Returns the lines for unchanged pods.
 fn kept(rollout: &Rollout, forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let names = |revision| -> Vec<String> {
         let kept = rollout.kept.iter().rev().filter(|it| it.revision == revision);

@@ -1,8 +1,7 @@
-//! The fields that were applied before, and their managers.
+//! The previously applied fields and their managers.
 //!
-//! A set of fields has the form of `fieldsV1` in managed fields: `f:` before the name of a field,
-//! `k:` before the keys of an item, `v:` before an item that is a value, and `.` for the item
-//! itself.
+//! A set of fields has the form of `fieldsV1` in managed fields: `f:` before the name of a field, `k:` before the keys
+//! of an item, `v:` before an item that is a value, and `.` for the item itself.
 
 use serde_json::{Map, Value};
 
@@ -11,20 +10,17 @@ use super::{
     verb::{LAST_APPLIED, Verb, Writer},
 };
 
-/// The fields that were applied before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owned {
-    /// The fields of the manager that applies now. They are removed if the manifest leaves them
-    /// out.
+    /// The fields of the current manager. If the manifest omits a field, apply removes it.
     pub(super) mine: Value,
-    /// The fields of other managers. They stay.
+    /// The fields of other managers. Apply keeps these.
     pub(super) others: Value,
 }
 
 impl Owned {
-    /// Returns the fields that were applied before the manifest, according to the old object; and,
-    /// if kubectl then takes over the fields that were applied client-side, the fields that it owns
-    /// after that.
+    /// Returns the previously applied fields according to the old object; then, if kubectl takes over client-side
+    /// fields, the fields that it owns after that.
     pub(super) fn before(writer: &Writer<'_>, old: &Value, lists: Lists) -> Vec<Self> {
         let metadata = &old["metadata"];
         if writer.is_helm_3()
@@ -47,14 +43,14 @@ impl Owned {
         let applied = metadata["annotations"][LAST_APPLIED].as_str();
         let mine = match applied.map(serde_json::from_str) {
             Some(Ok(applied)) => of(lists, "", &applied),
-            // An object that was created by other means has no applied fields.
+            // Without apply, an object has no applied fields.
             _ if metadata["uid"].is_string() && !writer.takes_all => Value::Null,
             _ => of(lists, "", old),
         };
         vec![Owned { mine, others: Value::Null }]
     }
 
-    /// Returns the owned fields. `is_mine` selects the fields of the writer, and of those it takes over from.
+    /// Returns the owned fields. `is_mine` selects the writer and the managers that it takes over from.
     fn managed(managers: &[Value], is_mine: impl Fn(&Value) -> bool) -> Self {
         let mut owned = Owned::default();
         for entry in managers {
@@ -65,15 +61,12 @@ impl Owned {
     }
 }
 
-/// Returns whether this manager was the last to apply the object client-side.
-///
 /// Kubernetes: `migrateToSSAIfNecessary`, kubectl `pkg/cmd/apply/apply.go`.
 fn is_client_side(entry: &Value) -> bool {
     let annotations = &entry["fieldsV1"]["f:metadata"]["f:annotations"];
     entry["operation"] == "Update" && annotations.get(format!("f:{LAST_APPLIED}")).is_some()
 }
 
-/// Adds the fields of one set to another.
 fn unite(set: &mut Value, more: &Value) {
     let Some(more) = more.as_object() else { return };
     if !set.is_object() {
@@ -86,7 +79,7 @@ fn unite(set: &mut Value, more: &Value) {
     }
 }
 
-/// Returns the fields that a value of a field with this name contains.
+/// Returns the fields in a value of a field with this name.
 fn of(lists: Lists, name: &str, value: &Value) -> Value {
     let mut fields = Map::new();
     match value {
@@ -109,8 +102,8 @@ fn of(lists: Lists, name: &str, value: &Value) -> Value {
     Value::Object(fields)
 }
 
-/// Returns the fields of a value that a set of managed fields contains, with the keys of lists that client-side
-/// apply uses. Server-side apply knows more lists and mappings that belong to one manager as a whole.
+/// Returns the fields of a value in a set of managed fields, with the list keys of client-side apply. Server-side
+/// apply has more lists and mappings that one manager owns as a whole.
 fn client_side(lists: Lists, name: &str, set: &Value, value: &Value) -> Value {
     if set.as_object().is_none_or(Map::is_empty) {
         return of(lists, name, value);
@@ -144,7 +137,7 @@ fn client_side(lists: Lists, name: &str, set: &Value, value: &Value) -> Value {
 
 const ITSELF: &str = ".";
 
-/// Returns whether a set contains an item of a list itself, and not only fields of it.
+/// Returns whether a set contains the item itself, not only fields in it.
 pub(super) fn contains_itself(item: &Value) -> bool {
     item.as_object().is_some_and(|fields| fields.is_empty() || fields.contains_key(ITSELF))
 }

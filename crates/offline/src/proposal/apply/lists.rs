@@ -1,36 +1,32 @@
-//! The ways to merge lists and mappings, by the names of their fields.
+//! How apply merges lists and mappings, by field name.
 //!
-//! Kubernetes publishes these rules in its API: `x-kubernetes-patch-merge-key` and
-//! `x-kubernetes-patch-strategy` for client-side apply, `x-kubernetes-list-type`,
-//! `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` for server-side apply. In the parts of
-//! DaemonSets and StatefulSets that a merge can reach, each field name has only one meaning.
+//! Kubernetes publishes these rules in its API: `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy` for
+//! client-side apply, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` for
+//! server-side apply. In the parts of DaemonSets and StatefulSets that a merge can reach, each field name has only one
+//! meaning.
 
 use serde_json::{Map, Value};
 
-/// The lists that are merged item by item.
+/// The lists to merge item by item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lists {
-    /// The lists that client-side apply merges.
     ClientSide,
-    /// The lists that server-side apply merges.
     ServerSide,
-    /// No lists.
     Whole,
 }
 
-/// The way the items of a list are identified.
+/// How to identify the items of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
-    /// The items are not identified: the list is replaced as a whole.
+    /// Items have no identity: the merge replaces the whole list.
     Whole,
-    /// The items are identified by their values.
+    /// By value.
     Values,
-    /// The items are identified by these fields.
+    /// By these fields.
     Keys(&'static [&'static str]),
 }
 
 impl Lists {
-    /// Returns the way the items of a list are identified.
     pub(super) fn list(self, name: &str) -> List {
         match (self, name) {
             (Lists::Whole, _) => List::Whole,
@@ -61,7 +57,7 @@ impl Lists {
         }
     }
 
-    /// Returns whether a mapping is replaced as a whole.
+    /// Returns whether the merge replaces the whole mapping.
     pub(super) fn is_atomic(self, name: &str) -> bool {
         self == Lists::ServerSide
             && matches!(
@@ -83,16 +79,15 @@ impl Lists {
             )
     }
 
-    /// Returns whether an item of this list keeps only the fields that the manifest writes
-    /// (`retainKeys`).
+    /// Returns whether an item of this list keeps only the fields in the manifest (`retainKeys`).
     pub(super) fn keeps_only_written(self, list: &str) -> bool {
         self == Lists::ClientSide && matches!(list, "volumes" | "resourceClaims")
     }
 }
 
 impl List {
-    /// Returns the key of an item, in the form of managed fields: `k:{"name":"a"}`, `v:"a"`.
-    /// Returns `None` if the item lacks a key, or if the list is replaced as a whole.
+    /// Returns the key of an item in the notation of managed fields: `k:{"name":"a"}`, `v:"a"`. `None` if the item
+    /// lacks a key, or if the merge replaces the whole list.
     pub(super) fn key(self, item: &Value) -> Option<String> {
         match self {
             List::Whole => None,

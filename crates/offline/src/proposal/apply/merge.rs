@@ -1,8 +1,7 @@
 //! The merge of a manifest and the old object.
 //!
-//! Kubernetes: `CreateThreeWayMergePatch` and `StrategicMergePatch`, apimachinery
-//! `pkg/util/strategicpatch/patch.go`, taken together; `Updater.Apply`, structured-merge-diff
-//! `merge/update.go`.
+//! Kubernetes: `CreateThreeWayMergePatch` and `StrategicMergePatch`, apimachinery `pkg/util/strategicpatch/patch.go`,
+//! taken together; `Updater.Apply`, structured-merge-diff `merge/update.go`.
 
 use std::{
     borrow::Cow,
@@ -17,14 +16,13 @@ use super::{
     lists::{List, Lists},
 };
 
-/// A merger of manifests, with the rules of one command.
 pub(super) struct Merger {
     pub(super) lists: Lists,
-    /// Whether null in the manifest removes a field. Otherwise null counts as a value.
+    /// Whether null in the manifest removes a field. Otherwise null is a value.
     pub(super) null_removes: bool,
 }
 
-/// The part of the owned fields that is below one field or item.
+/// The owned fields below one field or item.
 #[derive(Clone, Copy)]
 struct Below<'o> {
     mine: Option<&'o Json>,
@@ -48,26 +46,23 @@ struct At<'f, 'o> {
     /// The name of the field or, for an item, of its list.
     name: &'f str,
     owned: Below<'o>,
-    /// The position that values of the old object get.
+    /// The position for values from the old object.
     mark: Mark,
 }
 
-/// An item of a merged list.
 enum Item {
-    /// The item of the manifest at this index, and the old item with the same key.
+    /// The manifest's item at this index, and the old item with the same key.
     Written(usize, Option<usize>),
     /// The old item at this index.
     Old(usize),
 }
 
 impl Merger {
-    /// Merges a manifest into the old object.
     pub(super) fn object<'a>(&self, manifest: &Node<'a>, old: &Json, owned: &Owned) -> Node<'a> {
         let owned = Below { mine: Some(&owned.mine), others: Some(&owned.others) };
         self.node(At { name: "", owned, mark: manifest.mark }, manifest, old)
     }
 
-    /// Merges a value.
     fn node<'a>(&self, at: At<'_, '_>, new: &Node<'a>, old: &Json) -> Node<'a> {
         let value = match (&new.value, old) {
             (Value::Map(entries), Json::Object(old)) if !self.lists.is_atomic(at.name) => {
@@ -125,8 +120,7 @@ impl Merger {
         merged
     }
 
-    /// Merges a list item by item. Returns `None` if two items have the same key, so that they
-    /// cannot be distinguished.
+    /// Merges a list item by item. Returns `None` if two items have the same key.
     fn list<'a>(
         &self,
         at: At<'_, '_>,
@@ -181,8 +175,8 @@ impl Merger {
         Some(items.into_iter().filter_map(item).collect())
     }
 
-    /// Returns the part of an old value that is kept although the manifest leaves it out. `can_go`
-    /// is false for an item of which only fields were applied.
+    /// Returns the part of an old value that stays although the manifest omits it. `can_go` is false for an item whose
+    /// manager applied only fields in it.
     fn kept(&self, name: &str, old: &Json, owned: Below<'_>, can_go: bool) -> Option<Json> {
         if owned.mine.is_none() {
             return Some(old.clone());
@@ -212,7 +206,7 @@ impl Merger {
     }
 }
 
-/// Returns the scalars of an item, which include its keys, or the item itself if it is a scalar.
+/// Returns the scalars of an item, including its keys, or the item itself if it is a scalar.
 fn key_fields(node: &Node<'_>) -> Json {
     let scalar = |node: &Node<'_>| match &node.value {
         Value::Int(number) => Json::from(*number),
@@ -228,7 +222,6 @@ fn key_fields(node: &Node<'_>) -> Json {
     }
 }
 
-/// Returns the index of each key.
 fn index(keys: &[Option<String>]) -> HashMap<&str, usize> {
     let mut index = HashMap::new();
     for (i, key) in keys.iter().enumerate() {
@@ -239,13 +232,12 @@ fn index(keys: &[Option<String>]) -> HashMap<&str, usize> {
     index
 }
 
-/// Orders the items as client-side apply does. Items of the manifest keep their order, and so do
-/// old items that are kept. An old item that preceded an item of the manifest still does. A new
-/// item comes last if an old one was removed, whose room it takes in kubectl's list; otherwise it
-/// comes before the old items that remain.
+/// Orders the items like client-side apply. The manifest's items keep their order, and so do the kept old items. An
+/// old item stays before the manifest's items that it preceded. A new item comes last if an old item was removed,
+/// because it takes that item's place in kubectl's list; otherwise it precedes the remaining old items.
 ///
 /// Kubernetes: `mergeSortedSlice`, apimachinery `pkg/util/strategicpatch/patch.go`, and
-/// `mergeSliceWithSpecialElements`, which removes items from the list that gives the order.
+/// `mergeSliceWithSpecialElements`. The latter removes items from the list that gives the order.
 fn order_of_client_side(
     new: &[Option<String>],
     old: &[Option<String>],
@@ -275,8 +267,7 @@ fn order_of_client_side(
     items
 }
 
-/// Orders the items as server-side apply does: old items come first, until the next item that both
-/// have.
+/// Orders the items like server-side apply: old items come first, until the next shared item.
 ///
 /// Kubernetes: `visitListItems`, structured-merge-diff `typed/merge.go`.
 fn order_of_server_side(new: &[Option<String>], old: &[Option<String>]) -> Vec<Item> {

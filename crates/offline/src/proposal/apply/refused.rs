@@ -1,4 +1,4 @@
-//! The manifests that server-side apply refuses, whatever the old object is.
+//! The manifests that server-side apply refuses regardless of the old object.
 
 use std::{collections::HashSet, fmt::Write as _};
 
@@ -11,8 +11,6 @@ use setguard_core::{
 
 use super::lists::{List, Lists};
 
-/// Returns what server-side apply refuses in a manifest.
-///
 /// Kubernetes: `structuredMergeManager.Apply`, apimachinery `pkg/util/managedfields/internal/structuredmerge.go`;
 /// `visitListItems`, structured-merge-diff `typed/validate.go`.
 pub(crate) fn by_server_side_apply(json: &str, resource: &Resource) -> Vec<Finding> {
@@ -23,7 +21,7 @@ pub(crate) fn by_server_side_apply(json: &str, resource: &Resource) -> Vec<Findi
         let message = "must be nil: server-side apply refuses a manifest with managed fields";
         walk.found.report_at(field, Reason::Forbidden, message.to_owned(), "leave it out");
     }
-    // Lists of custom resources have the keys that their CustomResourceDefinition gives them.
+    // A CustomResourceDefinition defines the list keys of its resources.
     if !resource.is_kruise() {
         walk.value("", &manifest);
     }
@@ -75,7 +73,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns a key as the API server prints it: `[name="a"]`, `[="a"]`.
+/// Returns a key in the API server's notation: `[name="a"]`, `[="a"]`.
 fn printed(key: &str) -> String {
     let fields = key.strip_prefix("k:").and_then(|it| serde_json::from_str::<Map<_, _>>(it).ok());
     let Some(fields) = fields else { return format!("[={}]", key.trim_start_matches("v:")) };

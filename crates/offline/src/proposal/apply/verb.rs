@@ -1,8 +1,8 @@
-//! The commands by which a manifest reaches a cluster.
+//! The commands that write a manifest to a cluster.
 
 use serde_json::Value;
 
-/// The annotation of `kubectl apply` with the manifest.
+/// The annotation with the manifest of the last `kubectl apply`.
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The command by which a manifest reaches the cluster.
@@ -20,10 +20,10 @@ pub enum Verb {
 /// The field manager of `kubectl apply --server-side`.
 const KUBECTL: &str = "kubectl";
 
-/// The annotation of objects that Helm installed.
+/// An annotation on objects that Helm installed.
 const HELM_RELEASE: &str = "f:meta.helm.sh/release-name";
 
-/// The command by which manifests reach the cluster, as far as it was given.
+/// How manifests reach the cluster, as far as the user says.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
     verb: Option<Verb>,
@@ -31,10 +31,10 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Returns the command of `--as` and `--field-manager`.
+    /// Creates a delivery from `--as` and `--field-manager`.
     ///
     /// # Errors
-    /// Returns an error if they contradict each other.
+    /// Returns an error if the flags contradict each other.
     pub fn new(verb: Option<Verb>, field_manager: Option<String>) -> anyhow::Result<Self> {
         match verb {
             Some(Verb::Apply | Verb::Replace) if field_manager.is_some() => {
@@ -44,7 +44,7 @@ impl Delivery {
         }
     }
 
-    /// Returns whether a manifest is applied server-side, over an old object if there is one.
+    /// Returns whether server-side apply writes the manifest, over an old object if one exists.
     pub(crate) fn is_server_side(&self, old: Option<&str>) -> bool {
         match (self.verb, old) {
             (Some(verb), _) => verb == Verb::ServerSideApply,
@@ -59,7 +59,7 @@ impl Delivery {
         }
     }
 
-    /// Returns the command that was given, or the one by which an old object was probably written last.
+    /// Returns the command of the flags, otherwise the probable last writer of the old object.
     pub(super) fn writer<'a>(&'a self, old: &'a Value) -> Writer<'a> {
         let manager = self.field_manager.as_deref();
         match (self.verb, manager) {
@@ -72,16 +72,15 @@ impl Delivery {
     }
 }
 
-/// A command, and the field manager as which it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Writer<'a> {
     pub(super) verb: Verb,
     pub(super) manager: &'a str,
-    /// The operation of its managed fields: `Apply`, or `Update` for Helm 3.
+    /// The operation in its managed fields: `Apply`, or `Update` for Helm 3.
     pub(super) operation: &'static str,
-    /// Whether the command was not given, but follows from the managed fields.
+    /// Whether the command follows from managed fields instead of a flag.
     pub(super) is_inferred: bool,
-    /// Whether all fields of the old object count as its own.
+    /// Whether the writer owns all fields of the old object.
     pub(super) takes_all: bool,
 }
 
@@ -102,12 +101,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns whether it merges like client-side apply, and leaves no annotation.
+    /// Returns whether the writer merges like client-side apply, but leaves no annotation.
     pub(super) fn is_helm_3(&self) -> bool {
         self.operation == UPDATE
     }
 
-    /// Returns the command for people.
     pub(super) fn name(&self) -> String {
         match self.is_helm_3() {
             true => format!("an upgrade by {}", self.manager),
@@ -115,7 +113,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns whether managed fields are those of this writer.
     pub(super) fn owns(&self, entry: &Value) -> bool {
         entry["manager"] == self.manager
             && entry["operation"] == self.operation
@@ -130,11 +127,11 @@ fn is_of_subresource(entry: &Value) -> bool {
     !entry["subresource"].as_str().unwrap_or_default().is_empty()
 }
 
-/// Returns the writer of the template, if that is a tool that leaves no annotation: one that uses
-/// server-side apply, such as Flux and Helm 4, or Helm 3. Of several it is the last.
+/// Returns the last writer of the template that leaves no annotation: a tool with server-side apply, such as Flux and
+/// Helm 4, or Helm 3.
 ///
-/// Helm 3 merges the manifest of the release before, the new one and the object. The fields of its manager are
-/// those of the release before, and those to which the API server gave defaults, which they get again.
+/// Helm 3 merges the previous release's manifest, the new manifest and the object. Its manager owns the fields of the
+/// previous release and the fields with API server defaults. The latter get the same defaults again.
 fn inferred(old: &Value) -> Option<Writer<'_>> {
     let metadata = &old["metadata"];
     if !metadata["uid"].is_string() || metadata["annotations"][LAST_APPLIED].is_string() {

@@ -11,9 +11,7 @@ pub(super) const LIFETIMES: Lifetimes =
 /// A certificate that is in no Secret.
 pub(super) const FORGED: [u8; 2] = [0, 0];
 
-const BOTH: [Configuration; 2] = [Configuration::Validating, Configuration::Mutating];
-
-/// A deterministic random number generator (xorshift).
+/// Deterministic (xorshift).
 pub(super) struct Random(u64);
 
 impl Random {
@@ -29,7 +27,6 @@ impl Random {
     }
 }
 
-/// An object with a resourceVersion.
 #[derive(Clone, Default)]
 pub(super) struct Versioned<T> {
     pub(super) version: u64,
@@ -37,7 +34,6 @@ pub(super) struct Versioned<T> {
 }
 
 impl<T> Versioned<T> {
-    /// Accepts a write if it is based on the current version.
     pub(super) fn write(&mut self, based_on: u64, content: T) -> bool {
         let fits = based_on == self.version;
         if fits {
@@ -56,14 +52,17 @@ impl<T> Versioned<T> {
 pub(super) struct Cluster {
     /// The content of the Secret. `None` if it is lost or corrupt.
     pub(super) secret: Versioned<Option<Vec<Authority>>>,
-    /// The `caBundle`s, in the order of [`BOTH`].
+    /// The `caBundle`s, in the order of [`Configuration::ALL`].
     pub(super) configurations: [Versioned<Vec<Vec<u8>>>; 2],
 }
 
 impl Cluster {
     pub(super) fn view(&self) -> View {
-        let published = BOTH.into_iter().zip(&self.configurations).map(|(configuration, it)| {
-            Published { configuration, certs: it.content.clone(), clean: true }
+        let published = Configuration::ALL.into_iter().zip(&self.configurations);
+        let published = published.map(|(configuration, it)| Published {
+            configuration,
+            certs: it.content.clone(),
+            clean: true,
         });
         let stored = self.secret.content.clone();
         let stored = stored.map(|authorities| Stored { authorities, keyless: Vec::new() });
@@ -136,7 +135,7 @@ impl World {
         authority
     }
 
-    /// Lets one replica take a step: it reads, or writes based on its last read; then it signs.
+    /// A replica reads, or writes based on its last read; then it signs.
     pub(super) fn act(&mut self, i: usize, what: u64) {
         let now = self.now;
         let cut_off = now < self.replicas[i].cut_off;
@@ -159,7 +158,7 @@ impl World {
                     self.renewed += u32::from(stored && make);
                 }
                 Some(Step::Publish { configuration, bundle, .. }) => {
-                    let at = BOTH.iter().position(|it| *it == configuration).unwrap();
+                    let at = configuration as usize;
                     let version = read.configurations[at].version;
                     let certs = bundle.into_iter().map(|authority| authority.cert).collect();
                     self.cluster.configurations[at].write(version, certs);
@@ -179,8 +178,7 @@ impl World {
         }
     }
 
-    /// Checks that every leaf verifies against the published `caBundle`s, and against older ones
-    /// that an API server may still use.
+    /// Every leaf verifies against the published `caBundle`s, and against older ones that an API server may still use.
     pub(super) fn check(&mut self, lag: Time) {
         let bundles = self.cluster.configurations.clone().map(|it| it.content);
         if self.taken_up.last().is_none_or(|(_, last)| *last != bundles) {
@@ -203,7 +201,6 @@ impl World {
         }
     }
 
-    /// Lets this much time pass while random replicas take steps.
     pub(super) fn pass(&mut self, time: Time, random: &mut Random) {
         let replicas = self.replicas.len() as u64;
         let steps = 24;
@@ -216,8 +213,7 @@ impl World {
         }
     }
 
-    /// Cuts a replica off from the API server, unless it was cut off within the last day: no
-    /// replica can get through a year of uninterrupted cut-offs.
+    /// No replica can get through a year of uninterrupted cut-offs.
     pub(super) fn cut_off(&mut self, i: usize, time: Time) {
         if self.replicas[i].cut_off < self.now - DAY {
             self.replicas[i].cut_off = self.now + time;

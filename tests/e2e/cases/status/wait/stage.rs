@@ -1,4 +1,4 @@
-//! The sets of a cluster in which some rollouts cannot succeed.
+//! A cluster in which some rollouts cannot succeed.
 
 use jiff::{Span, Timestamp};
 use serde_json::{Value, json};
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::super::cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of};
 use crate::{harness::process::eventually, manifests::add_claim};
 
-/// The node that is down.
 pub(super) const DOWN: &str = "down";
 /// A node whose kubelet removes no pods.
 pub(super) const HELD: &str = "held";
@@ -14,8 +13,8 @@ pub(super) const SECURE: &str = "secure";
 pub(super) const POOR: &str = "poor";
 pub(super) const LIMITED: &str = "limited";
 
-/// The number of pods that run at first: of eleven StatefulSets, of the held one, of the one with a volume, of the one
-/// that flaps, of three DaemonSets on two nodes, and of one on all four.
+/// The initial number of pods: of eleven StatefulSets, the held one, the one with a volume, the flapping one, three
+/// DaemonSets on two nodes, and one on all four.
 pub(super) const PODS: usize = 22 + 1 + 1 + 1 + 6 + 4;
 
 pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
@@ -47,7 +46,6 @@ pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
     cluster.apply(&dead);
 }
 
-/// A StatefulSet of two pods.
 fn set(name: &str, image: &str) -> Value {
     let mut set = stateful_set_of(name, "main", 2, image);
     match name {
@@ -72,7 +70,6 @@ fn daemons(name: &str, pool: &str, image: &str) -> Value {
     set
 }
 
-/// Changes that cannot be rolled out.
 pub(super) fn break_things(cluster: &Cluster<'_>) {
     for name in ["image", "mended"] {
         cluster.apply(&set(name, "bad:2"));
@@ -112,7 +109,7 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     cluster.apply(&dead);
 }
 
-/// A pod is ready in one turn and unready in the next.
+/// The pod alternates between ready and unready.
 pub(super) fn flap(cluster: &Cluster<'_>, turn: u32) {
     let args = ["get", "pod", "flaps-0", "-n", SHOP, "-o", "jsonpath={.status.startTime}"];
     if cluster.kubectl(&args, "").stdout.is_empty() {
@@ -126,7 +123,6 @@ pub(super) fn flap(cluster: &Cluster<'_>, turn: u32) {
     cluster.patch_status("pod/flaps-0", SHOP, &json!({ "conditions": [ready] }));
 }
 
-/// Containers that do not run, or are not ready.
 fn break_containers(cluster: &Cluster<'_>) {
     let waits = |reason: &str, restarts: u8| {
         json!({
@@ -146,7 +142,6 @@ fn break_containers(cluster: &Cluster<'_>) {
     cluster.patch_status("pod/slow-1", SHOP, &unready);
 }
 
-/// A set with one claim, which is bound to a volume.
 fn with_volume(cluster: &Cluster<'_>) {
     cluster.disk("disk", false);
     let mut set = stateful_set_of("lost", "main", 1, "good:1");
@@ -154,9 +149,9 @@ fn with_volume(cluster: &Cluster<'_>) {
     cluster.apply(&set);
 }
 
-/// Changes that cannot be rolled out for reasons that are seen less often.
+/// Changes that fail to roll out for rarer reasons.
 fn break_more(cluster: &Cluster<'_>) {
-    // Without its finalizer, a volume that is bound can be deleted.
+    // Without its finalizer, a bound volume can be deleted.
     let unpin =
         ["patch", "pv", "disk-0", "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#];
     cluster.kubectl(&unpin, "").accepted();
@@ -198,7 +193,6 @@ fn break_more(cluster: &Cluster<'_>) {
     cluster.patch_status("pod/misnamed-1", SHOP, &invalid);
 }
 
-/// A policy that refuses the pods of a set.
 fn policy(cluster: &Cluster<'_>) {
     let api = "admissionregistration.k8s.io/v1";
     let rule = json!({
@@ -227,7 +221,7 @@ fn policy(cluster: &Cluster<'_>) {
     });
 }
 
-/// A node has been down for ten minutes, with the taints of the node lifecycle controller.
+/// A node that has been down for ten minutes, with the taints of the node lifecycle controller.
 fn node_goes_down(cluster: &Cluster<'_>) {
     let then = Timestamp::now().checked_sub(Span::new().minutes(10)).expect("a time").to_string();
     let down = json!({ "type": "Ready", "status": "Unknown", "lastTransitionTime": then });
@@ -250,7 +244,6 @@ fn node_goes_down(cluster: &Cluster<'_>) {
     }
 }
 
-/// Changes that are rolled out.
 pub(super) fn roll(cluster: &Cluster<'_>) {
     for name in ["rolling", "parallel", "canary", "manual"] {
         cluster.apply(&set(name, "good:2"));

@@ -2,10 +2,10 @@ use k8s_openapi::api::core::v1::Volume;
 
 use crate::object::defaults::shared::{field_files, is_empty, pull_policy_of, text};
 
-/// The default mode of files from Secrets, ConfigMaps and similar sources.
+/// The mode of files from Secrets, ConfigMaps and similar sources.
 const FILE_MODE: i32 = 0o644;
 
-/// Applies `SetDefaults_Volume` and the functions for the volume's source.
+/// `SetDefaults_Volume` and the functions for the volume's source.
 pub(super) fn volume(volume: &mut Volume) {
     if has_no_source(volume) {
         volume.empty_dir.get_or_insert_default();
@@ -48,7 +48,7 @@ pub(super) fn volume(volume: &mut Volume) {
     legacy(volume);
 }
 
-/// Sources that CSI drivers have replaced.
+/// CSI drivers have replaced these sources.
 fn legacy(volume: &mut Volume) {
     if let Some(source) = &mut volume.iscsi {
         text(&mut source.iscsi_interface, "default");
@@ -70,7 +70,7 @@ fn legacy(volume: &mut Volume) {
     }
 }
 
-/// Names all fields, so that a source from a newer API is a compile error.
+/// The pattern lists all fields, so a source from a newer API is a compile error.
 const fn has_no_source(volume: &Volume) -> bool {
     matches!(
         volume,

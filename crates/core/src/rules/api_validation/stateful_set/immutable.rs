@@ -37,8 +37,7 @@ pub(super) fn each_field<T>(new: &StatefulSetSpec, old: &StatefulSetSpec<T>, fou
     }
 }
 
-/// Formats a claim as the API server does: its internal type has no JSON names, and its metadata is
-/// embedded.
+/// The API server's internal type has no JSON names, and its metadata is embedded.
 fn as_internal_json(claim: &PersistentVolumeClaim) -> Json {
     let mut json = metadata(&claim.metadata);
     let status = claim.status.as_ref();
@@ -59,7 +58,7 @@ fn as_internal_json(claim: &PersistentVolumeClaim) -> Json {
     Json::Object(json)
 }
 
-/// The fields are in Go's order.
+/// In Go's order.
 fn metadata(metadata: &ObjectMeta) -> Map<String, Json> {
     let json = serde_json::to_value(metadata).unwrap_or_default();
     let order = [

@@ -27,7 +27,6 @@ fn with(pointer: &str, value: Json) -> Json {
     object.pointer_mut(parent).unwrap()[key] = value;
     object
 }
-/// Returns the fields with findings, and how many findings are tolerated.
 fn validated(new: &Json, old: Option<&Json>, cluster: &Cluster) -> (Vec<String>, usize) {
     let resource = Resource::of("apps/v1", "StatefulSet").unwrap();
     let (new, old) = (new.to_string(), old.map(Json::to_string));

@@ -1,5 +1,3 @@
-//! Disks and files of cloud providers.
-
 use k8s_openapi::api::core::v1::{
     AWSElasticBlockStoreVolumeSource, AzureDiskVolumeSource, AzureFileVolumeSource,
     CinderVolumeSource, GCEPersistentDiskVolumeSource,

@@ -1,5 +1,3 @@
-//! Drivers that are installed in the cluster: CSI and FlexVolume.
-
 use k8s_openapi::api::core::v1::{CSIVolumeSource, FlexVolumeSource};
 
 use crate::{

@@ -1,5 +1,3 @@
-//! Sources with files from the API server: Secrets, ConfigMaps, and fields of the pod.
-
 use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, DownwardAPIVolumeFile, DownwardAPIVolumeSource, KeyToPath,
     SecretVolumeSource,

@@ -1,5 +1,3 @@
-//! iSCSI and Fibre Channel.
-
 use k8s_openapi::api::core::v1::{FCVolumeSource, ISCSIVolumeSource, Volume};
 
 use crate::{
@@ -29,8 +27,7 @@ pub(super) fn iscsi(source: &ISCSIVolumeSource, path: &Path<'_>, found: &mut Fin
     }
 }
 
-/// Reports names that are too long together. `validateVolumeSource` does so even if the volume has
-/// a different source.
+/// Names that are too long together. `validateVolumeSource` reports them even if the volume has a different source.
 pub(super) fn initiator(volume: &Volume, path: &Path<'_>, found: &mut Findings) {
     if let Some(iscsi) = &volume.iscsi
         && iscsi.initiator_name.is_some()
@@ -65,8 +62,7 @@ fn iscsi_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Returns whether the text ends in `iqn.YYYY-MM.naming-authority:name`. `iscsiInitiatorIqnRegex`
-/// is not anchored at its start.
+/// `iscsiInitiatorIqnRegex`: the text ends in `iqn.YYYY-MM.naming-authority:name`. Its start is not anchored.
 fn is_iqn(text: &str) -> bool {
     let after_date = |rest: &str| {
         let bytes = rest.as_bytes();

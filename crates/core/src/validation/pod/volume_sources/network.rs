@@ -1,5 +1,3 @@
-//! Network file systems and clustered storage.
-
 use k8s_openapi::api::core::v1::{
     CephFSVolumeSource, FlockerVolumeSource, GlusterfsVolumeSource, NFSVolumeSource,
     QuobyteVolumeSource, RBDVolumeSource, ScaleIOVolumeSource, StorageOSVolumeSource,
@@ -80,7 +78,7 @@ pub(super) fn quobyte(source: &QuobyteVolumeSource, path: &Path<'_>, found: &mut
     required(&source.volume, &path.child("volume"), found);
 }
 
-/// Returns whether Go's `net.SplitHostPort` accepts the text.
+/// Go's `net.SplitHostPort`
 fn is_host_port(text: &str) -> bool {
     let (host, rest) = match text.strip_prefix('[') {
         Some(inner) => match inner.split_once(']') {

@@ -1,5 +1,3 @@
-//! Sources on the node: directories, and what the kubelet puts there.
-
 use k8s_openapi::api::core::v1::{
     EmptyDirVolumeSource, GitRepoVolumeSource, HostPathVolumeSource, ImageVolumeSource,
 };

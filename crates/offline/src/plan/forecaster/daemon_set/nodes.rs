@@ -1,4 +1,4 @@
-//! The nodes, and the pods of a DaemonSet there.
+//! The nodes and their DaemonSet pods.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,10 +17,10 @@ use crate::plan::{
     forecaster::{Forecaster, Transition},
 };
 
-/// The annotation of a DaemonSet with the generation of its template.
+/// The annotation with the template generation of a DaemonSet.
 const GENERATION: &str = "deprecated.daemonset.template.generation";
 
-/// A node with the pods that a DaemonSet has there, and whether it should have one.
+/// A node with its pods of a DaemonSet, and whether it should have one.
 pub(super) struct DaemonNode {
     name: String,
     placement: Placement,
@@ -43,7 +43,6 @@ impl DaemonNode {
     }
 }
 
-/// A pod of a DaemonSet.
 struct Daemon<'a> {
     revision: Revision,
     /// Whether the pod only counts as new.
@@ -53,11 +52,10 @@ struct Daemon<'a> {
 }
 
 impl Forecaster<'_> {
-    /// Returns the nodes with their pods, and after them the nodes that are gone and of which there are
-    /// pods.
+    /// Returns the nodes with their pods, followed by deleted nodes that still have pods.
     ///
-    /// A pod that was never bound to such a node is deleted by the controller, another one by the garbage
-    /// collector of pods.
+    /// For a deleted node, the controller deletes pods that were never bound to it; the pod garbage collector deletes
+    /// the others.
     pub(super) fn daemon_nodes(
         &self,
         nodes: &[NodeInfo],
@@ -84,7 +82,7 @@ impl Forecaster<'_> {
         named.chain(gone).map(|(name, after)| DaemonNode::new(name, after, on(name))).collect()
     }
 
-    /// Returns the pods by their nodes; `None` if nothing is known about pods.
+    /// Returns the pods by node; `None` if the input has no pods.
     fn daemons<'a>(
         &'a self,
         spec: &DaemonSetSpec,
@@ -109,7 +107,7 @@ impl Forecaster<'_> {
             let revision = if is_new { Revision::New } else { Revision::Old };
             let health = world.health(pod, min_ready_seconds);
             let health = never_ready.health(health, revision, None);
-            // The controller ignores a pod that is meant for no node.
+            // The controller ignores a pod without a target node.
             let Some(node) = pod.node.as_deref() else { continue };
             live.entry(node).or_default().push(Daemon { revision, is_stale, health, pod });
         }
@@ -117,7 +115,6 @@ impl Forecaster<'_> {
     }
 }
 
-/// Returns the generation of the template after the change, if it is known.
 fn generation(transition: &Transition<'_>) -> Option<i64> {
     let of = transition.before.unwrap_or(transition.object);
     let generation = of.metadata.annotation(GENERATION).and_then(|it| it.parse::<i64>().ok());
@@ -128,8 +125,7 @@ fn generation(transition: &Transition<'_>) -> Option<i64> {
     }
 }
 
-/// Returns the pods that are assumed to be on the nodes: those of the previous object, all of them
-/// available.
+/// Returns the assumed pods on the nodes: those of the previous object, all available.
 fn pods_before(nodes: &[NodeInfo], transition: &Transition<'_>) -> Vec<NodePods> {
     let before = transition.before.and_then(|old| match &old.workload {
         Workload::DaemonSet(spec) => Some(placements(&Placing::of(&spec.template), nodes)),
@@ -147,9 +143,9 @@ fn pods_before(nodes: &[NodeInfo], transition: &Transition<'_>) -> Vec<NodePods>
     before.into_iter().map(on).collect()
 }
 
-/// Returns the oldest pod with an old template, and the oldest one with the new template. The
-/// others are deleted, and so are pods that have terminated for good. Where surging allows two pods,
-/// the hash alone tells which one is new.
+/// Returns the oldest pod with an old template, and the oldest pod with the new template. The controller deletes the
+/// others, and pods that have terminated for good. Where surging allows two pods, only the hash identifies the new
+/// pod.
 ///
 /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
 fn node_pods(daemons: &[Daemon<'_>], surges: bool) -> NodePods {
@@ -181,7 +177,7 @@ fn node_pods(daemons: &[Daemon<'_>], surges: bool) -> NodePods {
     }
 }
 
-/// Returns a key that sorts older pods first, and pods that are bound to a node before others.
+/// Returns a sort key: bound pods first, then older pods.
 ///
 /// Kubernetes: `podByCreationTimestampAndPhase`, pkg/controller/daemon/daemon_controller.go.
 fn age(pod: &Pod) -> (bool, i64, &str) {

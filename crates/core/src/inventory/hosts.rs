@@ -1,0 +1,167 @@
+//! The names of hosts that pods look up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, Container, PodSpec};
+use serde::Deserialize;
+
+use crate::kubernetes::{
+    absent::list,
+    containers::{arguments, containers},
+};
+
+/// The pods resolve names by their nodes' DNS, although they ask for the cluster's.
+///
+/// Kubernetes: `getPodDNSType`, pkg/kubelet/network/dns/dns.go.
+pub(crate) fn uses_node_dns(pod: &PodSpec) -> bool {
+    let asks_cluster = matches!(pod.dns_policy.as_deref(), None | Some("" | "ClusterFirst"));
+    let own_servers = pod.dns_config.as_ref().and_then(|it| it.nameservers.as_ref());
+    pod.host_network == Some(true) && asks_cluster && own_servers.is_none_or(Vec::is_empty)
+}
+
+/// Texts that may name a host, each with its flag or variable.
+pub(crate) fn texts(container: &Container) -> impl Iterator<Item = (&str, &str)> {
+    let env = list(&container.env).iter();
+    let env = env.filter_map(|it| Some((it.name.as_str(), it.value.as_deref()?)));
+    arguments(container).chain(env).filter(|(name, _)| !is_only_compared(name))
+}
+
+/// The names that pods look up by their nodes' DNS, as far as their template shows only a part.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Lookups {
+    /// Names such as `db` and `db.shop`. Those with `svc` need no other object.
+    pub(crate) hosts: Box<[Box<str>]>,
+    /// The ConfigMaps that may have more, each with the key, unless all keys are read.
+    pub(crate) configs: BTreeSet<(Box<str>, Option<Box<str>>)>,
+}
+
+impl Lookups {
+    pub(super) fn of(pod: &PodSpec) -> Option<Box<Self>> {
+        let lookups = Lookups { hosts: of_pod(pod), configs: configs(pod) };
+        // Then the template alone shows the fault.
+        let is_found = containers(pod).flat_map(texts).any(|(_, text)| name_in(text).is_some());
+        (uses_node_dns(pod) && !is_found && lookups != Lookups::default())
+            .then(|| Box::new(lookups))
+    }
+}
+
+fn configs(pod: &PodSpec) -> BTreeSet<(Box<str>, Option<Box<str>>)> {
+    let mut all = BTreeSet::new();
+    let mut add =
+        |name: &str, key: Option<&str>| _ = all.insert((name.into(), key.map(Into::into)));
+    for container in containers(pod) {
+        let sources = list(&container.env_from).iter().filter_map(|it| it.config_map_ref.as_ref());
+        sources.for_each(|it| add(&it.name, None));
+        for source in list(&container.env).iter().filter_map(|it| it.value_from.as_ref()) {
+            if let Some(it) = &source.config_map_key_ref {
+                add(&it.name, Some(&it.key));
+            }
+        }
+    }
+    for volume in list(&pod.volumes) {
+        let projected = volume.projected.iter().flat_map(|it| list(&it.sources));
+        let projected = projected.filter_map(|it| it.config_map.as_ref());
+        let whole = volume.config_map.as_ref();
+        let sources = whole.map(|it: &ConfigMapVolumeSource| (&it.name, &it.items));
+        for (name, items) in sources.into_iter().chain(projected.map(|it| (&it.name, &it.items))) {
+            match list(items) {
+                [] => add(name, None),
+                items => items.iter().for_each(|it| add(name, Some(&it.key))),
+            }
+        }
+    }
+    all
+}
+
+/// The maximum number of names that are kept of a ConfigMap.
+const MOST_HOSTS: usize = 50;
+
+/// The names of hosts in a ConfigMap, each with its key. Values are not kept.
+pub(super) fn of_config_map(json: &str) -> Box<[(Box<str>, Box<str>)]> {
+    #[derive(Deserialize)]
+    struct Data {
+        #[serde(default)]
+        data: Option<BTreeMap<String, String>>,
+    }
+    let data = serde_json::from_str::<Data>(json).ok().and_then(|it| it.data).unwrap_or_default();
+    let hosts = data.iter().flat_map(|(key, text)| {
+        let lines = text.lines().map(|it| it.split('#').next().unwrap_or_default().trim());
+        lines.flat_map(move |line| {
+            let parts = line.split_once(": ").or_else(|| line.split_once('='));
+            let (name, value) = parts.filter(|it| !it.0.contains("://")).unwrap_or((key, line));
+            let is_left_out = is_only_compared(key) || is_only_compared(name);
+            let value = if is_left_out { "" } else { value.trim() };
+            let hosts = name_in(value).into_iter().chain(short(name, value));
+            hosts.map(move |host| (key.as_str().into(), host.into()))
+        })
+    });
+    hosts.take(MOST_HOSTS).collect()
+}
+
+fn of_pod(pod: &PodSpec) -> Box<[Box<str>]> {
+    let is_alias = |host: &str| {
+        list(&pod.host_aliases).iter().flat_map(|it| list(&it.hostnames)).any(|it| it == host)
+    };
+    let texts = containers(pod).flat_map(texts);
+    let hosts = texts.flat_map(|(name, text)| short(name, text)).filter(|it| !is_alias(it));
+    hosts.map(Into::into).collect()
+}
+
+/// Short names of hosts: `http://db/`, `db:80`, or the whole text if the flag is for a host.
+fn short<'a>(name: &str, text: &'a str) -> impl Iterator<Item = &'a str> {
+    let name = name.to_ascii_lowercase();
+    let is_image = name.contains("image");
+    let is_host =
+        ["host", "addr", "address", "server", "endpoint"].iter().any(|it| name.ends_with(it));
+    let is_host = is_host && !name.ends_with("vhost");
+    let words =
+        text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '='));
+    words.filter_map(move |word| {
+        let is_url = word.contains("://");
+        let rest = word.split_once("://").map_or(word, |(_, rest)| rest);
+        let rest = rest.split(['/', '?', '#']).next()?;
+        let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+        let (host, port) = rest.split_once(':').map_or((rest, None), |it| (it.0, Some(it.1)));
+        let has_port = port.is_some_and(|it| it.parse::<u16>().is_ok()) && !is_image;
+        let is_meant = is_url || has_port && rest.len() == word.len() || is_host && word == text;
+        let is_part =
+            |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let is_short = host.split('.').count() <= 2 && host.split('.').all(is_part);
+        (is_meant && is_short && host != "localhost").then_some(host)
+    })
+}
+
+/// The program compares the names in some flags and variables without resolving them.
+fn is_only_compared(flag: &str) -> bool {
+    let flag = flag.to_ascii_lowercase().replace('_', "-");
+    let words = ["no-proxy", "server-name", "servername", "dns-name", "alt-name", "common-name"];
+    words.iter().any(|word| flag.contains(word))
+        || flag
+            .split('-')
+            .any(|word| matches!(word, "san" | "sans" | "cn" | "issuer" | "audience" | "audiences"))
+}
+
+/// At least two labels, `svc`, and possibly the cluster domain. A file name does not count.
+pub(crate) fn name_in(text: &str) -> Option<&str> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let mut start = 0;
+    while let Some(skipped) = text[start..].find(is_of_name) {
+        let at = start + skipped;
+        let end = text[at..].find(|c| !is_of_name(c)).map_or(text.len(), |length| at + length);
+        let before = &text[..at];
+        let is_in_path = before.ends_with('/') && !before.ends_with("://");
+        let name = text[at..end].trim_end_matches('.');
+        if !is_in_path && is_service(name) {
+            return Some(name);
+        }
+        start = end;
+    }
+    None
+}
+
+fn is_service(name: &str) -> bool {
+    let mut labels = name.split('.');
+    let before = labels.by_ref().take_while(|label| *label != "svc");
+    let has_namespace = before.filter(|label| !label.is_empty()).count() >= 2;
+    has_namespace && name.split('.').any(|label| label == "svc")
+}

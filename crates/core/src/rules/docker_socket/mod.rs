@@ -1,0 +1,43 @@
+//! A pod that wants the socket of Docker.
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Reason, paths::VOLUMES},
+    kubernetes::{absent::list, cluster::Cluster, containers::containers},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "docker-socket",
+    title: "nodes have no socket of Docker",
+    summary: "a hostPath with the socket of Docker, which Kubernetes no longer uses",
+    group: Upgrade,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+const SOCKETS: [&str; 2] = ["/run/docker.sock", "/run/dockershim.sock"];
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    for (i, volume) in list(&spec.volumes).iter().enumerate() {
+        let Some(host) = &volume.host_path else { continue };
+        let mut mounts = containers(spec).flat_map(|it| list(&it.volume_mounts));
+        let is_socket = SOCKETS.contains(&host.path.strip_prefix("/var").unwrap_or(&host.path));
+        if !is_socket || !mounts.any(|it| it.name == volume.name) {
+            continue;
+        }
+        let effect = match host.type_.as_deref() {
+            Some("Socket" | "File") => "no container of the pod starts there",
+            Some("FileOrCreate") => "the container gets an empty file there",
+            _ => "the container gets an empty directory there",
+        };
+        let message = format!(
+            "the kubelet has not used Docker since release 1.24, and on a node without Docker {effect}"
+        );
+        let help = "use the socket of the container runtime, such as /run/containerd/containerd.sock, if the program can";
+        let path = VOLUMES.index(i);
+        found.report(&path.child("hostPath"), Reason::NotFound, message, help);
+    }
+}

@@ -1,0 +1,44 @@
+//! Images whose behavior is known.
+
+use k8s_openapi::api::core::v1::{Container, VolumeMount};
+
+use crate::kubernetes::absent::{list, text};
+
+/// The official images of databases, and the directories of their data: `VOLUME` in the Dockerfiles
+/// of github.com/docker-library and github.com/redis/docker-library-redis.
+const DATABASES: [(&str, &str); 5] = [
+    ("mariadb", "/var/lib/mysql"),
+    ("mongo", "/data/db"),
+    ("mysql", "/var/lib/mysql"),
+    ("postgres", "/var/lib/postgresql"),
+    ("redis", "/data"),
+];
+
+/// The name of an image in Docker Hub, and its tag; empty for the default one. The name of an image in a different
+/// registry contains the registry.
+pub(crate) fn image(container: &Container) -> (&str, &str) {
+    let image = text(&container.image);
+    let (named, is_pinned) = image.split_once('@').map_or((image, false), |it| (it.0, true));
+    let (name, tag) = match named.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, tag),
+        _ => (named, if is_pinned { "@" } else { "" }),
+    };
+    let of_hub = name.rsplit_once("library/").map(|it| it.1);
+    (of_hub.or_else(|| name.strip_prefix("docker.io/")).unwrap_or(name), tag)
+}
+
+/// The name and the directory of the database that an official image runs. A command may run anything else.
+pub(crate) fn database(container: &Container) -> Option<(&'static str, &'static str)> {
+    let (name, _) = image(container);
+    let found = DATABASES.into_iter().find(|(database, _)| *database == name);
+    found.filter(|_| list(&container.command).is_empty())
+}
+
+/// One of the directories contains the other, or they are the same.
+pub(crate) fn is_mounted_near(mount: &VolumeMount, directory: &str) -> bool {
+    let mount = mount.mount_path.trim_end_matches('/');
+    let contains = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    contains(mount, directory) || contains(directory, mount)
+}
