@@ -56,8 +56,10 @@ struct Marks {
 
 impl Config {
     pub(super) fn read(kind: Kind, json: &str) -> Option<Self> {
-        let of_map = kind == Kind::ConfigMap;
-        let hosts = of_map.then(|| hosts::of_config_map(json)).unwrap_or_default();
+        let hosts = match kind {
+            Kind::ConfigMap => hosts::of_config_map(json),
+            _ => Box::default(),
+        };
         let Raw { metadata, type_, data, binary_data, string_data } =
             serde_json::from_str(json).ok()?;
         let marks = [metadata.labels, metadata.annotations];
@@ -156,14 +158,14 @@ impl Uses {
     }
 
     fn of_volume(&mut self, volume: &Volume, path: &Path<'_>) {
-        each_source(volume, path, &mut |kind, name, items, path| {
+        each_source(volume, path, &mut |Source { kind, name, items }, path| {
             if items.is_empty() {
-                self.add(kind, name, None, How::Volume, path);
+                self.add(*kind, name, None, How::Volume, path);
             }
             let at = path.child("items");
             for (i, item) in items.iter().enumerate() {
                 let path = at.index(i);
-                self.add(kind, name, Some(&item.key), How::Volume, &path.child("key"));
+                self.add(*kind, name, Some(&item.key), How::Volume, &path.child("key"));
             }
         });
     }
@@ -181,9 +183,9 @@ impl Uses {
             }
             let path = at.index(i);
             if let Some(volume) = volume {
-                each_source(volume, &POD_SPEC, &mut |kind, name, items, _| {
+                each_source(volume, &POD_SPEC, &mut |Source { kind, name, items }, _| {
                     if items.is_empty() {
-                        self.add(kind, name, Some(file), How::SubPath, &path.child("subPath"));
+                        self.add(*kind, name, Some(file), How::SubPath, &path.child("subPath"));
                     }
                 });
             }
@@ -191,29 +193,36 @@ impl Uses {
     }
 }
 
-/// Calls `act` with each ConfigMap and Secret that a volume needs: its kind, its name, the items, and the path of the
-/// source.
-fn each_source(
-    volume: &Volume,
-    path: &Path<'_>,
-    act: &mut dyn FnMut(Kind, &str, &[KeyToPath], &Path<'_>),
-) {
-    if let Some(it) = volume.config_map.as_ref().filter(|it| it.optional != Some(true)) {
-        act(Kind::ConfigMap, &it.name, list(&it.items), &path.child("configMap"));
+/// A ConfigMap or Secret of a volume.
+struct Source<'a> {
+    kind: Kind,
+    name: &'a str,
+    items: &'a [KeyToPath],
+}
+
+/// Calls `act` with each ConfigMap and Secret that a volume needs.
+fn each_source(volume: &Volume, path: &Path<'_>, act: &mut dyn FnMut(&Source<'_>, &Path<'_>)) {
+    let mut add = |kind, name, items, optional, path: &Path<'_>| {
+        if optional != Some(true) {
+            act(&Source { kind, name, items: list(items) }, path);
+        }
+    };
+    if let Some(it) = &volume.config_map {
+        add(Kind::ConfigMap, &it.name, &it.items, it.optional, &path.child("configMap"));
     }
-    if let Some(it) = volume.secret.as_ref().filter(|it| it.optional != Some(true)) {
-        act(Kind::Secret, text(&it.secret_name), list(&it.items), &path.child("secret"));
+    if let Some(it) = &volume.secret {
+        add(Kind::Secret, text(&it.secret_name), &it.items, it.optional, &path.child("secret"));
     }
     let at = path.child("projected");
     let at = at.child("sources");
     let sources = volume.projected.iter().flat_map(|it| list(&it.sources));
     for (i, source) in sources.enumerate() {
         let path = at.index(i);
-        if let Some(it) = source.config_map.as_ref().filter(|it| it.optional != Some(true)) {
-            act(Kind::ConfigMap, &it.name, list(&it.items), &path.child("configMap"));
+        if let Some(it) = &source.config_map {
+            add(Kind::ConfigMap, &it.name, &it.items, it.optional, &path.child("configMap"));
         }
-        if let Some(it) = source.secret.as_ref().filter(|it| it.optional != Some(true)) {
-            act(Kind::Secret, &it.name, list(&it.items), &path.child("secret"));
+        if let Some(it) = &source.secret {
+            add(Kind::Secret, &it.name, &it.items, it.optional, &path.child("secret"));
         }
     }
 }
