@@ -145,7 +145,8 @@ pub fn evaluate_change(objects: &[String], before: &[String], policy: &Policy) -
     let (inventory, before) = (inventory(objects), inventory(before));
     let cx = context(policy);
     let kinds = inventory.items().map(|(_, item)| item.kind()).collect();
-    let coverage = setguard::rules::rule::inventory::Coverage { kinds, is_whole: true };
+    let coverage =
+        setguard::rules::rule::inventory::Coverage { kinds, is_whole: true, is_final: true };
     let verdicts = engine::evaluate_cross_object(&inventory, &coverage, &before, &cx);
     verdicts.values().flat_map(|verdict| &verdict.violations).map(flat).collect()
 }
@@ -156,7 +157,10 @@ fn inventory(objects: &[String]) -> Inventory {
         let item = match resource(json) {
             Some(resource) => Object::parse(resource, json)
                 .ok()
-                .map(|object| ObjectSummary::of(&object).with_refusals(object.template()))
+                .map(|object| {
+                    let template = object.template();
+                    ObjectSummary::of(&object).with_refusals(template).with_template(template)
+                })
                 .map(|item| item.with_replicas_set(json.contains("\"replicas\":"))),
             None => ObjectSummary::of_json(json),
         };

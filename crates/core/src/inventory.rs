@@ -5,6 +5,8 @@
 //! a clone of it is a snapshot that costs next to nothing. A [`view::View`] is the inventory of a
 //! running cluster.
 
+pub(crate) mod configs;
+pub(crate) mod demand;
 pub(crate) mod details;
 mod file;
 pub(crate) mod host_port;
@@ -12,6 +14,7 @@ pub(crate) mod hosts;
 mod index;
 pub mod kind;
 pub(crate) mod labels;
+pub(crate) mod links;
 pub(crate) mod node;
 pub(crate) mod nodes;
 pub mod object_summary;
@@ -26,6 +29,7 @@ pub mod view;
 pub(crate) mod waits;
 mod zones;
 
+pub(crate) use self::index::Selecting;
 pub use self::store::Inventory;
 
 #[cfg(test)]

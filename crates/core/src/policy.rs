@@ -237,7 +237,9 @@ impl Problems<'_, '_> {
                 self.push(&path.child("featureGates").child(gate), message, help);
             }
         }
-        Cluster::new(version, file.feature_gates)
+        let mut cluster = Cluster::new(version, file.feature_gates);
+        cluster.pod_security = file.pod_security;
+        cluster
     }
 
     fn clusters(&mut self, clusters: &[ClusterFiles]) {

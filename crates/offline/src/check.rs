@@ -235,6 +235,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         namespace: args.namespace.clone(),
         no_ignores: args.no_ignores,
         old_namespaces: old.namespaces,
+        may_refuse: new.context.may_refuse || !args.inventory.is_empty(),
         ..new.context
     };
     let previous = old.objects.followed_by(&new.sources);

@@ -67,16 +67,37 @@ fn a_webhook_that_cannot_be_called_is_reported_once() {
 }
 
 #[test]
+fn limits_that_will_refuse_the_next_pod_are_reported() {
+    let cluster = Cluster::audited().rules(&[], "");
+    let of = |kind: &str, spec: Value| {
+        json!({"apiVersion": "v1", "kind": kind, "spec": spec,
+            "metadata": {"name": "team", "namespace": "shop"}})
+    };
+    let limits = json!({"limits": [{"type": "Pod", "max": {"memory": "1Gi"}}]});
+    cluster
+        .has("statefulsets", &stored("StatefulSet", "shop", "db"))
+        .has("limitranges", &of("LimitRange", limits))
+        .has("resourcequotas", &of("ResourceQuota", json!({"hard": {"limits.cpu": "4"}})));
+    let found = cluster.run(&[]).stdout;
+    assert!(found.contains("a pod has no limit of memory, and the maximum is 1Gi"), "{found}");
+    assert!(found.contains("has to set limits.cpu, because the quota limits it"), "{found}");
+    // The defaults of a LimitRange can be what the quota demands.
+    cluster.api_server.change(|world| world.forbidden = ["limitranges"].into());
+    assert_eq!(cluster.findings(0, &[]), Vec::<String>::new());
+}
+
+#[test]
 fn rights_that_few_rules_need_are_not_required() {
     let cluster = cluster(2100, false);
     cluster.has("statefulsets", &unhealthy("shop", "cache"));
     cluster.api_server.change(|world| {
-        world.forbidden = ["resourcequotas", "endpointslices"].into();
+        world.forbidden = ["resourcequotas", "limitranges", "endpointslices"].into();
     });
     let report = cluster.json(0, &["--strict"]);
     let notes: Vec<_> = report["notes"].as_array().unwrap().iter().collect();
     let said = |what: &str| notes.iter().any(|it| it.as_str().unwrap().contains(what));
-    assert!(said("whether a quota still refuses pods is not known"), "{notes:?}");
+    assert!(said("whether a quota refuses pods is not known"), "{notes:?}");
+    assert!(said("whether limits of their namespace refuse pods is not known"), "{notes:?}");
     assert!(said("whether webhooks can be called is not known"), "{notes:?}");
     assert_eq!(report["findings"], json!([]));
 }

@@ -19,8 +19,8 @@ use super::{evaluator::Evaluator, found::Found, webhook_health};
 use crate::live::{
     call::Problem,
     collections::{
-        AROUND, CLAIMS, Collection, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, QUOTAS,
-        SETS, UNHEALTHY, VOLUMES, WEBHOOKS,
+        AROUND, CLAIMS, Collection, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, SETS,
+        UNHEALTHY, VOLUMES, WEBHOOKS,
     },
     reader::{AT_ONCE, Reader},
 };
@@ -113,9 +113,8 @@ impl Scan<'_> {
     fn around_unhealthy_sets(&self) -> Vec<Job> {
         let seen = self.seen.borrow();
         let namespaces = seen.observed.namespaces_with_unhealthy_sets().into_iter();
-        let jobs = namespaces.flat_map(|it| {
-            UNHEALTHY.iter().chain([&QUOTAS]).map(move |kind| (kind, Some(it.to_owned())))
-        });
+        let jobs =
+            namespaces.flat_map(|it| UNHEALTHY.iter().map(move |kind| (kind, Some(it.to_owned()))));
         jobs.collect()
     }
 

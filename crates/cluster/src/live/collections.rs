@@ -93,7 +93,7 @@ pub(crate) static OPENKRUISE_SETS: [Collection; 2] = [
 /// If the user names namespaces, the audit gets them one by one.
 pub(crate) static NAMESPACES: Collection = Collection::of(Kind::Namespace).bare();
 
-pub(crate) static AROUND: [Collection; 9] = [
+pub(crate) static AROUND: [Collection; 11] = [
     Collection::of(Kind::PriorityClass).bare(),
     Collection::of(Kind::StorageClass),
     Collection::of(Kind::Node),
@@ -105,6 +105,8 @@ pub(crate) static AROUND: [Collection; 9] = [
     // about ten times as many of them as Deployments.
     Collection { labels: Some("!pod-template-hash"), ..Collection::of(Kind::ReplicaSet) },
     Collection::of(Kind::ControllerRevision).bare(),
+    Collection::of(Kind::LimitRange).or_unknown("whether limits of their namespace refuse pods"),
+    Collection::of(Kind::ResourceQuota).or_unknown("whether a quota refuses pods"),
 ];
 
 /// The audit reads these for sets whose status is not healthy.
@@ -119,9 +121,6 @@ pub(crate) static UNHEALTHY: [Collection; 3] = [
 const EVENTS: &str = "reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,\
                       reason!=Killing,reason!=SuccessfulDelete,\
                       reason!=ScalingReplicaSet,reason!=SuccessfulAttachVolume,reason!=Completed";
-
-pub(crate) static QUOTAS: Collection =
-    Collection::of(Kind::ResourceQuota).or_unknown("whether a quota still refuses pods");
 
 /// Read only if the audit covers all namespaces: a user who audits some may not have the right to read more.
 pub(crate) static WEBHOOKS: [Collection; 2] = [

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use k8s_openapi::{
     api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration},
-    apimachinery::pkg::util::intstr::IntOrString,
+    apimachinery::pkg::{api::resource::Quantity, util::intstr::IntOrString},
 };
 use memchr::memmem;
 
 use super::{
-    hosts::Lookups, nodes::Nodes, resources::Resources, system::System, waits::Wait, zones,
+    configs::Use, demand::Demand, hosts::Lookups, links, nodes::Nodes, object_summary::NamedPort,
+    resources::Resources, system::System, waits::Wait, zones,
 };
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
@@ -37,8 +38,11 @@ pub(crate) struct Details {
     pub(crate) uses_names: bool,
     pub(crate) service_account: Option<Box<str>>,
     pub(crate) priority_class: Option<Box<str>>,
+    pub(crate) runtime_class: Option<Box<str>>,
     /// Whether containers get environment variables for the Services of the namespace.
     pub(crate) has_service_links: bool,
+    /// The variables of Services that images misread, each with the field of the image.
+    pub(crate) misread: Box<[(Field, &'static str)]>,
     /// A name that a StatefulSet's first pod waits for, although the name only exists after that pod is ready.
     pub(crate) waits: Option<Box<Wait>>,
     /// The storage classes in the claim templates, each with the index of its template.
@@ -46,6 +50,14 @@ pub(crate) struct Details {
     pub(crate) default_classes: Box<[usize]>,
     /// The violations of the Pod Security Standards. Set only before the template is dropped.
     pub(crate) refusals: Box<[FailedCheck]>,
+    /// The storage that each claim template requests.
+    pub(crate) claims: Box<[Option<Quantity>]>,
+    /// Set only before the template is dropped.
+    pub(crate) demand: Box<[Demand]>,
+    /// The named ports of the containers. Set only before the template is dropped.
+    pub(crate) ports: Box<[NamedPort]>,
+    /// Set only before the template is dropped.
+    pub(crate) configs: Box<[Use]>,
     pub(crate) lookups: Option<Box<Lookups>>,
     /// Whether an update replaces all pods of a DaemonSet at once.
     pub(crate) replaces_all: bool,
@@ -74,9 +86,13 @@ impl Details {
             }
             details.lookups = Lookups::of(pod);
             details.priority_class = text(pod.priority_class_name.as_ref());
+            details.runtime_class = text(pod.runtime_class_name.as_ref());
             details.requests = Resources::of_pod(pod);
             details.system = System::of(pod);
             details.has_service_links = pod.enable_service_links != Some(false);
+            if details.has_service_links {
+                details.misread = links::misread(pod);
+            }
             let field = if pod.node_selector.as_ref().is_some_and(|selector| !selector.is_empty()) {
                 "nodeSelector"
             } else if pod.affinity.is_some() {
@@ -97,6 +113,9 @@ impl Details {
             spec.replicas.is_some_and(|replicas| replicas > 1) && mentions(pod, service, name)
         });
         let claims = spec.volume_claim_templates.iter().flatten().enumerate();
+        let storage = claims.clone().map(|(_, claim)| {
+            claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref()?.get("storage").cloned()
+        });
         let storage_classes = claims.clone().filter_map(|(i, claim)| {
             let class = claim.spec.as_ref()?.storage_class_name.as_ref();
             Some((i, text(class)?))
@@ -108,6 +127,7 @@ impl Details {
             uses_names,
             zones: pod.and_then(zones::required),
             waits: Wait::of(spec, name).map(Box::new),
+            claims: storage.collect(),
             storage_classes: storage_classes.collect(),
             default_classes: default_classes.map(|(i, _)| i).collect(),
             ..Details::default()
@@ -119,6 +139,10 @@ impl Details {
             Some((_, nodes)) => Cow::Borrowed(nodes),
             None => Cow::Owned(Nodes::default()),
         }
+    }
+
+    pub(crate) fn claim_field(template: usize) -> Field {
+        CLAIM_TEMPLATES.index(template).child("spec").to_field()
     }
 
     pub(crate) fn storage_class_field(template: usize) -> Field {

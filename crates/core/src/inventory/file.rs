@@ -38,13 +38,21 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
                 act(Key::NodeLabel(key, value));
             }
         }
+        Role::Service(service) if !service.targets.is_empty() => {
+            // Of the usual labels, the last is the name of the program.
+            if let Some((key, value)) = service.selector.iter().last() {
+                act(Key::Filed(Selecting::Services, namespace, Bucket::Value(key, value)));
+            }
+        }
         Role::StorageClass(StorageClass { is_default: true, .. }) => act(Key::DefaultClass),
         Role::Autoscaler(_)
+        | Role::Config(_)
+        | Role::Limits(_)
+        | Role::Quota(_)
         | Role::StorageClass(_)
         | Role::DisruptionBudget(_)
         | Role::Named
         | Role::Namespace(_)
-        | Role::ConfigMap(_)
         | Role::Service(_)
         | Role::Webhooks(_) => {}
     }

@@ -34,9 +34,10 @@ pub(super) enum Key<'a> {
 }
 
 #[derive(Clone, Copy, Debug, Hash)]
-pub(super) enum Selecting {
+pub(crate) enum Selecting {
     Controllers,
     Budgets,
+    Services,
 }
 
 /// Maps keys to objects.

@@ -3,12 +3,14 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 17] = [
+pub const KINDS: [Kind; 23] = [
     Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
+    Kind::ExternalSecret,
     Kind::HorizontalPodAutoscaler,
     Kind::Job,
+    Kind::LimitRange,
     Kind::MutatingWebhookConfiguration,
     Kind::Namespace,
     Kind::Node,
@@ -16,19 +18,34 @@ pub const KINDS: [Kind; 17] = [
     Kind::PriorityClass,
     Kind::ReplicaSet,
     Kind::ReplicationController,
+    Kind::ResourceQuota,
+    Kind::RuntimeClass,
+    Kind::Secret,
     Kind::Service,
     Kind::ServiceAccount,
     Kind::StatefulSet,
     Kind::StorageClass,
     Kind::ValidatingWebhookConfiguration,
+    Kind::VerticalPodAutoscaler,
 ];
 
 /// Returns the kind of an object if an inventory contains this kind. Excludes OpenKruise's kinds.
 pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
+    if makes_configs(api_version, kind) {
+        return Some(Kind::ExternalSecret);
+    }
     let is_right = |it: &Kind| match it {
         // Only fields that exist in all versions are read.
         Kind::HorizontalPodAutoscaler => api_version.starts_with("autoscaling/"),
+        Kind::VerticalPodAutoscaler => api_version.starts_with("autoscaling.k8s.io/"),
         _ => it.api_version() == api_version,
     };
     KINDS.into_iter().find(|it| it.as_str() == kind && is_right(it))
+}
+
+/// Returns whether a controller makes Secrets or ConfigMaps from objects of a kind, as far as its name shows.
+fn makes_configs(api_version: &str, kind: &str) -> bool {
+    let makes =
+        kind.ends_with("Secret") || matches!(kind, "Bundle" | "Certificate" | "OnePasswordItem");
+    makes && api_version.contains('.')
 }

@@ -1,10 +1,15 @@
 //! The data of an object for rules about several objects.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use k8s_openapi::{api::core::v1::PodTemplateSpec, apimachinery::pkg::util::intstr::IntOrString};
+use k8s_openapi::{
+    api::core::v1::{LimitRangeItem, PodSpec, PodTemplateSpec},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
 
 use super::{
+    configs::{Config, Use},
+    demand::{Amounts, Demand},
     details::Details,
     host_port::HostPort,
     labels::{ALLOCATION, Labels, Selector},
@@ -14,9 +19,9 @@ use super::{
 use crate::{
     finding::{
         Field, Path,
-        paths::{CLAIM_TEMPLATES, POD_SPEC, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS},
+        paths::{CONTAINERS, POD_SPEC, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
-    kubernetes::{kind::Kind, pod_security::FailedCheck},
+    kubernetes::{containers::is_sidecar, kind::Kind, pod_security::FailedCheck},
     object::storage_class::StorageClass,
 };
 
@@ -65,8 +70,10 @@ impl PartialEq for MemorySize {
 pub(crate) enum Role {
     Named,
     Autoscaler(Box<Autoscaler>),
-    /// The names of hosts in a ConfigMap, each with its key.
-    ConfigMap(Box<[(Box<str>, Box<str>)]>),
+    Config(Config),
+    Limits(Vec<LimitRangeItem>),
+    /// The limits of a quota for all pods.
+    Quota(Amounts),
     DisruptionBudget(Box<DisruptionBudget>),
     StorageClass(StorageClass),
     Controller(Controller),
@@ -112,14 +119,25 @@ pub(crate) struct Service {
     /// The bytes of the Service's environment variables in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
+    /// The ports of pods to which the Service connects by their names; only in an input.
+    pub(crate) targets: Box<[NamedPort]>,
 }
 
-/// A HorizontalPodAutoscaler: its target and its limits.
+/// A port of a pod with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedPort {
+    pub(crate) name: Box<str>,
+    /// `TCP`, unless it is set.
+    pub(crate) protocol: Box<str>,
+}
+
+/// A HorizontalPodAutoscaler, or a VerticalPodAutoscaler that replaces pods: its target and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Autoscaler {
     pub(crate) kind: Box<str>,
     pub(crate) name: Box<str>,
-    pub(crate) least: i32,
+    /// The least replicas; of a VerticalPodAutoscaler those without which it replaces no pod, if it sets them.
+    pub(crate) least: Option<i32>,
     pub(crate) most: i32,
 }
 
@@ -136,6 +154,20 @@ pub(crate) struct DisruptionBudget {
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
     pub(crate) version: Option<Box<str>>,
+}
+
+impl NamedPort {
+    pub(super) fn of(name: &str, protocol: Option<&str>) -> Self {
+        NamedPort { name: name.into(), protocol: protocol.unwrap_or("TCP").into() }
+    }
+
+    /// Returns the ports of a pod that Services find: `FindPort`, endpointslice utils.go.
+    fn all(pod: &PodSpec) -> Box<[Self]> {
+        let sidecars = pod.init_containers.iter().flatten().filter(|it| is_sidecar(it));
+        let ports = pod.containers.iter().chain(sidecars).flat_map(|it| it.ports.iter().flatten());
+        let named = ports.filter_map(|it| Some((it.name.as_deref()?, it.protocol.as_deref())));
+        named.map(|(name, protocol)| NamedPort::of(name, protocol)).collect()
+    }
 }
 
 impl ObjectSummary {
@@ -172,13 +204,15 @@ impl ObjectSummary {
         let (Some(controller), Some(details)) = (self.controller(), self.details()) else {
             return Vec::new();
         };
-        let mut fields = vec![TEMPLATE_LABELS.to_field(), POD_SPEC.to_field()];
+        let mut fields =
+            vec![TEMPLATE_LABELS.to_field(), POD_SPEC.to_field(), CONTAINERS.to_field()];
         let mut add = |has: bool, field: Path<'_>| fields.extend(has.then(|| field.to_field()));
         add(controller.selector.is_some(), SELECTOR);
         add(self.kind == Kind::StatefulSet, SPEC.child("replicas"));
         add(details.service_name.is_some(), SPEC.child("serviceName"));
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
+        add(details.runtime_class.is_some(), POD_SPEC.child("runtimeClassName"));
         add(details.lookups.is_some(), POD_SPEC.child("hostNetwork"));
         add(details.replaces_all, ROLLING_UPDATE.child("maxUnavailable"));
         if let Some((field, _)) = &details.nodes {
@@ -191,19 +225,34 @@ impl ObjectSummary {
         for port in controller.host_ports() {
             port.at(|path| fields.push(path.to_field()));
         }
+        fields.extend(details.misread.iter().map(|(field, _)| field.clone()));
+        fields.extend(details.demand.iter().map(|it| it.field.clone()));
+        fields.extend((0..details.claims.len()).map(Details::claim_field));
+        fields.extend(details.configs.iter().map(|it| it.field.clone()));
         let named = details.storage_classes.iter().map(|(template, _)| template);
         let templates = named.chain(&details.default_classes);
         fields.extend(templates.map(|template| Details::storage_class_field(*template)));
-        let claim = |template: &usize| CLAIM_TEMPLATES.index(*template).child("spec").to_field();
-        fields.extend(details.default_classes.iter().map(claim));
         fields
     }
 
-    /// Records violations of the Pod Security Standards before the template is dropped.
+    /// Records what a namespace may refuse, before the template is dropped.
     #[must_use]
     pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
         if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
             details.refusals = FailedCheck::all(template).into();
+            details.demand = template.spec.as_ref().map(Demand::all).unwrap_or_default();
+        }
+        self
+    }
+
+    /// Adds what the rules about an input need of the template, which will be gone.
+    #[must_use]
+    pub fn with_template(mut self, template: &PodTemplateSpec) -> Self {
+        if let (Role::Controller(Controller { details: Some(details), .. }), Some(pod)) =
+            (&mut self.role, &template.spec)
+        {
+            details.configs = Use::all(pod);
+            details.ports = NamedPort::all(pod);
         }
         self
     }
@@ -250,6 +299,28 @@ impl ObjectSummary {
         }
     }
 
+    /// Returns the keys of a ConfigMap or Secret; `None` if it may have others too.
+    pub(crate) const fn keys(&self) -> Option<&BTreeSet<Box<str>>> {
+        match &self.role {
+            Role::Config(config) => config.keys.as_ref(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn limits(&self) -> Option<&[LimitRangeItem]> {
+        match &self.role {
+            Role::Limits(limits) => Some(limits),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn quota(&self) -> Option<&Amounts> {
+        match &self.role {
+            Role::Quota(hard) => Some(hard),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn autoscaler(&self) -> Option<&Autoscaler> {
         match &self.role {
             Role::Autoscaler(autoscaler) => Some(autoscaler),
@@ -280,7 +351,7 @@ impl ObjectSummary {
 
     pub(crate) fn hosts(&self) -> &[(Box<str>, Box<str>)] {
         match &self.role {
-            Role::ConfigMap(hosts) => hosts,
+            Role::Config(config) => &config.hosts,
             _ => &[],
         }
     }
@@ -303,6 +374,9 @@ impl ObjectSummary {
     pub(crate) fn bytes(&self) -> usize {
         let role = match &self.role {
             Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
+            Role::Config(config) => config.bytes(),
+            Role::Limits(limits) => limits.len() * size_of::<LimitRangeItem>(),
+            Role::Quota(hard) => hard.len() * size_of::<(String, String)>(),
             Role::StorageClass(_) | Role::Named => 0,
             Role::DisruptionBudget(budget) => {
                 size_of::<DisruptionBudget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
@@ -311,7 +385,7 @@ impl ObjectSummary {
             Role::Namespace(_) => 32,
             Role::Node(node) => node.bytes(),
             Role::Service(service) => service.selector.bytes(),
-            Role::ConfigMap(texts) | Role::Webhooks(texts) => {
+            Role::Webhooks(texts) => {
                 texts.iter().map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION).sum()
             }
         };

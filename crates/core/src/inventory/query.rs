@@ -26,14 +26,16 @@ impl Inventory {
         filed.chain(looking).filter(|list| !list.is_empty()).collect()
     }
 
-    /// Returns all PodDisruptionBudgets that may select pods with these labels, and possibly others.
-    pub(crate) fn budgets(
+    /// Returns the PodDisruptionBudgets, or the Services that name ports, that may select pods with these labels, and
+    /// possibly others.
+    pub(crate) fn selecting(
         &self,
+        selecting: Selecting,
         namespace: &str,
         labels: &Labels,
     ) -> impl Iterator<Item = &ObjectSummary> {
         let ids = labels.buckets().flat_map(move |bucket| {
-            self.index.get(Key::Filed(Selecting::Budgets, namespace, bucket)).iter().copied()
+            self.index.get(Key::Filed(selecting, namespace, bucket)).iter().copied()
         });
         let mut ids: Vec<u32> = ids.collect();
         ids.sort_unstable();

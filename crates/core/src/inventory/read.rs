@@ -28,7 +28,11 @@ impl ObjectSummary {
     /// Reads an object from JSON with `apiVersion` and `kind`; `None` if no rule needs it or it cannot be read.
     pub fn of_json(json: &str) -> Option<ObjectSummary> {
         let Head { api_version, kind } = serde_json::from_str(json).ok()?;
-        ObjectSummary::read(kind::of(&api_version, &kind)?, json)
+        let mut item = ObjectSummary::read(kind::of(&api_version, &kind)?, json)?;
+        if let Role::Service(service) = &mut item.role {
+            service.targets = shapes::targets(json);
+        }
+        Some(item)
     }
 
     /// Reads an object of this kind from JSON; `None` if it cannot be read.

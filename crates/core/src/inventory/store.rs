@@ -26,7 +26,14 @@ impl Inventory {
     pub fn add(&mut self, item: ObjectSummary) -> usize {
         let id = self.next;
         // Only objects of an input may have an unknown namespace.
-        if matches!(item.kind, Kind::Service | Kind::ServiceAccount) {
+        if matches!(
+            item.kind,
+            Kind::ConfigMap
+                | Kind::ExternalSecret
+                | Kind::Secret
+                | Kind::Service
+                | Kind::ServiceAccount
+        ) {
             self.index.insert(Key::Named(item.kind, &item.name), id);
         }
         self.insert_next(item) as usize
@@ -89,7 +96,7 @@ impl Inventory {
         self.list(Key::Object(kind, namespace, name)).filter(is_it)
     }
 
-    /// Returns an input's Services or ServiceAccounts with this name, in any namespace.
+    /// Returns an input's objects with this kind and name, in any namespace, if others name this kind.
     pub(crate) fn named_anywhere<'a>(
         &'a self,
         kind: Kind,
@@ -193,7 +200,9 @@ impl Inventory {
             Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
             Role::Autoscaler(_)
-            | Role::ConfigMap(_)
+            | Role::Config(_)
+            | Role::Limits(_)
+            | Role::Quota(_)
             | Role::StorageClass(_)
             | Role::Named
             | Role::Namespace(_)

@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use super::resource::Resource;
+use super::{pod_security::PodSecurityDefaults, resource::Resource};
 use crate::finding::nearest_of;
 
 pub use super::version::Version;
@@ -139,6 +139,8 @@ pub struct Cluster {
     pub version: Version,
     /// Whether the API server reported the release.
     pub api_server: ApiServer,
+    /// The Pod Security of namespaces without a label.
+    pub pod_security: PodSecurityDefaults,
     gates: BTreeMap<String, bool>,
 }
 
@@ -163,7 +165,8 @@ impl Default for Cluster {
 impl Cluster {
     /// Creates a cluster. `gates` overrides the defaults of the release.
     pub const fn new(version: Version, gates: BTreeMap<String, bool>) -> Self {
-        Cluster { version, api_server: ApiServer::Unseen, gates }
+        let pod_security = PodSecurityDefaults::NONE;
+        Cluster { version, api_server: ApiServer::Unseen, pod_security, gates }
     }
 
     /// Sets a gate, overriding its default.

@@ -19,10 +19,14 @@ pub enum Kind {
     EndpointSlice,
     /// `v1`
     Event,
+    /// `external-secrets.io/v1`, and all other kinds from which controllers make Secrets or ConfigMaps.
+    ExternalSecret,
     /// `autoscaling/v2`
     HorizontalPodAutoscaler,
     /// `batch/v1`
     Job,
+    /// `v1`
+    LimitRange,
     /// `admissionregistration.k8s.io/v1`
     MutatingWebhookConfiguration,
     /// `v1`
@@ -47,6 +51,10 @@ pub enum Kind {
     ReplicationController,
     /// `v1`
     ResourceQuota,
+    /// `node.k8s.io/v1`
+    RuntimeClass,
+    /// `v1`
+    Secret,
     /// `v1`
     Service,
     /// `v1`
@@ -57,11 +65,13 @@ pub enum Kind {
     StorageClass,
     /// `admissionregistration.k8s.io/v1`
     ValidatingWebhookConfiguration,
+    /// `autoscaling.k8s.io/v1`
+    VerticalPodAutoscaler,
 }
 
 impl Kind {
     /// The number of kinds.
-    pub const COUNT: usize = Kind::ValidatingWebhookConfiguration as usize + 1;
+    pub const COUNT: usize = Kind::VerticalPodAutoscaler as usize + 1;
 
     /// All kinds, in alphabetical order.
     pub const ALL: [Kind; Kind::COUNT] = [
@@ -71,8 +81,10 @@ impl Kind {
         Kind::Deployment,
         Kind::EndpointSlice,
         Kind::Event,
+        Kind::ExternalSecret,
         Kind::HorizontalPodAutoscaler,
         Kind::Job,
+        Kind::LimitRange,
         Kind::MutatingWebhookConfiguration,
         Kind::Namespace,
         Kind::Node,
@@ -85,11 +97,14 @@ impl Kind {
         Kind::ReplicaSet,
         Kind::ReplicationController,
         Kind::ResourceQuota,
+        Kind::RuntimeClass,
+        Kind::Secret,
         Kind::Service,
         Kind::ServiceAccount,
         Kind::StatefulSet,
         Kind::StorageClass,
         Kind::ValidatingWebhookConfiguration,
+        Kind::VerticalPodAutoscaler,
     ];
 
     /// Returns the kind with this name, as in the field `kind`, in any API group.
@@ -106,8 +121,10 @@ impl Kind {
             Kind::Deployment => "Deployment",
             Kind::EndpointSlice => "EndpointSlice",
             Kind::Event => "Event",
+            Kind::ExternalSecret => "ExternalSecret",
             Kind::HorizontalPodAutoscaler => "HorizontalPodAutoscaler",
             Kind::Job => "Job",
+            Kind::LimitRange => "LimitRange",
             Kind::MutatingWebhookConfiguration => "MutatingWebhookConfiguration",
             Kind::Namespace => "Namespace",
             Kind::Node => "Node",
@@ -120,11 +137,14 @@ impl Kind {
             Kind::ReplicaSet => "ReplicaSet",
             Kind::ReplicationController => "ReplicationController",
             Kind::ResourceQuota => "ResourceQuota",
+            Kind::RuntimeClass => "RuntimeClass",
+            Kind::Secret => "Secret",
             Kind::Service => "Service",
             Kind::ServiceAccount => "ServiceAccount",
             Kind::StatefulSet => "StatefulSet",
             Kind::StorageClass => "StorageClass",
             Kind::ValidatingWebhookConfiguration => "ValidatingWebhookConfiguration",
+            Kind::VerticalPodAutoscaler => "VerticalPodAutoscaler",
         }
     }
 
@@ -137,17 +157,21 @@ impl Kind {
             | Kind::ReplicaSet
             | Kind::StatefulSet => "apps/v1",
             Kind::EndpointSlice => "discovery.k8s.io/v1",
+            Kind::ExternalSecret => "external-secrets.io/v1",
             Kind::HorizontalPodAutoscaler => "autoscaling/v2",
             Kind::Job => "batch/v1",
             Kind::PodDisruptionBudget => "policy/v1",
             Kind::Policy => "setguard.io/v1alpha1",
             Kind::PriorityClass => "scheduling.k8s.io/v1",
+            Kind::RuntimeClass => "node.k8s.io/v1",
             Kind::StorageClass => "storage.k8s.io/v1",
+            Kind::VerticalPodAutoscaler => "autoscaling.k8s.io/v1",
             Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
                 "admissionregistration.k8s.io/v1"
             }
             Kind::ConfigMap
             | Kind::Event
+            | Kind::LimitRange
             | Kind::Namespace
             | Kind::Node
             | Kind::PersistentVolume
@@ -155,6 +179,7 @@ impl Kind {
             | Kind::Pod
             | Kind::ReplicationController
             | Kind::ResourceQuota
+            | Kind::Secret
             | Kind::Service
             | Kind::ServiceAccount => "v1",
         }
@@ -170,6 +195,7 @@ impl Kind {
                 | Kind::PersistentVolume
                 | Kind::Policy
                 | Kind::PriorityClass
+                | Kind::RuntimeClass
                 | Kind::StorageClass
                 | Kind::ValidatingWebhookConfiguration
         )
@@ -201,6 +227,6 @@ mod tests {
         for (index, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!((kind as usize, Kind::named(kind.as_str())), (index, Some(kind)));
         }
-        assert_eq!(Kind::named("Secret"), None);
+        assert_eq!(Kind::named("Lease"), None);
     }
 }

@@ -8,6 +8,8 @@ mod standard;
 use std::fmt;
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::standard::Standard;
 use self::{checks::CHECKS, standard::Check};
@@ -15,6 +17,55 @@ use self::{checks::CHECKS, standard::Check};
 /// The label for the level that a namespace enforces.
 pub const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
 pub(crate) const VERSION_LABEL: &str = "pod-security.kubernetes.io/enforce-version";
+
+/// How the API server checks pods of namespaces without the label: the file of its
+/// `--admission-control-config-file`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PodSecurityDefaults {
+    /// The level of namespaces without the label `pod-security.kubernetes.io/enforce`.
+    #[serde(default)]
+    pub enforce: EnforcedLevel,
+    /// Namespaces whose pods are not checked, whatever their labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exempt_namespaces: Vec<String>,
+}
+
+/// A level of the Pod Security Standards.
+#[derive(
+    Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum EnforcedLevel {
+    /// Refuses nothing.
+    #[default]
+    Privileged,
+    /// Refuses known ways to the host.
+    Baseline,
+    /// Also demands what limits a pod.
+    Restricted,
+}
+
+impl EnforcedLevel {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            EnforcedLevel::Privileged => "privileged",
+            EnforcedLevel::Baseline => "baseline",
+            EnforcedLevel::Restricted => "restricted",
+        }
+    }
+}
+
+impl PodSecurityDefaults {
+    /// The configuration of an API server without the file.
+    pub(crate) const NONE: Self =
+        PodSecurityDefaults { enforce: EnforcedLevel::Privileged, exempt_namespaces: Vec::new() };
+
+    /// Returns whether a namespace without a label may refuse pods.
+    pub fn may_refuse(&self) -> bool {
+        self.enforce > EnforcedLevel::Privileged
+    }
+}
 
 /// A refusal lists at most this many values per check.
 const MOST_NAMED: usize = 4;

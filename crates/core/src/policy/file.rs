@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{limit::LimitEntry, schema};
-use crate::{finding::Mode, inject::settings::Settings};
+use crate::{
+    finding::Mode, inject::settings::Settings, kubernetes::pod_security::PodSecurityDefaults,
+};
 
 /// `apiVersion` of the policy file.
 pub const API_VERSION: &str = "setguard.io/v1alpha1";
@@ -154,6 +156,9 @@ pub struct Kubernetes {
     #[serde(default)]
     #[schemars(extend("propertyNames" = schema::gates()))]
     pub feature_gates: BTreeMap<String, bool>,
+    /// The Pod Security of namespaces without a label, if the API server has a configuration of it.
+    #[serde(default)]
+    pub pod_security: PodSecurityDefaults,
 }
 
 /// Returns the JSON Schema of the policy file.

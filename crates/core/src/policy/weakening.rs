@@ -149,6 +149,23 @@ impl Weaker<'_> {
             );
             self.report(&kubernetes.child("version"), message);
         }
+        let [of_now, of_earlier] = [now, earlier].map(|it| &it.cluster.pod_security);
+        let path = kubernetes.child("podSecurity");
+        if of_now.enforce < of_earlier.enforce {
+            let message = format!(
+                "the default Pod Security level is {}, and {} in {}",
+                of_now.enforce.as_str(),
+                of_earlier.enforce.as_str(),
+                self.name
+            );
+            self.report(&path.child("enforce"), message);
+        }
+        let exempt = of_now.exempt_namespaces.iter().enumerate();
+        for (i, name) in exempt.filter(|(_, name)| !of_earlier.exempt_namespaces.contains(name)) {
+            let message =
+                format!("{} does not exempt namespace {name} from Pod Security", self.name);
+            self.report(&path.child("exemptNamespaces").index(i), message);
+        }
         let [now, earlier] = [now, earlier].map(|it| it.cluster.set_gates());
         let gates: BTreeSet<_> = now.keys().chain(earlier.keys()).collect();
         for gate in gates.into_iter().filter(|gate| now.get(*gate) != earlier.get(*gate)) {
@@ -285,6 +302,9 @@ injection.unpairedAnnotation | injection: {unpairedAnnotation: %} | deny | warn 
 kubernetes.version | kubernetes: {%} | version: '1.36' | version: '1.34' | kubernetes.version
 kubernetes.version | kubernetes: {%} |  | version: '1.37' | kubernetes.version
 kubernetes.featureGates.* | kubernetes: {featureGates: {MaxUnavailableStatefulSet: %}} | true | false | kubernetes.featureGates
+kubernetes.podSecurity.enforce | kubernetes: {podSecurity: {enforce: %}} | restricted | baseline | kubernetes.podSecurity.enforce
+kubernetes.podSecurity.enforce | kubernetes: {podSecurity: {enforce: %}} | privileged | baseline |
+kubernetes.podSecurity.exemptNamespaces[] | kubernetes: {podSecurity: {exemptNamespaces: [%]}} | a | a, b | kubernetes.podSecurity.exemptNamespaces[1]
 exclude[] | exclude: [%] | b | a, b | exclude[0]
 exclude[] | exclude: [%] | a, b | b |
 exclude[] | exclude: [%] | a, '!a/b' | a | exclude

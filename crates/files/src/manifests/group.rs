@@ -42,4 +42,9 @@ impl Group {
             Group::Cluster(_) | Group::Alone => false,
         }
     }
+
+    /// Returns whether the objects are applied as they are.
+    pub const fn is_final(&self) -> bool {
+        !matches!(self, Group::Kustomization(_))
+    }
 }

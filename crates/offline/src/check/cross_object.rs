@@ -152,10 +152,14 @@ impl CrossObject {
     ) -> Result<(), E> {
         let mut found = BTreeMap::new();
         for (index, members) in mem::take(&mut self.groups).into_iter().enumerate() {
-            let is_whole = members.group.is_whole();
+            let coverage = Coverage {
+                kinds: self.kinds.clone(),
+                is_whole: members.group.is_whole(),
+                is_final: members.group.is_final(),
+            };
             let twice = members.twice();
             for part in members.parts() {
-                self.check(part, is_whole, checker, |i, it| _ = found.insert((index, i), it));
+                self.check(part, &coverage, checker, |i, it| _ = found.insert((index, i), it));
             }
             for (i, remark) in twice {
                 found.entry((index, i)).or_default().1.remarks.push(remark);
@@ -211,20 +215,19 @@ impl CrossObject {
     fn check(
         &self,
         part: Vec<(usize, ObjectSummary)>,
-        is_whole: bool,
+        coverage: &Coverage,
         checker: &Checker<'_>,
         mut see: impl FnMut(usize, (Vec<Field>, Verdict)),
     ) {
-        // An object without a neighbor can't have a cross-object finding.
-        let is_lonely = part.len() < 2 && self.kinds.is_empty();
+        // An object without a neighbor can't have a cross-object finding, except about its namespace.
+        let is_lonely = part.len() < 2 && self.kinds.is_empty() && !checker.may_refuse();
         if is_lonely || !part.iter().any(|(_, item)| item.is_evaluated()) {
             return;
         }
         let mut inventory = self.cluster.clone();
         let part = without_copies(part).into_iter().map(|(i, item)| (inventory.add(item), i));
         let places: BTreeMap<usize, usize> = part.collect();
-        let coverage = Coverage { kinds: self.kinds.clone(), is_whole };
-        for (place, mut verdict) in checker.check_cross_object(&inventory, &coverage) {
+        for (place, mut verdict) in checker.check_cross_object(&inventory, coverage) {
             if let (Some(i), Some(item)) = (places.get(&place), inventory.get(place)) {
                 if let Some(file) = item.file() {
                     let id = (&*item.kind().to_string(), item.name());

@@ -80,6 +80,7 @@ impl Texts<'_> {
         let mut context = InputContext::default();
         context.add(self.new.text());
         context.old_namespaces.add(self.old.text());
+        context.may_refuse |= !self.cluster.text().is_empty();
         Checker::new(self.policy, previous, Delivery::default(), context, Strictness::default())
     }
 }

@@ -61,8 +61,8 @@ pub(crate) struct InputContext {
     /// The namespaces that requested the tolerations before the change.
     pub(crate) old_namespaces: Namespaces,
     pub(crate) namespace: Option<String>,
-    /// Whether any namespace may enforce a level of the Pod Security Standards.
-    pub(crate) has_pod_security: bool,
+    /// Whether any namespace may refuse pods.
+    pub(crate) may_refuse: bool,
     pub(crate) storage: Storage,
     /// Path facts by file name.
     pub(crate) paths: HashMap<String, PathContext>,
@@ -78,18 +78,20 @@ impl InputContext {
 
     /// Returns whether a text may contain namespaces, claims or volumes.
     pub(crate) fn may_learn_from(text: &str) -> bool {
-        Namespaces::may_be_in(text) || has_pod_security(text) || volumes::may_be_in(text)
+        Namespaces::may_be_in(text) || may_refuse(text) || volumes::may_be_in(text)
     }
 
     pub(crate) fn add(&mut self, text: &str) {
         self.namespaces.add(text);
-        self.has_pod_security |= has_pod_security(text);
+        self.may_refuse |= may_refuse(text);
         volumes::add(&mut self.storage, text);
     }
 }
 
-fn has_pod_security(text: &str) -> bool {
-    memchr::memmem::find(text.as_bytes(), ENFORCE_LABEL.as_bytes()).is_some()
+/// Returns whether a namespace of a text may enforce a level of the Pod Security Standards, or have limits.
+fn may_refuse(text: &str) -> bool {
+    let mut marks = [ENFORCE_LABEL, "LimitRange", "ResourceQuota"].into_iter();
+    marks.any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
 }
 
 /// The inputs of a verdict besides the object.
@@ -112,6 +114,11 @@ impl<'a> Checker<'a> {
         strictness: Strictness,
     ) -> Self {
         Checker { context, policy, previous, delivery, strictness, now: Timestamp::now() }
+    }
+
+    /// Returns whether any namespace may refuse pods.
+    pub(super) fn may_refuse(&self) -> bool {
+        self.context.may_refuse || self.policy.cluster.pod_security.may_refuse()
     }
 
     pub(crate) fn namespace(&self) -> Option<&str> {
@@ -221,9 +228,12 @@ impl<'a> Checker<'a> {
         // Other objects don't count an object with a deletion timestamp.
         let is_there = object.metadata.deletion_timestamp.is_none();
         let sets_replicas = node.get("spec").and_then(|spec| spec.get("replicas")).is_some();
-        let item = is_there.then(|| ObjectSummary::of(object).with_replicas_set(sets_replicas));
+        let item = is_there.then(|| {
+            let item = ObjectSummary::of(object).with_replicas_set(sets_replicas);
+            item.with_template(object.template())
+        });
         // Keep refusals until the end only if they can matter.
-        found.item = item.map(|item| match self.context.has_pod_security {
+        found.item = item.map(|item| match self.may_refuse() {
             true => item.with_refusals(object.template()),
             false => item,
         });

@@ -87,7 +87,9 @@ impl OldObjects {
         }
         if let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) {
             if let Ok(object) = Object::parse(resource, &json) {
-                let item = ObjectSummary::of(&object).with_refusals(object.template());
+                let template = object.template();
+                let item =
+                    ObjectSummary::of(&object).with_refusals(template).with_template(template);
                 self.inventory.add(item);
             }
             let alternatives = self.objects.entry(ObjectId::of(&manifest.node)).or_default();

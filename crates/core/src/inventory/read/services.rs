@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::Deserialize;
+
+use crate::inventory::object_summary::NamedPort;
 
 /// The length of an address that is assigned later, such as `10.96.123.45`.
 const ADDRESS: usize = 12;
@@ -24,13 +27,25 @@ pub(super) struct ServiceSpec {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ServicePort {
     name: Option<String>,
     port: i64,
+    target_port: Option<IntOrString>,
     protocol: Option<String>,
 }
 
 impl ServiceSpec {
+    /// Returns the ports of pods that the Service names.
+    pub(super) fn targets(&self) -> Box<[NamedPort]> {
+        let ports = self.ports.iter().flatten();
+        let named = ports.filter_map(|port| match &port.target_port {
+            Some(IntOrString::String(name)) => Some(NamedPort::of(name, Some(port.protocol()))),
+            _ => None,
+        });
+        named.collect()
+    }
+
     /// Returns the bytes of the Service's variables in each container. `name` is the length of its name.
     ///
     /// Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::{
-    api::core::v1::{ContainerPort, NodeAffinity, Taint},
+    api::core::v1::{ContainerPort, LimitRangeSpec, NodeAffinity, ResourceQuotaSpec, Taint},
     apimachinery::pkg::{
         api::resource::Quantity, apis::meta::v1::LabelSelector, util::intstr::IntOrString,
     },
@@ -11,14 +11,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use super::services::ServiceSpec;
 use crate::{
     inventory::{
+        configs::Config,
         host_port::HostPort,
-        hosts,
         labels::{Labels, Selector},
         node::Node,
         nodes::Nodes,
         object_summary::{
-            Autoscaler, Controller, DisruptionBudget, PodSecurity, Ports, Role, ScaledClaims,
-            Service,
+            Autoscaler, Controller, DisruptionBudget, NamedPort, PodSecurity, Ports, Role,
+            ScaledClaims, Service,
         },
     },
     kubernetes::{
@@ -151,6 +151,42 @@ struct AutoscalerSpec {
     max_replicas: i32,
 }
 
+/// Where kinds from which controllers make Secrets have the Secret's name.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct MakerSpec {
+    secret_name: Option<String>,
+    target: Option<MadeName>,
+    destination: Option<MadeName>,
+    template: Option<MadeTemplate>,
+}
+
+#[derive(Deserialize)]
+struct MadeName {
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MadeTemplate {
+    #[serde(default)]
+    metadata: Option<MadeName>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VerticalSpec {
+    target_ref: Option<Target>,
+    update_policy: Option<Update>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Update {
+    update_mode: Option<String>,
+    min_replicas: Option<i32>,
+}
+
 #[derive(Deserialize)]
 struct Target {
     kind: String,
@@ -206,13 +242,24 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::PodDisruptionBudget => disruption_budget(json),
         Kind::Namespace => namespace(json),
         Kind::Node => node(json),
-        Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
+        Kind::PriorityClass | Kind::RuntimeClass | Kind::ServiceAccount => {
+            Some((metadata(json)?, Role::Named))
+        }
+        Kind::ConfigMap | Kind::Secret => {
+            Some((metadata(json)?, Role::Config(Config::read(kind, json)?)))
+        }
+        Kind::ExternalSecret => maker(json),
+        Kind::LimitRange => {
+            let (metadata, LimitRangeSpec { limits }) = whole(json)?;
+            Some((metadata, Role::Limits(limits)))
+        }
+        Kind::ResourceQuota => quota(json),
         Kind::StorageClass => {
             let (_, class) = StorageClass::read(json).ok()?;
             Some((metadata(json)?, Role::StorageClass(class)))
         }
-        Kind::ConfigMap => Some((metadata(json)?, Role::ConfigMap(hosts::of_config_map(json)))),
         Kind::HorizontalPodAutoscaler => autoscaler(json),
+        Kind::VerticalPodAutoscaler => vertical_autoscaler(json),
         Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => webhooks(json),
         Kind::ControllerRevision
         | Kind::EndpointSlice
@@ -220,8 +267,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         | Kind::PersistentVolume
         | Kind::PersistentVolumeClaim
         | Kind::Pod
-        | Kind::Policy
-        | Kind::ResourceQuota => None,
+        | Kind::Policy => None,
     }
 }
 
@@ -264,8 +310,22 @@ fn service(json: &str) -> Option<(Metadata, Role)> {
         publishes_unready: spec.publish_not_ready_addresses == Some(true),
         variables: spec.variables(metadata.name_length()),
         selector: Labels::of(spec.selector.as_ref()),
+        targets: Box::default(),
     };
     Some((metadata, Role::Service(service)))
+}
+
+/// Returns the ports to which a Service connects by their names.
+pub(super) fn targets(json: &str) -> Box<[NamedPort]> {
+    whole::<ServiceSpec>(json).map_or_else(Box::default, |(_, spec)| spec.targets())
+}
+
+/// Reads a quota. One with a scope, which is for some pods only, is only a name.
+fn quota(json: &str) -> Option<(Metadata, Role)> {
+    let (metadata, spec) = whole::<ResourceQuotaSpec>(json)?;
+    let is_for_some = spec.scope_selector.is_some() || spec.scopes.is_some_and(|it| !it.is_empty());
+    let hard = spec.hard.filter(|_| !is_for_some);
+    Some((metadata, hard.map_or(Role::Named, Role::Quota)))
 }
 
 fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {
@@ -299,9 +359,35 @@ fn node(json: &str) -> Option<(Metadata, Role)> {
 fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<AutoscalerSpec>(json)?;
     let Target { kind, name } = spec.scale_target_ref;
-    let (least, most) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let (least, most) = (Some(spec.min_replicas.unwrap_or(1)), spec.max_replicas);
     let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
+}
+
+/// Reads a VerticalPodAutoscaler. One that replaces no pods is only a name: `RunOnce`, pkg/updater/logic/updater.go.
+fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
+    let (metadata, spec) = whole::<VerticalSpec>(json)?;
+    let Update { update_mode, min_replicas: least } = spec.update_policy.unwrap_or_default();
+    let replaces = match update_mode.as_deref() {
+        None | Some("" | "Auto" | "Recreate") => true,
+        // With enough replicas it replaces a pod only as the last resort.
+        Some("InPlaceOrRecreate") => least.is_none(),
+        _ => false,
+    };
+    let Some(Target { kind, name }) = spec.target_ref.filter(|_| replaces) else {
+        return Some((metadata, Role::Named));
+    };
+    let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most: i32::MAX };
+    Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
+}
+
+fn maker(json: &str) -> Option<(Metadata, Role)> {
+    let Whole { mut metadata, spec } = serde_json::from_str::<Whole<MakerSpec>>(json).ok()?;
+    let MakerSpec { secret_name, target, destination, template } = spec.unwrap_or_default();
+    let template = template.and_then(|it| it.metadata);
+    let made = [target, destination, template].into_iter().flatten().find_map(|it| it.name);
+    metadata.name = secret_name.or(made).or(metadata.name);
+    Some((metadata, Role::Named))
 }
 
 fn webhooks(json: &str) -> Option<(Metadata, Role)> {

@@ -36,7 +36,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         format!(
             "another writer of this field is {other}, with {} to {} replicas: each time the manifest is applied, it takes back what \
              the autoscaler has chosen",
-            autoscaler.least, autoscaler.most
+            autoscaler.least.unwrap_or(1),
+            autoscaler.most
         ),
         "leave out replicas; first remove it with kubectl apply edit-last-applied",
     );

@@ -27,6 +27,15 @@ pub(super) static RULE: Rule = rule! {
 /// Only a set that is created again can have a new name.
 const OF_NAMES: [&str; 2] = ["claim-metadata-invalid", "name-too-long"];
 
+/// Parts of the refusals by LimitRanges and ResourceQuotas.
+const OF_LIMITS: [&str; 5] = [
+    " usage per ",
+    " limit to request ratio per ",
+    "must be less than or equal to",
+    "failed quota: ",
+    "exceeded quota: ",
+];
+
 /// The refusal of a claim begins with this.
 const OF_CLAIMS: &str = "persistentvolumeclaims \"";
 
@@ -148,7 +157,10 @@ fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
 fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>) {
     match of_template(query, message) {
         Some((help, rule)) => (help, Some(rule)),
-        None => (of_surroundings(query, message), None),
+        None => {
+            let of_limits = OF_LIMITS.iter().any(|text| message.contains(text));
+            (of_surroundings(query, message), of_limits.then_some("pods-refused-by-limits"))
+        }
     }
 }
 

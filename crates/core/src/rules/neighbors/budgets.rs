@@ -3,7 +3,10 @@ use std::collections::HashSet;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::{
-    inventory::object_summary::{DisruptionBudget, ObjectSummary},
+    inventory::{
+        Selecting,
+        object_summary::{DisruptionBudget, ObjectSummary},
+    },
     kubernetes::int_or_percent::{number, percentage, to_value},
     rules::rule::inventory::Query,
 };
@@ -20,7 +23,7 @@ impl<'a> Protection<'a> {
         let namespace = query.item.namespace();
         let Some(controller) = query.item.controller() else { return Vec::new() };
         let (mut all, mut names) = (Vec::new(), HashSet::new());
-        for item in query.inventory().budgets(namespace, &controller.labels) {
+        for item in query.inventory().selecting(Selecting::Budgets, namespace, &controller.labels) {
             let Some(budget) = item.budget() else { continue };
             let selector = budget.selector.as_ref().filter(|_| item.namespace() == namespace);
             if selector.is_some_and(|selector| selector.matches(&controller.labels))

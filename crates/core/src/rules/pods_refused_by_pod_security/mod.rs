@@ -2,6 +2,7 @@
 
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
+    inventory::view::Freshness,
     kubernetes::kind::Kind,
     kubernetes::pod_security::{FailedCheck, Standard},
     rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
@@ -17,13 +18,18 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let namespace = query.item.namespace();
+    let (namespace, defaults) = (query.item.namespace(), &query.cluster.pod_security);
     let mut namespaces = query.inventory().named(Kind::Namespace, "", namespace);
-    let Some(labels) = namespaces.find(|item| query.counts(item)).and_then(|it| it.pod_security())
-    else {
+    let labels = namespaces.find(|item| query.counts(item)).and_then(|it| it.pod_security());
+    let is_exempt = defaults.exempt_namespaces.iter().any(|it| it == namespace);
+    let is_unknown =
+        query.freshness(Kind::Namespace) == Freshness::Unknown || query.knows_all(Kind::Namespace);
+    if is_exempt || labels.is_none() && is_unknown {
         return;
-    };
-    let (level, version) = (labels.level.as_deref(), labels.version.as_deref());
+    }
+    let own = labels.and_then(|it| it.level.as_deref());
+    let level = own.or(defaults.may_refuse().then(|| defaults.enforce.as_str()));
+    let version = labels.and_then(|it| it.version.as_deref());
     let minor = query.cluster.version.minor();
     let Some(standard) = Standard::of(level, version, minor) else { return };
     let refusals = match (query.template, query.item.details()) {
@@ -37,15 +43,24 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         return;
     }
     let list: Vec<_> = refusals.iter().map(ToString::to_string).collect();
-    found.report(
-        Kind::Namespace,
-        &POD_SPEC,
-        Reason::Forbidden,
-        format!(
-            "namespace {namespace} enforces the Pod Security level {}, which refuses all pods: {}",
-            standard.level,
-            list.join(", ")
-        ),
-        "do without these, or use a namespace whose level allows them",
+    let why = match (own, labels) {
+        (Some(_), _) => "",
+        (None, Some(_)) => " by the cluster's default",
+        (None, None) => " by the cluster's default, unless it has a label",
+    };
+    let message = format!(
+        "namespace {namespace} enforces the Pod Security level {}{why}, which refuses all pods: {}",
+        standard.level,
+        list.join(", ")
     );
+    let help = match own {
+        Some(_) => "do without these, or use a namespace whose level allows them",
+        None => {
+            "do without these, or label the namespace pod-security.kubernetes.io/enforce: privileged"
+        }
+    };
+    // The label may be in another input.
+    found
+        .report(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help)
+        .noted_if(labels.is_none());
 }

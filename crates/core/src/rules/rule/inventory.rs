@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fmt};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use crate::{
-    finding::{Finding, Findings, Help, Meta, Path, Reason, Reported},
+    finding::{Field, Finding, Findings, Help, Meta, Reason, Reported},
     inventory::{
         Inventory,
         object_summary::ObjectSummary,
@@ -20,7 +20,8 @@ use crate::{
 pub enum Evidence {
     /// An object exists. The rule may deny.
     Presence,
-    /// An object exists, and the manifest sets a field that a stored object always has. Only `check` runs the rule.
+    /// The input shows what a cluster does not: whether a manifest sets a field that a stored object always has, or the
+    /// keys of Secrets. Only `check` runs the rule.
     Manifest,
     /// An object does not exist. In the webhook the rule warns at most: the object may be created a moment later, or
     /// may be too new to be seen.
@@ -37,6 +38,9 @@ pub struct Coverage {
     pub kinds: BTreeSet<Kind>,
     /// Whether the input has all objects that are applied together.
     pub is_whole: bool,
+    /// Whether the objects are applied as they are. A kustomization can add keys to a ConfigMap, and
+    /// makes some itself.
+    pub is_final: bool,
 }
 
 impl Coverage {
@@ -44,9 +48,14 @@ impl Coverage {
     fn has(&self, kind: Kind) -> bool {
         let is_of_cluster = matches!(
             kind,
-            Kind::Node | Kind::PriorityClass | Kind::ServiceAccount | Kind::StorageClass
+            Kind::Node
+                | Kind::PriorityClass
+                | Kind::RuntimeClass
+                | Kind::ServiceAccount
+                | Kind::StorageClass
         );
-        self.kinds.contains(&kind) || self.is_whole && !is_of_cluster
+        let is_changed = !self.is_final && matches!(kind, Kind::ConfigMap | Kind::Secret);
+        self.kinds.contains(&kind) || self.is_whole && !is_of_cluster && !is_changed
     }
 }
 
@@ -219,12 +228,12 @@ impl InventoryFindings {
     pub(in crate::rules) fn report(
         &mut self,
         through: Kind,
-        path: &Path<'_>,
+        field: impl Into<Field>,
         reason: Reason,
         message: impl Into<String>,
         help: impl Into<Help>,
     ) -> Reported<'_> {
-        let reported = self.findings.report(path, reason, message, help);
+        let reported = self.findings.report_at(field.into(), reason, message.into(), help);
         if reported.is_kept() {
             self.through.push(through);
         }

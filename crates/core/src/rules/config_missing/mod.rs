@@ -1,0 +1,131 @@
+//! A ConfigMap or Secret that pods need, and that has no such key or another name.
+
+use std::collections::HashSet;
+
+use super::neighbors::missing::is_missing;
+use crate::{
+    finding::{Mode, Reason, nearest_of},
+    inventory::{
+        configs::{How, Use},
+        object_summary::ObjectSummary,
+    },
+    kubernetes::kind::Kind,
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "config-missing",
+    title: "the ConfigMap or Secret lacks what pods read",
+    summary: "a key that the ConfigMap or Secret lacks, or a slip in its name",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
+};
+
+/// The maximum number of objects that are compared with a name.
+const MOST_COMPARED: usize = 1_000;
+
+/// The shortest part of a name in which another letter is a slip of the pen.
+const SHORTEST: usize = 5;
+
+/// Kubernetes: `makeEnvironmentVariables` and `makeMounts`, pkg/kubelet/kubelet_pods.go; `MakePayload`,
+/// pkg/volume/configmap/configmap.go.
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    // Several containers often read the same key.
+    let (mut keys, mut names) = (HashSet::new(), HashSet::new());
+    for it in query.item.details().iter().flat_map(|it| &it.configs) {
+        if query.inventory().named_anywhere(Kind::ExternalSecret, &it.name).next().is_some() {
+            continue;
+        }
+        if names.insert((it.kind, &*it.name)) {
+            misspelled(query, it, found);
+        }
+        if let Some(key) = it.key.as_deref().filter(|key| keys.insert((it.kind, &*it.name, *key))) {
+            lacks(query, it, key, found);
+        }
+    }
+}
+
+fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut InventoryFindings) {
+    let Use { kind, name, how, field, .. } = it;
+    let namespace = query.item.namespace();
+    let mut objects = query.inventory().named(*kind, namespace, name).peekable();
+    let Some(first) = objects.peek().copied().filter(|_| query.knows(*kind, namespace)) else {
+        return;
+    };
+    if objects.any(|it| it.keys().is_none_or(|keys| keys.contains(key))) {
+        return;
+    }
+    let effect = match how {
+        How::Env => "so the container never starts",
+        How::Volume => "so the volume is never mounted, and no container starts",
+        How::SubPath => "so the kubelet mounts an empty directory there",
+    };
+    let own = first.keys().into_iter().flatten().map(|key| &**key);
+    let help = match nearest_of(key, own) {
+        Some(near) => format!("write {near}, or add {key} to the {kind}"),
+        None => format!("add {key} to the {kind}, or name a key that it has"),
+    };
+    let message = format!("its {first} has no key {key}, {effect}");
+    found.report(*kind, field.clone(), Reason::NotFound, message, help);
+}
+
+/// Reports a name that nothing has, if exactly one object has nearly the same and nothing uses that object.
+fn misspelled(query: &Query<'_>, it: &Use, found: &mut InventoryFindings) {
+    let Use { kind, name, field, .. } = it;
+    if !is_missing(query, *kind, name) {
+        return;
+    }
+    let namespace = query.item.namespace();
+    let others = |kind| query.inventory().in_namespace(kind, namespace).take(MOST_COMPARED + 1);
+    let near = |other: &&ObjectSummary| !other.is_generated && is_slip(name, other.name());
+    let near: HashSet<_> = others(*kind).filter(near).map(ObjectSummary::name).collect();
+    let mut near = near.into_iter();
+    let (Some(right), None) = (near.next(), near.next()) else { return };
+    let uses = |set: &ObjectSummary| {
+        let mut uses = set.details().into_iter().flat_map(|it| &it.configs);
+        uses.any(|it| it.kind == *kind && &*it.name == right)
+    };
+    // What other controllers use is not known.
+    let is_used = [Kind::Deployment, Kind::Job, Kind::ReplicaSet, Kind::ReplicationController]
+        .into_iter()
+        .any(|kind| query.inventory().has_any(kind, namespace))
+        || SETS.iter().flat_map(|kind| others(*kind)).any(uses)
+        || others(*kind).count() > MOST_COMPARED;
+    if !is_used {
+        let message = format!(
+            "{} no {kind} {name}, but a {kind} {right} that nothing uses; without {name} no container starts",
+            query.who_has()
+        );
+        let help = format!("write {right}");
+        found.report(*kind, field.clone(), Reason::NotFound, message, help);
+    }
+}
+
+/// Returns whether two names differ by a slip of the pen: in the separators, or in one letter of a longer part.
+fn is_slip(a: &str, b: &str) -> bool {
+    let is_separator = |c: char| matches!(c, '-' | '.' | '_');
+    let letters = |name: &str| name.replace(is_separator, "").to_ascii_lowercase();
+    let both = || a.split(is_separator).zip(b.split(is_separator)).filter(|(a, b)| a != b);
+    let count = |name: &str| name.split(is_separator).count();
+    let is_near = a.len().abs_diff(b.len()) <= 2;
+    is_near && letters(a) == letters(b)
+        || is_near
+            && count(a) == count(b)
+            && both().count() == 1
+            && both().all(|(a, b)| a.len().max(b.len()) >= SHORTEST && differ_in_one(a, b))
+}
+
+/// Returns whether two words differ in one letter: another one, one more, or two in the other order.
+fn differ_in_one(a: &str, b: &str) -> bool {
+    let start = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let [a, b] = [a, b].map(|it| it.as_bytes().get(start..).unwrap_or_default());
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let [a, b] = [a, b].map(|it| it.get(..it.len() - end).unwrap_or_default());
+    let is_letter = |it: &[u8]| it.iter().all(u8::is_ascii_alphabetic);
+    let is_one = match (a, b) {
+        ([a, b], [c, d]) => a == d && b == c,
+        _ => a.len() <= 1 && b.len() <= 1,
+    };
+    is_one && is_letter(a) && is_letter(b)
+}

@@ -1,0 +1,31 @@
+//! A template with a RuntimeClass that does not exist.
+
+use super::neighbors::missing::is_missing;
+use crate::{
+    finding::{Mode, Reason, paths::POD_SPEC},
+    kubernetes::kind::Kind,
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "runtime-class-missing",
+    title: "the RuntimeClass does not exist",
+    summary: "a template whose RuntimeClass does not exist",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let named = query.item.details().and_then(|details| details.runtime_class.as_deref());
+    let Some(name) = named.filter(|name| is_missing(query, Kind::RuntimeClass, name)) else {
+        return;
+    };
+    found.report(
+        Kind::RuntimeClass,
+        &POD_SPEC.child("runtimeClassName"),
+        Reason::NotFound,
+        format!("{} no RuntimeClass {name}: no pod is created without it", query.who_has()),
+        "add this RuntimeClass once the nodes have its runtime, or name one that exists",
+    );
+}

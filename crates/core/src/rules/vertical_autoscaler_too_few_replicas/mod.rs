@@ -1,0 +1,53 @@
+//! A VerticalPodAutoscaler of a StatefulSet with too few replicas.
+
+use crate::{
+    finding::{
+        Mode, Reason,
+        paths::{POD_SPEC, SPEC},
+    },
+    inventory::object_summary::Autoscaler,
+    kubernetes::kind::Kind,
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "vertical-autoscaler-too-few-replicas",
+    title: "a VerticalPodAutoscaler needs more replicas",
+    summary: "a VerticalPodAutoscaler that replaces no pod, or the only one",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
+};
+
+/// The default of the updater's `--min-replicas`.
+const LEAST: i32 = 2;
+
+/// Vertical Pod Autoscaler: `GetCreatorMaps`, pkg/updater/restriction/pods_restriction_factory.go.
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let (item, kind) = (query.item, Kind::VerticalPodAutoscaler);
+    let Some(details) = item.details().filter(|it| it.replicas > 0) else { return };
+    let scales = |autoscaler: &Autoscaler| {
+        &*autoscaler.kind == item.kind().as_str() && &*autoscaler.name == item.name()
+    };
+    let mut all = query.inventory().in_namespace(kind, item.namespace());
+    let first = all.find_map(|other| Some((other, other.autoscaler().filter(|it| scales(it))?)));
+    let Some((other, autoscaler)) = first else { return };
+    let least = autoscaler.least.unwrap_or(LEAST);
+    let replicas = SPEC.child("replicas");
+    let field = if details.sets_replicas { &replicas } else { &POD_SPEC };
+    if details.replicas < least {
+        let default = if autoscaler.least.is_none() { ", the default of its updater" } else { "" };
+        let message = format!(
+            "its {other} replaces no pod of a set with fewer than {least} replicas{default}, so pods keep their \
+             resources until something else replaces them"
+        );
+        let help = "set updatePolicy.minReplicas to the replicas, or updateMode to Initial";
+        found.report(kind, field, Reason::Invalid, message, help);
+    } else if details.replicas == 1 {
+        let message =
+            format!("its {other} evicts the only pod whenever the recommendation changes enough");
+        let help = "set updateMode to Initial, and replace the pod when it suits";
+        // Its author has asked for it.
+        found.report(kind, field, Reason::Invalid, message, help).noted_if(true);
+    }
+}
