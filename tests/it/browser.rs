@@ -7,9 +7,13 @@ use serde_json::{Value, json};
 use setguard::browser::{self, Inputs};
 
 fn setguard(args: &[&str]) -> Value {
+    serde_json::from_str(&setguard_text(args)).unwrap()
+}
+
+fn setguard_text(args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     let output = command.args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
-    serde_json::from_slice(&output.stdout).unwrap()
+    String::from_utf8(output.stdout).unwrap()
 }
 
 fn inputs(json: &Value) -> Inputs {
@@ -50,6 +54,23 @@ fn the_plan_of_texts_is_the_plan_of_their_files() {
     assert_eq!(found["plan"], setguard(&args));
     assert_eq!(found["plan"]["objects"][0]["summary"]["stopsAt"], "db-4");
     assert_eq!(found["failures"], json!([]));
+    // In the words of the text.
+    let (words, text) = (
+        &found["words"][0],
+        setguard_text(&["plan", AFTER, "--against", BEFORE, "--never-ready", "db-4"]),
+    );
+    let groups = ["change", "rollout", "end"].map(|it| words[it].as_array().unwrap());
+    for line in groups.into_iter().flatten() {
+        let pieces = line.as_array().unwrap().iter().map(|it| it[1].as_str().unwrap());
+        let line =
+            pieces.collect::<String>().replace('●', "*").replace('○', "=").replace('→', "->");
+        assert!(text.contains(&line), "{line}\n{text}");
+    }
+    assert!(
+        groups.iter().all(|it| !it.is_empty())
+            && text.contains(words["settings"].as_str().unwrap()),
+        "{words}"
+    );
 }
 
 #[test]

@@ -34,7 +34,7 @@ macro_rules! rule {
                 mode: $mode,
                 adjustable: true $(&& $adjustable)?,
             },
-            scopes: &$scopes,
+            scopes: &$crate::rules::rule::linked($scopes),
             cel: rule!(@cel $($cel)?),
         }
     };

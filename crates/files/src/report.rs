@@ -29,12 +29,14 @@ use setguard_core::printable::Printable;
 
 use self::{
     changes::Changes,
-    diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
+    diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
 };
 use crate::manifests::{not_checked::NotChecked, source::Source};
 
 /// A receiver of all findings, in order.
 pub trait Report {
+    /// Leaves out findings below a severity.
+    fn limit(&mut self, _: Severity) {}
     /// Reports the totals of a cluster, before its objects.
     ///
     /// # Errors

@@ -57,6 +57,7 @@ struct EditV1 {
 #[derive(Serialize)]
 struct PlanV1 {
     plan: Box<RawValue>,
+    words: Vec<plan::Words>,
     failures: Vec<String>,
 }
 
@@ -92,15 +93,16 @@ impl Inputs {
         Ok(fixed.unwrap_or_else(|| manifests.to_owned()))
     }
 
-    /// Returns the plan of `setguard plan --format json`, and messages about unreadable input.
+    /// Returns the plan of `setguard plan --format json`, the words of its text for each object, and messages about
+    /// unreadable input.
     ///
     /// # Errors
     /// Returns an error if the release or the policy is invalid.
     pub fn plan(self, manifests: &str) -> Result<String, String> {
         let policy = self.policy()?;
         let planned = self.planned(manifests, &policy).plan();
-        let (plan, failures) = planned.map_err(|error| error.to_string())?;
-        to_json(&PlanV1 { plan: raw(plan)?, failures })
+        let (plan, words, failures) = planned.map_err(|error| error.to_string())?;
+        to_json(&PlanV1 { plan: raw(plan)?, words, failures })
     }
 
     /// Returns the plan of `setguard plan --format markdown`, for the fuzzer.

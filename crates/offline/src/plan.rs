@@ -31,6 +31,7 @@ use anstream::{AutoStream, ColorChoice};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
+use serde::Serialize;
 use setguard_core::{
     engine::{Context, Origin},
     policy::Policy,
@@ -43,6 +44,7 @@ use self::{
     headline::UNREAD,
     input::{Input, Paths},
     live::Reader,
+    styled_line::{Line, UNICODE},
 };
 use crate::proposal::apply::{Delivery, Verb};
 pub use setguard_files::{
@@ -325,13 +327,33 @@ pub(crate) struct Texts<'a> {
     pub(crate) never_ready: Vec<String>,
 }
 
+/// What the text of a plan says about an object, besides its name.
+#[derive(Debug, Serialize)]
+pub(crate) struct Words {
+    settings: String,
+    change: Vec<Line>,
+    rollout: Vec<Line>,
+    end: Vec<Line>,
+}
+
+impl Words {
+    fn of(forecast: &Forecast) -> Self {
+        Words {
+            settings: forecast.settings.join(", "),
+            change: picture::change(forecast, UNICODE),
+            rollout: picture::rollout(forecast, UNICODE),
+            end: picture::end(forecast),
+        }
+    }
+}
+
 impl Texts<'_> {
-    /// Returns the plan in JSON, and a message for each unreadable part.
-    pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<String>)> {
+    /// Returns the plan in JSON, the words for each of its objects, and a message for each unreadable part.
+    pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<Words>, Vec<String>)> {
         let (Plan { forecasts, unknown, .. }, failures) = self.planned();
         let mut plan = Vec::new();
         json::print(&forecasts, &unknown, &mut Printable::new(&mut plan))?;
-        Ok((plan, failures))
+        Ok((plan, forecasts.iter().map(Words::of).collect(), failures))
     }
 
     #[cfg(fuzzing)]

@@ -8,10 +8,14 @@ import { EditorState } from "@codemirror/state";
 import { EditorView, drawSelection, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 
+import { sentenceOf } from "./findings.js";
+
 const SEVERITIES = { error: "error", warning: "warning", note: "info" };
 
-// Makes an editor in an element. `changed` is called after each change of the text, with the text.
-export function editorIn(parent, labelledBy, fileInput, changed) {
+// Makes an editor in an element. `changed` is called after each change of the text by the visitor, with the text, and
+// with whether nothing is left of the text before.
+export function editorIn(parent, name, changed) {
+  let isLoading = false;
   const view = new EditorView({
     parent,
     state: EditorState.create({
@@ -24,9 +28,9 @@ export function editorIn(parent, labelledBy, fileInput, changed) {
         yaml(),
         syntaxHighlighting(classHighlighter),
         keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
-        EditorView.contentAttributes.of({ "aria-labelledby": labelledBy, autocapitalize: "none" }),
+        EditorView.contentAttributes.of({ "aria-label": name, autocapitalize: "none", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) changed(update.state.doc.toString());
+          if (update.docChanged && !isLoading) changed(update.state.doc.toString(), isReplaced(update));
         }),
         EditorView.domEventHandlers({
           drop(event) {
@@ -41,23 +45,17 @@ export function editorIn(parent, labelledBy, fileInput, changed) {
     }),
   });
 
-  function set(text) {
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
-  }
+  const all = (insert) => ({ from: 0, to: view.state.doc.length, insert });
 
   // Replaces the text by the content of files.
   async function read(files) {
     const texts = await Promise.all(Array.from(files, (file) => file.text()));
-    set(texts.join("\n---\n"));
+    view.dispatch({ changes: all(texts.join("\n---\n")) });
   }
 
   for (const name of ["dragover", "dragleave", "drop"]) {
     parent.addEventListener(name, () => parent.classList.toggle("dropping", name === "dragover"));
   }
-  fileInput.addEventListener("change", async () => {
-    await read(fileInput.files);
-    fileInput.value = "";
-  });
 
   // Returns the start of a finding, and the end of its line. Columns count characters, the editor
   // counts code units of UTF-16.
@@ -69,7 +67,13 @@ export function editorIn(parent, labelledBy, fileInput, changed) {
   }
 
   return {
-    set,
+    load(text) {
+      isLoading = true;
+      view.dispatch({ changes: all(text), selection: { anchor: 0 }, scrollIntoView: true });
+      isLoading = false;
+    },
+    read,
+    all,
     text: () => view.state.doc.toString(),
     // Marks findings in the text. `actions` returns what the tooltip of one offers.
     mark(findings, actions) {
@@ -77,7 +81,7 @@ export function editorIn(parent, labelledBy, fileInput, changed) {
         ...range(finding),
         severity: SEVERITIES[finding.severity],
         source: finding.rule,
-        message: finding.message,
+        message: `${finding.title}\n${sentenceOf(finding)}`.trim(),
         actions: actions(finding).map(({ name, run }) => ({ name, apply: run })),
       }));
       view.dispatch(setDiagnostics(view.state, diagnostics));
@@ -93,4 +97,11 @@ export function editorIn(parent, labelledBy, fileInput, changed) {
       view.dispatch({ changes: edits, userEvent: "input.fix" });
     },
   };
+}
+
+// A fix leaves most of a text, however it is made.
+function isReplaced(update) {
+  let replaced = false;
+  update.changes.iterChanges((from, to) => (replaced ||= from === 0 && to === update.startState.doc.length && to > 0));
+  return replaced && !update.transactions.some((it) => it.isUserEvent("input.fix"));
 }

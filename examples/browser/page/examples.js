@@ -1,10 +1,10 @@
 // Manifests to begin with.
 
-const set = (kind, name, spec, image) => `apiVersion: apps/v1
+const set = (kind, namespace, name, spec, pod) => `apiVersion: apps/v1
 kind: ${kind}
 metadata:
   name: ${name}
-  namespace: shop
+  namespace: ${namespace}
 spec:
 ${spec}  selector:
     matchLabels:
@@ -14,34 +14,75 @@ ${spec}  selector:
       labels:
         app: ${name}
     spec:
-      containers:
+${pod}`;
+
+const container = (name, image, port) => `      containers:
         - name: ${name}
-          image: ${image}
+          image: registry.example/${image}
           readinessProbe:
             tcpSocket:
-              port: 8080
+              port: ${port}
 `;
 
-const database = (spec, image) => set("StatefulSet", "db", `  serviceName: db\n  replicas: 5\n${spec}`, image);
+const claims = `          volumeMounts:
+            - name: data
+              mountPath: /var/lib/postgresql
+  volumeClaimTemplates:
+    - metadata:
+        name: data
+      spec:
+        accessModes: [ReadWriteOnce]
+        resources:
+          requests:
+            storage: 20Gi
+`;
+
+const strategy = (field) => `  updateStrategy:\n    type: RollingUpdate\n    rollingUpdate:\n      ${field}\n`;
+
+const database = (replicas, version, spec = "") =>
+  set(
+    "StatefulSet",
+    "shop",
+    "db",
+    `  serviceName: db\n  replicas: ${replicas}\n  minReadySeconds: 30\n${spec}`,
+    container("postgres", `postgres:${version}`, 5432) + claims,
+  );
+
+const OLD_TAINT = `      tolerations:
+        - key: node-role.kubernetes.io/master
+          effect: NoSchedule
+`;
+
+const agent = (version, maxUnavailable, pod = "") =>
+  set("DaemonSet", "logging", "agent", strategy(`maxUnavailable: ${maxUnavailable}`), pod + container("agent", `agent:${version}`, 8080));
+
+const nodes = ["a", "b", "c"].map((name) => ({ name: `node-${name}`, labels: "", taints: "" }));
+
+const TOP = "# An example. Change it, or paste your own.\n# Before has the manifests as they were.\n";
 
 export const EXAMPLES = {
-  "A rollout that reaches no pod": {
-    before: database("", "registry.example/db:1.4"),
-    manifests: database(
-      "  updateStrategy:\n    type: RollingUpdate\n    rollingUpdate:\n      partition: 5\n",
-      "registry.example/db:1.5",
-    ),
+  "A database and an agent": {
+    before: `${database(3, "17.5")}---\n${agent("2.3", 1, OLD_TAINT)}`,
+    manifests: `${TOP}${database(4, "17.6", strategy("partition: 1"))}---\n${agent("2.4", 1, OLD_TAINT)}`,
+    nodes,
   },
-  "A database, updated pod by pod": {
-    before: database("  minReadySeconds: 30\n", "registry.example/db:1.4"),
-    manifests: database("  minReadySeconds: 30\n", "registry.example/db:1.5"),
+  "A rollout that reaches no pod": {
+    before: database(3, "17.5"),
+    manifests: database(3, "17.6", strategy("partition: 3")),
+  },
+  "A scale-down that deletes data": {
+    before: database(5, "17.5", "  persistentVolumeClaimRetentionPolicy:\n    whenScaled: Delete\n"),
+    manifests: database(3, "17.5", "  persistentVolumeClaimRetentionPolicy:\n    whenScaled: Delete\n"),
+  },
+  "A selector with a typo": {
+    manifests: database(3, "17.6").replace("matchLabels:\n      app: db", "matchLabels:\n      app: bd"),
   },
   "A field with a typo": {
-    manifests: database("", "registry.example/db:1.5").replace("replicas", "replica"),
+    manifests: database(3, "17.6").replace("replicas", "replica"),
   },
-  "A node daemon on three nodes": {
-    before: set("DaemonSet", "agent", "  updateStrategy:\n    rollingUpdate:\n      maxUnavailable: 1\n", "registry.example/agent:1"),
-    manifests: set("DaemonSet", "agent", "  updateStrategy:\n    rollingUpdate:\n      maxUnavailable: 1\n", "registry.example/agent:2"),
-    nodes: ["a", "b", "c"].map((name) => ({ name: `node-${name}`, labels: "", taints: "" })),
+  "All agents at once": {
+    before: agent("2.3", 1),
+    manifests: agent("2.4", "100%"),
+    nodes,
   },
 };

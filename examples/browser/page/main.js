@@ -5,34 +5,63 @@ import { engine } from "./engine.js";
 import { EXAMPLES } from "./examples.js";
 import { showExplanation, showFindings, summaryOf } from "./findings.js";
 import { manifestsOf, nodeTable } from "./nodes.js";
+import { planView } from "./plan.js";
 import { decode, encode } from "./share.js";
-import { planView } from "./timeline.js";
+import { tabsOf, themeSwitch } from "./tabs.js";
 
 const byId = (id) => document.getElementById(id);
-const release = byId("release");
+const [release, examples, files] = [byId("release"), byId("example"), byId("files")];
 const EMPTY = { manifests: "", before: "", release: "", nodes: [], neverReady: [] };
 
 let state = structuredClone(EMPTY);
 let fixes = [];
 let checked = "";
+let explained;
+// The address of a visitor who has not changed anything stays short.
+let isUntouched = true;
 
-const manifests = editorIn(byId("manifests"), "manifests-title", byId("manifests-files"), (text) => {
+themeSwitch(byId("theme"));
+const chooseInput = tabsOf(document.querySelector(".pane [role=tablist]"), (id) => (byId("open").hidden = id === "nodes"));
+const chooseResult = tabsOf(document.querySelector("#results [role=tablist]"), (id) => {
+  byId("fix-all").hidden = id !== "findings";
+  drawPlan();
+});
+
+const manifests = editorIn(byId("manifests"), "Manifests", (text, isReplaced) => {
   state.manifests = text;
-  update();
+  if (isReplaced) dropExample();
+  changed();
 });
-const before = editorIn(byId("before"), "before-title", byId("before-files"), (text) => {
+const before = editorIn(byId("before"), "Manifests before the change", (text) => {
   state.before = text;
-  update();
+  changed();
 });
-const nodes = nodeTable(byId("nodes"), byId("add-node"), (all) => {
+const nodes = nodeTable(byId("nodes").querySelector("table"), byId("add-node"), (all) => {
   state.nodes = all;
-  update();
+  changed();
 });
-const plan = planView(byId("plan"), (pod) => {
-  const { neverReady } = state;
-  state.neverReady = neverReady.includes(pod) ? neverReady.filter((it) => it !== pod) : [...neverReady, pod];
-  update();
-});
+const plan = planView(
+  byId("plan"),
+  (pod) => {
+    const { neverReady } = state;
+    state.neverReady = neverReady.includes(pod) ? neverReady.filter((it) => it !== pod) : [...neverReady, pod];
+    changed();
+  },
+  () => {
+    chooseInput("nodes");
+    byId("add-node").click();
+  },
+);
+
+// What an example was before does not belong to the manifests that replace it.
+function dropExample() {
+  const is = (key) => Object.values(EXAMPLES).some((it) => it[key] && JSON.stringify(it[key]) === JSON.stringify(state[key]));
+  for (const key of ["before", "nodes"]) if (is(key)) state[key] = EMPTY[key];
+  state.neverReady = [];
+  before.load(state.before);
+  nodes.show(state.nodes);
+  plan.forget();
+}
 
 function problem(error) {
   const text = String(error?.message ?? error);
@@ -42,18 +71,32 @@ function problem(error) {
     error instanceof WebAssembly.RuntimeError ? `setguard failed on this text; reload the page and report it (${text})` : text;
 }
 
-// Returns what a user can do about a finding.
+// Returns what a visitor can do about a finding.
 function actionsFor(finding) {
   const own = fixes.filter((fix) => fix.of === finding);
   return [
     ...own.map(({ title, isSafe, edits }) => ({
-      name: isSafe ? title : `${title} (this changes what happens in the cluster)`,
+      name: isSafe ? title : `${title} (this changes the rollout)`,
+      kind: "fix",
       run() {
         if (manifests.text() === checked) manifests.edit(edits);
       },
     })),
-    { name: "Explain", run: () => showExplanation(byId("explanation"), engine.explain(finding.rule)) },
+    {
+      name: "Explain",
+      run() {
+        explain(finding.rule);
+        chooseResult("explain");
+        byId("explain-tab").focus();
+      },
+    },
   ];
+}
+
+let rules = [];
+function explain(id) {
+  explained = id;
+  showExplanation(byId("explain"), id ? engine.explain(id) : null, rules, explain);
 }
 
 function inputs() {
@@ -64,20 +107,46 @@ function inputs() {
 function evaluate() {
   byId("problem").hidden = true;
   try {
-    const result = engine.check(state.manifests, inputs());
-    const { findings } = result.report;
+    const { report, fixes: found, failures } = engine.check(state.manifests, inputs());
+    const { findings } = report;
     checked = state.manifests;
-    fixes = result.fixes.map((fix) => ({ ...fix, of: findings[fix.finding] }));
+    fixes = found.map((fix) => ({ ...fix, of: findings[fix.finding] }));
     byId("fix-all").disabled = !fixes.some(({ isSafe }) => isSafe);
-    byId("summary").textContent = summaryOf(result.report, result.failures);
+    byId("summary").textContent = summaryOf(report, failures);
+    byId("count").hidden = findings.length === 0;
+    byId("count").textContent = findings.length;
+    byId("count").className = ["error", "warning", "note"].find((it) => findings.some(({ severity }) => severity === it)) ?? "";
     manifests.mark(findings, actionsFor);
-    const go = (finding) => ({ name: "Go to line", run: () => manifests.go(finding) });
-    showFindings(byId("findings"), findings, (it) => [...actionsFor(it), ...(it.line ? [go(it)] : [])]);
-    const planned = engine.plan(state.manifests, inputs());
-    plan.show(planned.plan, state.neverReady, planned.failures);
+    showFindings(byId("findings"), report, actionsFor, goTo);
+    rules = [...new Set(findings.map(({ rule }) => rule))];
+    explain(explained ?? rules[0]);
+    drawPlan();
   } catch (error) {
     problem(error);
   }
+}
+
+// Only while somebody looks: the drawing of a large plan takes a while.
+function drawPlan() {
+  if (byId("plan").hidden) return;
+  try {
+    const planned = engine.plan(state.manifests, inputs());
+    plan.show(planned.plan, planned.words, state.neverReady, planned.failures);
+  } catch (error) {
+    problem(error);
+  }
+}
+
+function goTo(place) {
+  chooseInput("manifests");
+  manifests.go(place);
+}
+
+// What a visitor changes is the visitor's own.
+function changed() {
+  isUntouched = false;
+  examples.value = "";
+  update();
 }
 
 let waiting;
@@ -85,7 +154,8 @@ function update() {
   clearTimeout(waiting);
   waiting = setTimeout(() => {
     evaluate();
-    remember();
+    byId("done").textContent = "";
+    if (!isUntouched) remember();
   }, 20);
 }
 
@@ -93,7 +163,7 @@ let own = "";
 async function remember() {
   const fragment = await encode(state);
   byId("share").disabled = fragment === undefined;
-  byId("done").textContent = fragment === undefined ? "This is too much for an address." : "";
+  if (fragment === undefined) byId("done").textContent = "This is too long for a link.";
   own = `#${fragment ?? ""}`;
   history.replaceState(null, "", own);
 }
@@ -102,14 +172,20 @@ function load(given) {
   state = { ...structuredClone(EMPTY), ...given };
   if (![...release.options].some(({ value }) => value === state.release)) state.release = release.options[0].value;
   release.value = state.release;
+  explained = undefined;
   plan.forget();
-  const { manifests: new_, before: old } = state;
-  manifests.set(new_);
-  before.set(old);
+  manifests.load(state.manifests);
+  before.load(state.before);
   nodes.show(state.nodes);
-  byId("before-section").open = old !== "";
-  byId("nodes-section").open = state.nodes.length > 0;
   update();
+}
+
+async function followAddress() {
+  const given = await decode(location.hash);
+  isUntouched = given === undefined;
+  const [first] = Object.keys(EXAMPLES);
+  examples.value = isUntouched ? first : "";
+  load(given ?? structuredClone(EXAMPLES[first]));
 }
 
 async function start() {
@@ -117,14 +193,21 @@ async function start() {
   release.replaceChildren(...engine.releases().map((it) => new Option(it)));
   release.addEventListener("change", () => {
     state.release = release.value;
+    isUntouched = false;
     update();
   });
-  const examples = byId("example");
   examples.append(...Object.keys(EXAMPLES).map((name) => new Option(name)));
   examples.addEventListener("change", () => {
-    if (EXAMPLES[examples.value]) load(structuredClone(EXAMPLES[examples.value]));
+    isUntouched = false;
+    load(examples.value ? { ...structuredClone(EXAMPLES[examples.value]), release: state.release } : { release: state.release });
+    chooseInput("manifests");
   });
-  byId("fix-all").addEventListener("click", () => manifests.set(engine.fix(state.manifests, inputs())));
+  byId("open").addEventListener("click", () => files.click());
+  files.addEventListener("change", async () => {
+    await (byId("before").hidden ? manifests : before).read(files.files);
+    files.value = "";
+  });
+  byId("fix-all").addEventListener("click", () => manifests.edit(manifests.all(engine.fix(state.manifests, inputs()))));
   byId("share").addEventListener("click", async () => {
     await remember();
     await navigator.clipboard.writeText(location.href).then(
@@ -132,7 +215,6 @@ async function start() {
       () => (byId("done").textContent = "The browser does not allow that; copy the address bar."),
     );
   });
-  const followAddress = async () => load((await decode(location.hash)) ?? structuredClone(Object.values(EXAMPLES)[0]));
   addEventListener("hashchange", () => location.hash !== own && followAddress());
   await followAddress();
 }

@@ -1,194 +1,128 @@
-// The plan, drawn as pods in rows and waves in columns, and stepped wave by wave.
+// The timeline of a set: a row for each pod, a column for each wave.
 
 import { element } from "./element.js";
 
-const SHOWN = { create: "created", delete: "deleted", replace: "replaced", keep: "left alone" };
-const MARKS = { create: "+", delete: "−", replace: "↻", keep: "=" };
-
 // The most pods and waves that are drawn.
-const [PODS, WAVES] = [200, 100];
+const [PODS, WAVES] = [40, 20];
+const BROKEN = { text: "never ready", look: "lost" };
 
-// Returns the rows of an object: each pod with what happens to it in which wave.
-export function rowsOf(steps) {
+// Returns a row for each pod, with its cells: how it is now, what each wave does to it, and how it is then.
+export function rowsOf(steps, stopsAt, neverReady) {
   const rows = new Map();
-  for (const { pod, node, count, candidates, wave, action, revision, claims } of steps) {
-    const name = pod ?? node ?? `${count} of ${some(candidates)}`;
-    // Where the controller chooses the nodes, those of each wave are others.
-    const key = pod ?? node ?? `wave ${wave}`;
-    const row = rows.get(key) ?? { name, isPod: pod !== null, waves: new Map() };
+  for (const step of steps) {
+    const isChance = step.count !== undefined;
+    const name = step.pod ?? step.node ?? `any of ${step.candidates?.length ?? "the"} nodes`;
+    const key = isChance ? "" : name;
+    const row = rows.get(key) ?? { name, isPod: step.pod !== null, isChance, events: new Map(), kept: null };
     rows.set(key, row);
-    const before = row.waves.get(wave);
-    const both = before && before.action !== action ? "replace" : action;
-    const claimsOf = (which) => [...(before?.claims[which] ?? []), ...claims[which]];
-    row.waves.set(wave, {
-      action: both,
-      revision: action === "create" || !before ? revision : before.revision,
-      claims: { created: claimsOf("created"), deleted: claimsOf("deleted") },
-    });
+    if (step.action === "keep") row.kept = step.revision;
+    else row.events.set(step.wave, [...(row.events.get(step.wave) ?? []), step]);
   }
-  const number = ({ name }) => Number(/-(\d+)$/.exec(name)?.[1] ?? 0);
   const all = [...rows.values()];
-  return all.every(({ isPod }) => isPod) ? all.sort((a, b) => number(b) - number(a)) : all;
+  const hasTwo = new Set(steps.map((it) => it.revision)).size > 1;
+  for (const row of all) {
+    row.stops = row.name === stopsAt;
+    row.hasTwo = hasTwo;
+    row.isBroken = neverReady.includes(row.name) ? () => true : (revision) => neverReady.includes("new") && revision === "new";
+  }
+  // What happens first is above, and what stays is below, as the controller counts: from the last pod.
+  const number = ({ name }) => Number(/-(\d+)$/.exec(name)?.[1] ?? 0);
+  const first = ({ events }) => Math.min(...events.keys());
+  return all.sort((a, b) => (first(a) === first(b) ? Number(a.isPod) * (number(b) - number(a)) : first(a) - first(b)));
 }
 
-function some(candidates) {
-  if (!candidates) return "the nodes";
-  return candidates.length > 5 ? `${candidates.length} nodes` : candidates.join(", ");
-}
-
-// Draws all objects of a plan. `neverReady` are pods, and `toggle` changes that.
-export function planView(parent, toggle) {
-  const at = new Map();
-
-  function show({ objects, unknown = [] }, neverReady, failures) {
-    const focused = parent.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-    const notes = [...failures, ...unknown.map((id) => `${id}, because something could not be read`)];
-    const lines = notes.map((note) => element("p", { className: "problem", textContent: note }));
-    const drawn = objects.map((object) => objectOf(object, neverReady));
-    if (drawn.length === 0) drawn.push(element("p", { textContent: "No DaemonSet and no StatefulSet." }));
-    parent.replaceChildren(...lines, ...drawn);
-    if (focused) parent.querySelector(`[data-key=${CSS.escape(focused)}]`)?.focus();
-  }
-
-  function objectOf(plan, neverReady) {
-    const { object, change, findings = [], changes, summary, notes = [] } = plan;
-    const id = `${object.kind} ${object.namespace}/${object.name}`;
-    const item = (text) => element("li", { textContent: text });
-    const facts = [
-      ...changes.map(({ field, old, new: now }) => `${field}: ${old ?? "not set"} → ${now ?? "not set"}`),
-      ...findings.map(({ rule, field, message }) => `refused: ${field}: ${message} (${rule})`),
-      ...notes,
-      `at most ${summary.atMostUnavailable} unavailable; at least ${summary.atLeastSeconds} s`,
-      ...(summary.stopsAt ? [`stops at ${summary.stopsAt}: ${summary.why}`] : []),
-      ...(!summary.stopsAt && summary.why ? [summary.why] : []),
-    ];
-    return element(
-      "section",
-      { ariaLabel: `Plan of ${id}` },
-      element("h3", { textContent: `${id}: ${change}` }),
-      element("ul", {}, ...facts.map(item)),
-      ...(plan.steps.length > 0 ? timeline(id, plan, neverReady) : []),
-    );
-  }
-
-  function timeline(id, { object, steps, summary }, neverReady) {
-    const all = rowsOf(steps);
-    const rows = all.slice(0, PODS);
-    const waves = Math.min(summary.waves, WAVES);
-    let now = Math.min(at.get(id) ?? waves, waves);
-
-    const button = (key, text, run) => {
-      const made = element("button", { type: "button", textContent: text });
-      made.dataset.key = `${id} ${key}`;
-      made.addEventListener("click", run);
-      return made;
-    };
-    const step = (wave) => {
-      go(wave);
-      at.set(id, now);
-    };
-    const back = button("back", "◀ Back", () => step(now - 1));
-    const next = button("next", "Next ▶", () => step(now + 1));
-    const slider = element("input", { type: "range", min: 0, max: waves, step: 1, ariaLabel: `Wave of ${id}` });
-    slider.addEventListener("input", () => step(Number(slider.value)));
-    const said = element("span", { role: "status" });
-    const broken = button("new", "New pods never become ready", () => toggle("new"));
-    broken.setAttribute("aria-pressed", String(neverReady.includes("new")));
-
-    const cells = rows.map((row) => {
-      const is = neverReady.includes(row.name);
-      let name = row.name;
-      if (row.isPod) {
-        name = button(row.name, is ? `${row.name} ✕` : row.name, () => toggle(row.name));
-        name.setAttribute("aria-pressed", String(is));
-        name.setAttribute("aria-label", `${row.name} never becomes ready`);
-        name.title = "Click: this pod never becomes ready";
-      }
-      const head = element("th", { scope: "row" }, name);
-      const states = element("td", {});
-      const drawn = Array.from({ length: waves }, (_, i) => cellOf(row.waves.get(i + 1), summary.stopsAt === row.name));
-      return { row, states, drawn, line: element("tr", {}, head, states, ...drawn) };
-    });
-    const heads = Array.from({ length: waves }, (_, i) => element("th", { scope: "col", textContent: i + 1, ariaLabel: `Wave ${i + 1}` }));
-    const first = [element("th", { scope: "col", textContent: object.kind === "DaemonSet" ? "Node" : "Pod" }), element("th", { scope: "col", textContent: "Now" })];
-    const table = element(
-      "table",
-      { className: "timeline" },
-      element("thead", {}, element("tr", {}, ...first, ...heads)),
-      element("tbody", {}, ...cells.map(({ line }) => line)),
-    );
-    table.setAttribute("aria-label", `Pods and waves of ${id}`);
-
-    function go(wave) {
-      now = Math.max(0, Math.min(waves, wave));
-      slider.value = now;
-      [back.disabled, next.disabled] = [now === 0, now === waves];
-      for (const { row, states, drawn } of cells) {
-        const [text, look] = stateAt(row, now, neverReady);
-        [states.textContent, states.className] = [text, look];
-        drawn.forEach((cell, i) => {
-          cell.classList.toggle("later", i >= now);
-          cell.classList.toggle("now", i === now - 1);
-        });
-      }
-      said.textContent = `Wave ${now} of ${waves}${happens(rows, now)}`;
-    }
-    go(now);
-    const more = all.length > rows.length || summary.waves > waves;
-    const left = more ? [element("p", { className: "hint", textContent: `Drawn: ${rows.length} of ${all.length} pods, ${waves} of ${summary.waves} waves.` })] : [];
-    return [
-      element("div", { className: "steps" }, back, slider, next, said),
-      element("div", { className: "steps" }, broken),
-      element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Timeline of ${id}` }, table),
-      ...left,
-    ];
-  }
-
-  // Forgets the waves to which a user has stepped.
-  return { show, forget: () => at.clear() };
-}
-
-function cellOf(step, stops) {
-  const cell = element("td");
-  if (!step) return cell;
-  const { action, claims } = step;
-  const lost = claims.deleted.length > 0;
+// What the steps of a wave do to a pod.
+function eventOf(steps) {
+  const of = (action) => steps.filter((it) => it.action === action);
+  const [created, deleted] = [of("create"), of("delete")];
+  const claims = { created: created.flatMap((it) => it.claims.created), deleted: deleted.flatMap((it) => it.claims.deleted) };
+  const sum = (all) => all.reduce((total, it) => total + (it.count ?? 1), 0);
+  const [more, less] = [sum(created), sum(deleted)];
+  const look = less === 0 ? "created" : more === 0 ? "deleted" : "replaced";
+  const most = Math.max(more, less);
+  const what = more > 0 && less > 0 && more !== less ? `−${less} +${more}` : `${most > 1 ? `${most} ` : ""}${look}`;
   const facts = [
-    SHOWN[action],
-    claims.created.length > 0 && `claims created: ${claims.created.join(", ")}`,
-    lost && `claims deleted: ${claims.deleted.join(", ")}`,
-    stops && "the rollout stops here",
+    what,
+    claims.created.length > 0 && `with the claim ${claims.created.join(", ")}`,
+    claims.deleted.length > 0 && `and the claim ${claims.deleted.join(", ")} is deleted`,
   ];
-  cell.className = lost || stops ? "lost" : action;
-  cell.title = facts.filter(Boolean).join("; ");
-  cell.append(
-    element("span", { textContent: stops ? "✕" : MARKS[action], ariaHidden: "true" }),
-    element("span", { className: "for-readers", textContent: cell.title }),
-  );
-  return cell;
+  const marks = [claims.created.length > 0 && "+ claim", claims.deleted.length > 0 && "− claim"];
+  return {
+    look: claims.deleted.length > 0 ? "lost" : look,
+    text: [what, ...marks].filter(Boolean).join(" "),
+    sentence: facts.filter(Boolean).join(" "),
+  };
 }
 
-// Returns the state of a pod after a wave, and how it looks.
-function stateAt({ name, waves }, now, neverReady) {
-  const done = [...waves].filter(([wave]) => wave <= now).sort(([a], [b]) => a - b);
-  const last = done.at(-1)?.[1];
-  if (!last) {
-    const first = [...waves].sort(([a], [b]) => a - b)[0][1];
-    return first.action === "create" ? ["–", ""] : ["old", "keep"];
+// Returns the cells of a row, from wave 0, which is now.
+function cellsOf(row, waves, stops) {
+  if (row.kept && row.events.size === 0) {
+    const text = row.kept === "old" ? "keeps the old template" : "left alone";
+    const kept = { text, look: "kept", span: waves + 1 + (stops && !row.stops ? 1 : 0) };
+    return row.stops ? [kept, BROKEN] : [kept];
   }
-  const isNew = last.action === "create" || last.action === "replace";
-  if (isNew && (neverReady.includes(name) || (neverReady.includes("new") && last.revision === "new"))) {
-    return ["not ready", "lost"];
+  const all = [...row.events].sort(([a], [b]) => a - b).flatMap(([, steps]) => steps);
+  const has = new Set(["old", "new"].filter((revision) => all.find((it) => it.revision === revision)?.action === "delete"));
+  let wasThere = has.size > 0;
+  const state = () => {
+    if (row.isChance) return { text: "", look: "chance" };
+    if (has.size === 0) return { text: wasThere ? "gone" : "–", look: "none" };
+    if (has.size === 2) return { text: "old and new", look: "new" };
+    const [revision] = has;
+    if (row.isBroken(revision) && changed) return { text: "not ready", look: "lost" };
+    return row.hasTwo ? { text: revision, look: revision } : { text: "runs", look: "old" };
+  };
+  let changed = false;
+  const cells = [row.isChance ? { text: "old", look: "old" } : state()];
+  for (let wave = 1; wave <= waves; wave += 1) {
+    const steps = row.events.get(wave);
+    if (!steps) {
+      cells.push(state());
+      continue;
+    }
+    for (const { action, revision } of steps) {
+      if (action === "create") has.add(revision);
+      else if (!has.delete(revision)) has.clear();
+      changed ||= action === "create";
+    }
+    wasThere = true;
+    const event = eventOf(steps);
+    // With maxSurge, the new pod is there before the old one is deleted.
+    const isLeft = event.look === "deleted" && has.size > 0;
+    cells.push(isLeft ? { ...event, text: "old deleted", look: "new" } : event);
   }
-  if (last.action === "delete") return ["gone", "delete"];
-  return [last.revision, isNew ? last.action : "keep"];
+  if (stops) cells.push(row.stops ? BROKEN : state());
+  return cells;
 }
 
-function happens(rows, wave) {
-  const all = rows.flatMap(({ name, waves }) => {
-    const step = wave > 0 && waves.get(wave);
-    return step ? [`${name} ${SHOWN[step.action]}`] : [];
+// Returns the table, and a function that shows a wave and returns what happens in it. `nameOf` makes the name of a pod.
+export function tableOf(all, { waves: last, stopsAt }, kind, nameOf) {
+  const rows = all.slice(0, PODS);
+  const waves = Math.min(last, WAVES);
+  const heads = ["Now", ...Array.from({ length: waves }, (_, i) => `Wave ${i + 1}`), ...(stopsAt ? ["Then"] : [])];
+  const columns = heads.map((textContent) => element("th", { scope: "col", textContent }));
+  const drawn = rows.map((row) => ({
+    row,
+    cells: cellsOf(row, waves, Boolean(stopsAt)).map(({ text, look, span = 1, sentence }) => {
+      const made = element("td", { colSpan: span, title: sentence ?? "" }, element("span", { textContent: text }));
+      return { made, look };
+    }),
+  }));
+  const lines = drawn.map(({ row, cells }) => {
+    const name = row.isPod ? nameOf(row) : row.name;
+    return element("tr", {}, element("th", { scope: "row" }, name), ...cells.map(({ made }) => made));
   });
-  const shown = all.slice(0, 5).join(", ") + (all.length > 5 ? ` and ${all.length - 5} more` : "");
-  return all.length > 0 ? `: ${shown}` : "";
+  const first = element("th", { scope: "col", textContent: kind === "DaemonSet" ? "Pod on node" : "Pod" });
+  const table = element("table", {}, element("thead", {}, element("tr", {}, first, ...columns)), element("tbody", {}, ...lines));
+
+  function show(now) {
+    columns.forEach((it, i) => it.setAttribute("aria-current", i === now ? "step" : "false"));
+    const isLater = (i) => i > now && now < last;
+    for (const { cells } of drawn) cells.forEach(({ made, look }, i) => (made.className = `${look}${isLater(i) ? " later" : ""}`));
+    if (now === 0) return "before the change";
+    const happens = all.flatMap(({ name, isChance, events }) => (events.has(now) ? [`${name}${isChance ? ":" : ""} ${eventOf(events.get(now)).sentence}`] : []));
+    return happens.slice(0, 5).join(", ") + (happens.length > 5 ? ` and ${happens.length - 5} more` : "");
+  }
+  const isCut = all.length > rows.length || last > waves;
+  return { table, show, left: isCut && `Drawn: ${rows.length} of ${all.length} pods, ${waves} of ${last} waves.` };
 }

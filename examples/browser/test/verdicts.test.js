@@ -9,9 +9,10 @@ import { fileURLToPath } from "node:url";
 import { ROOT, engine } from "./engine.js";
 
 const root = fileURLToPath(ROOT);
+const program = process.env.SETGUARD ?? "target/debug/setguard";
 
 function setguard(args) {
-    const { stdout, status } = spawnSync("target/debug/setguard", args, { cwd: root, maxBuffer: 1 << 28 });
+    const { stdout, status } = spawnSync(program, args, { cwd: root, maxBuffer: 1 << 28 });
     assert.notEqual(status, null, args.join(" "));
     return JSON.parse(stdout);
 }
@@ -38,7 +39,7 @@ function before(file) {
     return old !== file && existsSync(root + old) ? old : undefined;
 }
 
-const manifests = files("tests/fixtures", "examples/manifests", "src/rules");
+const manifests = files("tests/fixtures", "examples/manifests", "crates/core/src/rules");
 
 test("check reports what the command line reports", () => {
     let [count, findings, updates] = [0, 0, 0];
@@ -73,13 +74,13 @@ test("releases differ as on the command line", () => {
 
 test("fix changes a text as --fix does", () => {
     let changed = 0;
-    for (const [i, file] of files("src/rules").filter((file) => file.includes("/cases/")).entries()) {
+    for (const [i, file] of files("crates/core/src/rules").filter((file) => file.includes("/cases/")).entries()) {
         const manifest = text(file);
         const fixed = engine.fix(manifest, "{}");
         // Of the many files without a fix, a sample.
         if (fixed === manifest && i % 10 > 0) continue;
         const args = ["check", file, "--fix", "--dry-run", "--no-config"];
-        const { stdout } = spawnSync("target/debug/setguard", args, { cwd: root });
+        const { stdout } = spawnSync(program, args, { cwd: root });
         const lines = stdout.toString().split("\n");
         const added = lines.filter((line) => /^\+(?!\+\+ )/.test(line)).map((line) => line.slice(1));
         assert.equal(fixed !== manifest, stdout.length > 0, file);
@@ -91,7 +92,7 @@ test("fix changes a text as --fix does", () => {
 
 test("a single fix removes its finding", () => {
     let tried = 0;
-    for (const file of files("src/rules").filter((file) => file.includes("/cases/"))) {
+    for (const file of files("crates/core/src/rules").filter((file) => file.includes("/cases/"))) {
         const manifest = text(file);
         const { report, fixes } = JSON.parse(engine.check(manifest, "{}"));
         for (const { finding, edits } of fixes) {

@@ -65,6 +65,18 @@ pub enum Scope {
     },
 }
 
+/// Leaves the functions for clusters out of what a browser downloads.
+pub(crate) const fn linked<const N: usize>(mut scopes: [Scope; N]) -> [Scope; N] {
+    let mut i = 0;
+    while cfg!(target_family = "wasm") && i < N {
+        if let Scope::Status { kinds, .. } = scopes[i] {
+            scopes[i] = Scope::Engine { kinds, by: &[Runner::Audit] };
+        }
+        i += 1;
+    }
+    scopes
+}
+
 /// When a trap can find its fault during an admission.
 ///
 /// The API server runs mutating webhooks, drops the fields of disabled features, validates the object, and then runs

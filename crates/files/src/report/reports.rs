@@ -38,7 +38,8 @@ pub struct Reports {
     severities: Vec<(Format, Severity)>,
     /// Whether standard output was closed before its text ended.
     is_closed: Rc<Cell<bool>>,
-    texts: Vec<Text>,
+    /// As trait objects, so that a browser does not download the code for text.
+    texts: Vec<Box<dyn Report>>,
     /// The data for the formats other than text, if any is requested.
     collected: Option<Collected>,
     files: Vec<(Format, ReportFile)>,
@@ -56,13 +57,13 @@ impl Reports {
         repository: &Repository,
         policy: &Policy,
     ) -> anyhow::Result<Self> {
-        let (mut files, mut texts) = (Vec::new(), Vec::new());
+        let (mut files, mut texts) = (Vec::new(), Vec::<Box<dyn Report>>::new());
         let weakening = PolicyUse::weakening(policy);
         let is_closed = Rc::default();
         let on_stdout = args.on_stdout();
         if on_stdout == Format::Text && !args.quiet {
             let closed = args.files().next().is_some().then(|| Rc::clone(&is_closed));
-            texts.push(Text::on_stdout(weakening.clone(), closed));
+            texts.push(Box::new(Text::on_stdout(weakening.clone(), closed)));
         }
         for (i, (format, path)) in args.files().enumerate() {
             if args.files().take(i).any(|(_, other)| other == path) {
@@ -72,7 +73,7 @@ impl Reports {
             let file = ReportFile::create(path).with_context(context)?;
             if format == Format::Text {
                 let writer = file.writer().with_context(context)?;
-                texts.push(Text::in_file(writer, weakening.clone()));
+                texts.push(Box::new(Text::in_file(writer, weakening.clone())));
             }
             files.push((format, file));
         }
@@ -140,7 +141,7 @@ impl Reports {
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
-        let texts = self.texts.iter_mut().map(|text| text as &mut dyn Report);
+        let texts = self.texts.iter_mut().map(|text| &mut **text as &mut dyn Report);
         texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
     }
 

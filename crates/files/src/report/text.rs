@@ -151,10 +151,6 @@ impl Text {
         }
     }
 
-    pub(super) const fn limit(&mut self, severity: Severity) {
-        self.least = severity;
-    }
-
     fn print(
         &mut self,
         source: Option<&Source>,
@@ -296,6 +292,10 @@ impl Text {
 }
 
 impl Report for Text {
+    fn limit(&mut self, severity: Severity) {
+        self.least = severity;
+    }
+
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
         let least = self.least;
         let wanted = |it: &&Diagnostic| !it.is_folded && it.severity >= least;

@@ -22,27 +22,27 @@ pub(super) fn title(forecast: &Forecast) -> String {
 }
 
 pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
-    let mut lines = told(forecast, symbols);
+    [change(forecast, symbols), rollout(forecast, symbols), end(forecast)].concat()
+}
+
+/// Returns the lines about the change and its rollout, without the summary.
+pub(super) fn story(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+    let mut lines = [change(forecast, symbols), rollout(forecast, symbols)].concat();
+    lines.extend(stop::line(forecast));
+    lines
+}
+
+/// Returns the summary in one line, and where the rollout stops.
+pub(super) fn end(forecast: &Forecast) -> Vec<Line> {
     let join = |line: Line, (tone, text)| {
         let line = if line.is_empty() { line } else { line.and(Tone::Plain, "; ") };
         line.and(tone, text)
     };
     let summary = summary(forecast).into_iter().fold(Line::default(), join);
-    if !summary.is_empty() {
-        lines.push(summary);
-    }
-    lines.extend(stop::line(forecast));
-    lines
+    [summary].into_iter().filter(|it| !it.is_empty()).chain(stop::line(forecast)).collect()
 }
 
-/// Returns the lines about the change and its rollout, without the summary.
-pub(super) fn story(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
-    let mut lines = told(forecast, symbols);
-    lines.extend(stop::line(forecast));
-    lines
-}
-
-fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+pub(super) fn change(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = Vec::new();
     match forecast.change {
         ChangeKind::Create => lines.push(Line::new(Tone::Plain, "is new")),
@@ -73,15 +73,17 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     if !forecast.refusals.is_empty() && forecast.active().is_some() {
         lines.push(Line::new(Tone::Plain, "and then:"));
     }
-    if let Some(rollout) = &forecast.rollout {
-        lines.extend(match &rollout.of_kind {
-            OfKind::StatefulSet { min_ready_seconds, .. } => {
-                waves::lines(rollout, *min_ready_seconds, forecast, symbols)
-            }
-            OfKind::DaemonSet { nodes } => nodes::lines(rollout, nodes, forecast, symbols),
-        });
-    }
     lines
+}
+
+pub(super) fn rollout(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+    let Some(rollout) = &forecast.rollout else { return Vec::new() };
+    match &rollout.of_kind {
+        OfKind::StatefulSet { min_ready_seconds, .. } => {
+            waves::lines(rollout, *min_ready_seconds, forecast, symbols)
+        }
+        OfKind::DaemonSet { nodes } => nodes::lines(rollout, nodes, forecast, symbols),
+    }
 }
 
 /// Returns a line for each changed field. Containers with the same changes share a line.

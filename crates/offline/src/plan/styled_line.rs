@@ -1,5 +1,7 @@
 use std::fmt;
 
+use serde::Serialize;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbols {
     pub(super) moves: &'static str,
@@ -13,7 +15,8 @@ pub(super) const UNICODE: Symbols =
 pub(super) const ASCII: Symbols = Symbols { moves: "*", stays: "=", arrow: "->", more: "..." };
 
 /// The role of a piece of text. Each role has a colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Tone {
     Plain,
     Title,
@@ -29,7 +32,7 @@ pub(super) enum Tone {
     Bad,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Line(Vec<(Tone, String)>);
 
 impl Line {
