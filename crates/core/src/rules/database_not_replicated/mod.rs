@@ -31,7 +31,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
     let Some(name) = alone(pod) else { return };
     let message = format!(
         "nothing tells {name} to replicate, so each of the {replicas} pods has a database of its own, \
-         and a Service that selects them shows clients now this one, now that one"
+         and a Service sends each client to any of them"
     );
     let help = "set replicas to 1, or set up replication, for example with an operator";
     found.report(&SPEC.child("replicas"), Reason::Invalid, message, help);
