@@ -43,7 +43,7 @@ pub enum Cause {
     Kustomization,
     /// It is a chart, or a template of one.
     Chart,
-    /// It is a chart or a kustomization that renders to nothing, or a chart whose default values do not suffice.
+    /// It is a chart or a kustomization that renders to nothing, or not from the repository alone.
     Empty,
     /// It is a set in a version of its group that setguard does not know.
     Version,

@@ -94,7 +94,7 @@ impl Rendering {
             };
             let mut charts: Vec<_> =
                 found.roots.drain(..).map(|it| it.shown_in(folder, &there)).collect();
-            found.notes.extend(self.add_releases(&mut charts, &found.sources, &find));
+            found.empty.extend(self.add_releases(&mut charts, &found.sources, &find));
             roots.append(&mut charts);
             if let Some(at) = at {
                 found.sources =
@@ -145,21 +145,21 @@ impl Rendering {
 }
 
 impl Rendering {
-    /// Adds the releases of each chart. Then its default values need not suffice. Returns notes about releases that
+    /// Adds the releases of each chart. Then its default values need not suffice. Returns the releases that
     /// cannot be rendered.
     fn add_releases(
         &self,
         roots: &mut Vec<Root>,
         sources: &[Result<Source, FileError>],
         find: &dyn Fn(&Path) -> PathBuf,
-    ) -> Vec<String> {
+    ) -> Vec<(String, NotChecked)> {
         let (releases, folder) = &self.releases;
         let charts: Vec<_> = roots.iter().filter(|it| it.is_default_chart()).collect();
         let Some(first) = charts.first() else { return Vec::new() };
         let chart = whole(&first.at);
         let top = chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(&chart);
         let sources: Vec<_> = sources.iter().flatten().collect();
-        let (mut added, notes) = gitops::releases(&sources, &charts, top);
+        let (mut added, not_rendered) = gitops::releases(&sources, &charts, top);
         let of_policy = |root: &Root| -> Vec<Root> {
             releases.iter().filter_map(|it| root.released(it, folder, find)).collect()
         };
@@ -168,7 +168,7 @@ impl Rendering {
             root.may_fail |= added.iter().any(|it| it.at == root.at && root.is_default_chart());
         }
         roots.extend(added);
-        notes
+        not_rendered
     }
 }
 

@@ -10,21 +10,26 @@ use super::{
     shown,
 };
 use crate::manifests::{
-    exclude::whole, files, layout::clean, objects::ManifestObject, source::Source,
+    exclude::whole,
+    files,
+    layout::clean,
+    not_checked::{Cause, NotChecked},
+    objects::ManifestObject,
+    source::Source,
 };
 
 /// An object is written by people, so a file with one is small.
 const LARGEST: u64 = 1 << 20;
 
-/// Returns a root for each release of these charts that the files describe, and a note for each release that cannot be
-/// rendered from the repository alone.
+/// Returns a root for each release of these charts that the files describe, and each release that cannot be rendered
+/// from the repository alone, by the name of its root.
 pub(super) fn releases(
     sources: &[&Source],
     charts: &[&Root],
     top: &Path,
-) -> (Vec<Root>, Vec<String>) {
-    let (mut roots, mut notes) = (Vec::new(), Vec::new());
-    for (_, file) in sources.iter().filter_map(|it| it.file()) {
+) -> (Vec<Root>, Vec<(String, NotChecked)>) {
+    let (mut roots, mut not_rendered) = (Vec::new(), Vec::new());
+    for (name, file) in sources.iter().filter_map(|it| it.file()) {
         let Ok(bytes) = files::read(&file, LARGEST) else { continue };
         let text = String::from_utf8_lossy(&bytes);
         if !text.contains("argoproj.io/") && !text.contains("helm.toolkit.fluxcd.io/") {
@@ -38,14 +43,17 @@ pub(super) fn releases(
                 match declared.release(chart, &at, top) {
                     Ok(release) => roots.push(chart.with(release)),
                     Err(why) => {
-                        let (object, chart) = (&declared.object, chart.folder.display());
-                        notes.push(format!("{chart} for {object} is not rendered: {why}"));
+                        let object = Some(declared.object);
+                        let root = chart.with(Release { object, ..Release::default() }).name();
+                        let why = format!("{root} is not rendered: {why}");
+                        let file = NotChecked::file(name.clone(), Cause::Empty, why);
+                        not_rendered.push((root, file));
                     }
                 }
             }
         }
     }
-    (roots, notes)
+    (roots, not_rendered)
 }
 
 #[derive(Default)]

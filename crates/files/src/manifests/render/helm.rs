@@ -37,6 +37,10 @@ pub(super) fn template(
         if root.is_found && !fence.has(&file, &[]) {
             return Err(format!("{} is hidden, or outside of the repository", name.display()));
         }
+        // Helm takes a comma for the end of a path, and what follows for the path of a different file.
+        if file.to_string_lossy().contains([',', '"']) {
+            return Err(format!("{}: Helm reads no path with a comma or quote", name.display()));
+        }
         args.extend(["--values".into(), file.into_os_string()]);
     }
     if let Some(inline) = &release.inline {
