@@ -4,6 +4,7 @@
 pub(crate) mod absent;
 pub(crate) mod allowed;
 pub mod cluster;
+pub mod config_references;
 pub mod containers;
 pub mod duration;
 pub mod int_or_percent;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec, Volume};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{hosts, labels::ALLOCATION};
@@ -10,6 +10,7 @@ use crate::{
     finding::{Field, Path, paths::POD_SPEC},
     kubernetes::{
         absent::{list, text},
+        config_references::visit_config_references,
         containers::visit,
         kind::Kind,
     },
@@ -102,127 +103,47 @@ pub(crate) enum How {
     SubPath,
 }
 
-/// Collects the uses of a pod, except optional ones.
-struct Uses(Vec<Use>);
-
 impl Use {
+    /// Returns the uses of a pod, except optional ones.
     pub(super) fn all(pod: &PodSpec) -> Box<[Self]> {
-        let mut uses = Uses(Vec::new());
+        let mut uses = Vec::new();
+        let mut volumes = Vec::new();
+        visit_config_references(pod, &mut |it, path| {
+            if it.is_optional {
+                return;
+            }
+            let how = if it.volume.is_some() { How::Volume } else { How::Env };
+            let (name, key): (Box<str>, _) = (it.name.into(), it.key.map(Into::into));
+            if let Some(volume) = it.volume.filter(|it| it.projected.is_none() && key.is_none()) {
+                volumes.push((volume.name.clone(), it.kind, name.clone()));
+            }
+            uses.push(Use { kind: it.kind, name, key, how, field: path.to_field() });
+        });
         visit(pod, &POD_SPEC, &mut |container, path| {
-            uses.of_env(container, path);
-            uses.of_mounts(container, list(&pod.volumes), path);
+            of_mounts(container, &volumes, path, &mut uses);
         });
-        let path = POD_SPEC.child("volumes");
-        for (i, volume) in list(&pod.volumes).iter().enumerate() {
-            uses.of_volume(volume, &path.index(i));
-        }
-        uses.0.into()
+        uses.into()
     }
 }
 
-impl Uses {
-    fn add(&mut self, kind: Kind, name: &str, key: Option<&str>, how: How, path: &Path<'_>) {
-        let (key, field) = (key.map(Into::into), path.to_field());
-        self.0.push(Use { kind, name: name.into(), key, how, field });
-    }
-
-    fn of_env(&mut self, container: &Container, path: &Path<'_>) {
-        let at = path.child("envFrom");
-        for (i, source) in list(&container.env_from).iter().enumerate() {
-            let path = at.index(i);
-            if let Some(it) = source.config_map_ref.as_ref().filter(|it| it.optional != Some(true))
-            {
-                let path = path.child("configMapRef");
-                self.add(Kind::ConfigMap, &it.name, None, How::Env, &path.child("name"));
-            }
-            if let Some(it) = source.secret_ref.as_ref().filter(|it| it.optional != Some(true)) {
-                let path = path.child("secretRef");
-                self.add(Kind::Secret, &it.name, None, How::Env, &path.child("name"));
-            }
+/// Adds the files that a container mounts alone, of volumes with all keys of one object.
+fn of_mounts(
+    container: &Container,
+    volumes: &[(String, Kind, Box<str>)],
+    path: &Path<'_>,
+    uses: &mut Vec<Use>,
+) {
+    let at = path.child("volumeMounts");
+    for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
+        let file = text(&mount.sub_path).trim_start_matches("./").trim_end_matches('/');
+        // The directories of the kubelet begin so.
+        if file.is_empty() || file.starts_with('.') {
+            continue;
         }
-        let at = path.child("env");
-        for (i, variable) in list(&container.env).iter().enumerate() {
-            let Some(source) = &variable.value_from else { continue };
-            let path = at.index(i);
-            let path = path.child("valueFrom");
-            let wanted = |optional: Option<bool>| optional != Some(true);
-            if let Some(it) = source.config_map_key_ref.as_ref().filter(|it| wanted(it.optional)) {
-                let path = path.child("configMapKeyRef");
-                self.add(Kind::ConfigMap, &it.name, Some(&it.key), How::Env, &path.child("key"));
-            }
-            if let Some(it) = source.secret_key_ref.as_ref().filter(|it| wanted(it.optional)) {
-                let path = path.child("secretKeyRef");
-                self.add(Kind::Secret, &it.name, Some(&it.key), How::Env, &path.child("key"));
-            }
-        }
-    }
-
-    fn of_volume(&mut self, volume: &Volume, path: &Path<'_>) {
-        each_source(volume, path, &mut |Source { kind, name, items }, path| {
-            if items.is_empty() {
-                self.add(*kind, name, None, How::Volume, path);
-            }
-            let at = path.child("items");
-            for (i, item) in items.iter().enumerate() {
-                let path = at.index(i);
-                self.add(*kind, name, Some(&item.key), How::Volume, &path.child("key"));
-            }
-        });
-    }
-
-    /// Adds the files that a container mounts alone, of volumes with all keys of one object.
-    fn of_mounts(&mut self, container: &Container, volumes: &[Volume], path: &Path<'_>) {
-        let at = path.child("volumeMounts");
-        for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
-            let file = text(&mount.sub_path).trim_start_matches("./").trim_end_matches('/');
-            let volume = volumes.iter().find(|it| it.name == mount.name);
-            let volume = volume.filter(|it| it.projected.is_none());
-            // The directories of the kubelet begin so.
-            if file.is_empty() || file.starts_with('.') {
-                continue;
-            }
-            let path = at.index(i);
-            if let Some(volume) = volume {
-                each_source(volume, &POD_SPEC, &mut |Source { kind, name, items }, _| {
-                    if items.is_empty() {
-                        self.add(*kind, name, Some(file), How::SubPath, &path.child("subPath"));
-                    }
-                });
-            }
-        }
-    }
-}
-
-/// A ConfigMap or Secret of a volume.
-struct Source<'a> {
-    kind: Kind,
-    name: &'a str,
-    items: &'a [KeyToPath],
-}
-
-/// Calls `act` with each ConfigMap and Secret that a volume needs.
-fn each_source(volume: &Volume, path: &Path<'_>, act: &mut dyn FnMut(&Source<'_>, &Path<'_>)) {
-    let mut add = |kind, name, items, optional, path: &Path<'_>| {
-        if optional != Some(true) {
-            act(&Source { kind, name, items: list(items) }, path);
-        }
-    };
-    if let Some(it) = &volume.config_map {
-        add(Kind::ConfigMap, &it.name, &it.items, it.optional, &path.child("configMap"));
-    }
-    if let Some(it) = &volume.secret {
-        add(Kind::Secret, text(&it.secret_name), &it.items, it.optional, &path.child("secret"));
-    }
-    let at = path.child("projected");
-    let at = at.child("sources");
-    let sources = volume.projected.iter().flat_map(|it| list(&it.sources));
-    for (i, source) in sources.enumerate() {
-        let path = at.index(i);
-        if let Some(it) = &source.config_map {
-            add(Kind::ConfigMap, &it.name, &it.items, it.optional, &path.child("configMap"));
-        }
-        if let Some(it) = &source.secret {
-            add(Kind::Secret, &it.name, &it.items, it.optional, &path.child("secret"));
+        let field = at.index(i).child("subPath").to_field();
+        if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
+            let (name, key) = (name.clone(), Some(file.into()));
+            uses.push(Use { kind: *kind, name, key, how: How::SubPath, field });
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, Container, PodSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 use serde::Deserialize;
 
 use crate::kubernetes::{
     absent::list,
+    config_references::visit_config_references,
     containers::{arguments, containers},
+    kind::Kind,
 };
 
 /// The pods resolve names by their nodes' DNS, although they ask for the cluster's.
@@ -47,29 +49,11 @@ impl Lookups {
 
 fn configs(pod: &PodSpec) -> BTreeSet<(Box<str>, Option<Box<str>>)> {
     let mut all = BTreeSet::new();
-    let mut add =
-        |name: &str, key: Option<&str>| _ = all.insert((name.into(), key.map(Into::into)));
-    for container in containers(pod) {
-        let sources = list(&container.env_from).iter().filter_map(|it| it.config_map_ref.as_ref());
-        sources.for_each(|it| add(&it.name, None));
-        for source in list(&container.env).iter().filter_map(|it| it.value_from.as_ref()) {
-            if let Some(it) = &source.config_map_key_ref {
-                add(&it.name, Some(&it.key));
-            }
+    visit_config_references(pod, &mut |it, _| {
+        if it.kind == Kind::ConfigMap {
+            all.insert((it.name.into(), it.key.map(Into::into)));
         }
-    }
-    for volume in list(&pod.volumes) {
-        let projected = volume.projected.iter().flat_map(|it| list(&it.sources));
-        let projected = projected.filter_map(|it| it.config_map.as_ref());
-        let whole = volume.config_map.as_ref();
-        let sources = whole.map(|it: &ConfigMapVolumeSource| (&it.name, &it.items));
-        for (name, items) in sources.into_iter().chain(projected.map(|it| (&it.name, &it.items))) {
-            match list(items) {
-                [] => add(name, None),
-                items => items.iter().for_each(|it| add(name, Some(&it.key))),
-            }
-        }
-    }
+    });
     all
 }
 

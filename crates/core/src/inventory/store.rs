@@ -4,7 +4,7 @@ use super::{
     file,
     index::{Index, Key},
     labels::{Bucket, Label, split},
-    object_summary::{MemorySize, ObjectSummary, Role},
+    object_summary::{Autoscaler, MemorySize, ObjectSummary, Role},
     shards::Shards,
 };
 use crate::kubernetes::kind::Kind;
@@ -122,6 +122,20 @@ impl Inventory {
         let is_there =
             move |item: &&ObjectSummary| item.kind == kind && &*item.namespace == namespace;
         self.list(Key::In(kind, namespace)).filter(is_there)
+    }
+
+    /// Returns the first autoscaler of this kind for an object, and what it does.
+    pub(crate) fn autoscaler(
+        &self,
+        kind: Kind,
+        of: &ObjectSummary,
+    ) -> Option<(&ObjectSummary, &Autoscaler)> {
+        let mut all = self.list(Key::Scaling(kind, &of.namespace, &of.name));
+        let is_meant = |it: &&Autoscaler| &*it.kind == of.kind.as_str() && *it.name == *of.name;
+        all.find_map(|item| {
+            let there = item.kind == kind && item.namespace == of.namespace;
+            Some((item, item.autoscaler().filter(|it| there && is_meant(it))?))
+        })
     }
 
     fn list(&self, key: Key<'_>) -> impl Iterator<Item = &ObjectSummary> {

@@ -6,10 +6,13 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec, Volume};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 use serde::Deserialize;
 use serde_json::Value;
-use setguard_core::object::namespace_or_default;
+use setguard_core::{
+    kubernetes::{config_references::visit_config_references, kind::Kind},
+    object::namespace_or_default,
+};
 
 /// Kind, namespace and name.
 type Name = (&'static str, String, String);
@@ -94,12 +97,13 @@ impl Configs {
     /// Returns a note for each changed object that pods with this unchanged spec use.
     pub(super) fn notes(&self, namespace: &str, pod: &PodSpec) -> Vec<String> {
         // The changed keys of an object: those read at start, and those in mounted files.
+        let readings = readings(pod);
         let mut read = BTreeMap::<(&'static str, &str), [BTreeSet<&str>; 2]>::new();
-        for Reading { kind, name, how, keys } in readings(pod) {
+        for Reading { kind, name, how, key } in &readings {
             let Some(change) = self.change(kind, namespace, name) else { continue };
             let changed = change.keys.iter().map(String::as_str);
-            let own = changed.filter(|key| keys.as_ref().is_none_or(|it| it.contains(key)));
-            read.entry((kind, name)).or_default()[how as usize].extend(own);
+            let own = changed.filter(|it| key.as_ref().is_none_or(|key| key == it));
+            read.entry((*kind, name)).or_default()[*how as usize].extend(own);
         }
         let note = |((kind, name), [at_start, mounted]): (_, [BTreeSet<&str>; 2])| {
             let keys = if at_start.is_empty() { &mounted } else { &at_start };
@@ -140,63 +144,30 @@ impl Configs {
     }
 }
 
-struct Reading<'a> {
+/// A key, or all, of a ConfigMap or Secret, and how the pod reads it.
+struct Reading {
     kind: &'static str,
-    name: &'a str,
+    name: String,
     how: Use,
-    /// `None` for all keys.
-    keys: Option<Vec<&'a str>>,
+    key: Option<String>,
 }
 
-fn readings(pod: &PodSpec) -> Vec<Reading<'_>> {
+fn readings(pod: &PodSpec) -> Vec<Reading> {
     let mut all = Vec::new();
-    let containers = || pod.init_containers.iter().flatten().chain(&pod.containers);
-    for container in containers() {
-        let mut at_start = |kind, name, keys| {
-            all.push(Reading { kind, name, how: Use::AtStart, keys });
+    visit_config_references(pod, &mut |it, _| {
+        let kind = if it.kind == Kind::Secret { "Secret" } else { "ConfigMap" };
+        let mut add = |how| {
+            let (name, key) = (it.name.to_owned(), it.key.map(ToOwned::to_owned));
+            all.push(Reading { kind, name, how, key });
         };
-        for source in container.env_from.iter().flatten() {
-            source.config_map_ref.iter().for_each(|it| at_start("ConfigMap", &it.name, None));
-            source.secret_ref.iter().for_each(|it| at_start("Secret", &it.name, None));
-        }
-        for source in container.env.iter().flatten().filter_map(|it| it.value_from.as_ref()) {
-            if let Some(it) = &source.config_map_key_ref {
-                at_start("ConfigMap", &it.name, Some(vec![&it.key]));
-            }
-            if let Some(it) = &source.secret_key_ref {
-                at_start("Secret", &it.name, Some(vec![&it.key]));
+        match it.volume {
+            None => add(Use::AtStart),
+            Some(volume) => {
+                let containers = pod.init_containers.iter().flatten().chain(&pod.containers);
+                containers.flat_map(|it| mounts(it, &volume.name)).for_each(add);
             }
         }
-    }
-    for volume in pod.volumes.iter().flatten() {
-        for (kind, name, items) in sources(volume) {
-            let keys = items.filter(|it| !it.is_empty());
-            let keys = keys.map(|items| items.iter().map(|it| it.key.as_str()).collect::<Vec<_>>());
-            for how in containers().flat_map(|it| mounts(it, &volume.name)) {
-                all.push(Reading { kind, name, how, keys: keys.clone() });
-            }
-        }
-    }
-    all
-}
-
-/// Returns the kind, name and items of each ConfigMap and Secret in a volume.
-fn sources(volume: &Volume) -> Vec<(&'static str, &str, Option<&[KeyToPath]>)> {
-    let mut all = Vec::new();
-    if let Some(it) = &volume.config_map {
-        all.push(("ConfigMap", &*it.name, it.items.as_deref()));
-    }
-    if let Some(it) = &volume.secret {
-        all.push(("Secret", it.secret_name.as_deref().unwrap_or_default(), it.items.as_deref()));
-    }
-    for source in volume.projected.iter().flat_map(|it| it.sources.iter().flatten()) {
-        if let Some(it) = &source.config_map {
-            all.push(("ConfigMap", &*it.name, it.items.as_deref()));
-        }
-        if let Some(it) = &source.secret {
-            all.push(("Secret", &*it.name, it.items.as_deref()));
-        }
-    }
+    });
     all
 }
 

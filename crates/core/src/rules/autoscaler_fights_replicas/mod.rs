@@ -2,7 +2,6 @@
 
 use crate::{
     finding::{Mode, Reason, paths::SPEC},
-    inventory::object_summary::Autoscaler,
     kubernetes::kind::Kind,
     rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
@@ -23,11 +22,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     if !sets || item.kind() != Kind::StatefulSet {
         return;
     }
-    let scales = |autoscaler: &Autoscaler| {
-        &*autoscaler.kind == "StatefulSet" && &*autoscaler.name == item.name()
-    };
-    let mut all = query.inventory().in_namespace(kind, item.namespace());
-    let first = all.find_map(|other| Some((other, other.autoscaler().filter(|it| scales(it))?)));
+    let first = query.inventory().autoscaler(kind, item);
     let Some((other, autoscaler)) = first.filter(|(other, _)| query.counts(other)) else { return };
     found.report(
         kind,

@@ -5,7 +5,6 @@ use crate::{
         Mode, Reason,
         paths::{POD_SPEC, SPEC},
     },
-    inventory::object_summary::Autoscaler,
     kubernetes::kind::Kind,
     rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
@@ -26,12 +25,7 @@ const LEAST: i32 = 2;
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (item, kind) = (query.item, Kind::VerticalPodAutoscaler);
     let Some(details) = item.details().filter(|it| it.replicas > 0) else { return };
-    let scales = |autoscaler: &Autoscaler| {
-        &*autoscaler.kind == item.kind().as_str() && &*autoscaler.name == item.name()
-    };
-    let mut all = query.inventory().in_namespace(kind, item.namespace());
-    let first = all.find_map(|other| Some((other, other.autoscaler().filter(|it| scales(it))?)));
-    let Some((other, autoscaler)) = first else { return };
+    let Some((other, autoscaler)) = query.inventory().autoscaler(kind, item) else { return };
     let least = autoscaler.least.unwrap_or(LEAST);
     let replicas = SPEC.child("replicas");
     let field = if details.sets_replicas { &replicas } else { &POD_SPEC };
