@@ -84,8 +84,7 @@ fn first_sentence(page: &str) -> String {
         let is_fence = line.starts_with("```");
         is_code ^= is_fence;
         let begins = |c: char| c.is_alphanumeric() || ['*', '`', '[', '"'].contains(&c);
-        // Each decision begins with its release.
-        let is_prose = line.starts_with(begins) && !line.starts_with("Decided for ");
+        let is_prose = line.starts_with(begins);
         if !is_code && !is_fence && is_prose {
             paragraph.push_str(line);
             paragraph.push(' ');

@@ -50,8 +50,7 @@ fn every_text_names_the_same_home() {
 }
 
 /// Lines with the version of an old release, or of a different program.
-const OTHER_VERSIONS: [&str; 7] = [
-    "Decided for ",
+const OTHER_VERSIONS: [&str; 6] = [
     "before the release of ",
     // The example extensions of editors.
     "\"version\": ",

@@ -164,6 +164,8 @@ pub(crate) fn markdown() -> String {
         if !key.is_empty() {
             writeln!(out, "| **{key}** | | {} |", linked(short(&comment))).unwrap();
         }
+        // "As in SECTION.": the section has the meaning and the default.
+        let rows = rows.into_iter().filter(|row| !row.comment.starts_with("As in "));
         for Row { key, default, comment } in rows {
             let default = default.to_string().replace('|', "\\|");
             writeln!(out, "| {key} | `{default}` | {} |", linked(short(&comment))).unwrap();
@@ -194,6 +196,23 @@ fn each_value_is_in_the_readme() {
     assert_eq!(linked("a | b"), "a \\| b");
     assert_eq!(short("First. More | of it."), "First.");
     assert_eq!(short("TLS 1.2 or 1.3."), "TLS 1.2 or 1.3.");
+}
+
+#[test]
+fn a_value_as_in_a_different_section_has_its_default() {
+    let text = std::fs::read_to_string(chart().join("values.yaml")).unwrap();
+    let sections = sections(&text);
+    let rows = || sections.iter().flat_map(|section| &section.rows);
+    let mut count = 0;
+    for row in rows() {
+        let Some(section) = row.comment.strip_prefix("As in ") else { continue };
+        let name = row.key.rsplit('.').next().unwrap();
+        let key = format!("{}.{name}", section.trim_end_matches('.'));
+        let other = rows().find(|other| other.key == key).unwrap_or_else(|| panic!("{key}"));
+        assert_eq!(row.default, other.default, "{}", row.key);
+        count += 1;
+    }
+    assert!(count > 10, "{count}");
 }
 
 #[test]
