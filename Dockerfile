@@ -2,6 +2,8 @@
 
 # The same release as rust-toolchain.toml.
 ARG RUST_VERSION=1.95.0
+# debug-nonroot has a shell, /busybox/sh, as pipelines need it.
+ARG VARIANT=nonroot
 
 # Runs on the machine that builds, whatever the image is for: rustc and gcc are cross compilers, and no compiler is emulated.
 FROM --platform=$BUILDPLATFORM rust:${RUST_VERSION}-bookworm AS build
@@ -42,14 +44,18 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     && install -D -m 0755 "target/$(cat /target)/$PROFILE/setguard" /out/setguard
 
 # Contains glibc and CA certificates, but no shell and no package manager. The same Debian release as the builder.
-FROM gcr.io/distroless/cc-debian12:nonroot
+FROM gcr.io/distroless/cc-debian12:${VARIANT}
+ARG VARIANT
 ARG VERSION=dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="setguard" \
       org.opencontainers.image.description="Admission control for Kubernetes DaemonSets, StatefulSets and the pods of node daemons" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.source="https://github.com/setguard/setguard" \
+      org.opencontainers.image.url="https://setguard.io" \
       org.opencontainers.image.documentation="https://setguard.io" \
+      org.opencontainers.image.vendor="setguard" \
+      org.opencontainers.image.base.name="gcr.io/distroless/cc-debian12:${VARIANT}" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /out/setguard /setguard
