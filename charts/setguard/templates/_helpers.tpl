@@ -58,14 +58,15 @@ policies are off.
 {{- end -}}
 
 {{/*
-The ConfigMap of the policy in a namespace, with this name. With mode both, the rules in `less` are off unless they deny. Those
-that deny are never reported twice, and stay on so that no change of the mode has to wait for the pods to read this.
+The ConfigMap of the policy in a namespace, with this name. With mode both, the rules in `less` are off unless they deny or report what
+the policies pass over. Rules that deny are never reported twice, and stay on so that no change of the mode has to wait for the pods to read
+this.
 */}}
 {{- define "setguard.policyConfigMap" -}}
 {{- $policy := deepCopy (.root.Values.policy | default dict) -}}
 {{- if and .less (eq (include "setguard.mode" .root) "both") -}}
 {{- $rules := dict -}}
-{{- range $id, $mode := .less -}}{{- if ne $mode "deny" -}}{{- $_ := set $rules $id "off" -}}{{- end -}}{{- end -}}
+{{- range $id, $mode := .less -}}{{- if and (ne $mode "deny") (ne $id "too-large-to-check") -}}{{- $_ := set $rules $id "off" -}}{{- end -}}{{- end -}}
 {{- $policy = mergeOverwrite $policy (dict "rules" $rules) -}}
 {{- end -}}
 apiVersion: v1
@@ -223,6 +224,9 @@ annotations:
 {{- end -}}
 {{- if and .Values.webhook.url (not (hasPrefix "https://" .Values.webhook.url)) -}}
 {{- fail "webhook.url: must begin with https://, since the API server calls webhooks over HTTPS only" -}}
+{{- end -}}
+{{- if regexMatch "[?#@]" .Values.webhook.url -}}
+{{- fail "webhook.url: must have no user, query (?) or fragment (#); the API server refuses them" -}}
 {{- end -}}
 {{- end -}}
 

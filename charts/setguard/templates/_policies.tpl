@@ -40,7 +40,7 @@ here only if its policy finds everything that the rule finds, in every release, 
 {{- if hasKey $gates .name -}}{{- $on = get $gates .name -}}{{- end -}}
 {{- $says = and $says $on (not $both) -}}
 {{- end -}}
-{{- if and $both (or (not .whole) (has .id $ending)) -}}{{- $says = false -}}{{- end -}}
+{{- if and $both (or (not (or .whole .long)) (has .id $ending)) -}}{{- $says = false -}}{{- end -}}
 {{- if $says -}}{{- $_ := set $found .id $mode -}}{{- end -}}
 {{- end -}}
 {{- end -}}
@@ -195,8 +195,10 @@ answers. Where there is no cluster to look into, nothing is refused, and nothing
 {{- if $policy.injection -}}
 {{- fail (printf "policy.injection: the policies of the chart inject with the default settings only; set webhook.mutating.enabled=false and apply what `setguard export map` prints, or %s" $instead) -}}
 {{- end -}}
-{{- if lt (include "setguard.minor" . | int) 36 -}}
-{{- fail (printf "mode: injection without a server needs Kubernetes 1.36, and this is 1.%s; set webhook.mutating.enabled=false, or %s" (include "setguard.minor" .) $instead) -}}
+{{- $given := dig "kubernetes" "version" "" $policy -}}
+{{- $minor := ternary (include "setguard.minor" .) (regexFind "^[0-9]+" .Capabilities.KubeVersion.Minor) (ne (toString $given) "") | int -}}
+{{- if lt $minor 36 -}}
+{{- fail (printf "mode: injection without a server needs Kubernetes 1.36, and this is 1.%d; set webhook.mutating.enabled=false, or %s" $minor $instead) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -12,13 +12,17 @@ use setguard_core::{
 
 use super::{
     conditions::{Exceptions, about, expand, listed, resource},
-    objects::{self, SUFFIX, condition, matched, not_in_deletion, quote, validating, validation},
+    objects::{self, SUFFIX, condition, matched, not_in_deletion, validating, validation},
+    vap::any_part,
 };
 
 const LIMITED: [Kind; 2] = [Kind::DaemonSet, Kind::StatefulSet];
 
 pub(super) const MISSED: &str = "limit-exceeded does not find a rollout that cannot end (neverEnds), nodes that a DaemonSet leaves, \
-     kubectl scale, nor whether the last day of an annotation setguard.io/exceed is over.";
+     pods that an earlier change removes and that still exist (deletesClaims), kubectl scale, nor whether the last day of an annotation setguard.io/exceed is over.";
+
+/// CEL that is true if more pods go down than without the update.
+const GROWS: &str = "variables.down > variables.before";
 
 struct Forbidden {
     /// CEL that is true for a change with the consequence.
@@ -87,8 +91,7 @@ fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<F
             })
         }
         Consequence::ReplacesAll => Some(Forbidden {
-            fault: "variables.all > 1 && variables.down >= variables.all && variables.changes"
-                .to_owned(),
+            fault: format!("variables.all > 1 && variables.down >= variables.all && {GROWS}"),
             message: "'this change replaces all ' + string(variables.all) + ' pods at once'"
                 .to_owned(),
             help,
@@ -101,7 +104,7 @@ fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<F
                 }
             };
             Some(Forbidden {
-                fault: format!("variables.down > {most} && variables.changes"),
+                fault: format!("variables.down > {most} && {GROWS}"),
                 message: "'this change takes down ' + string(variables.down) + ' of ' + \
                           string(variables.all) + ' pods at a time'"
                     .to_owned(),
@@ -112,32 +115,78 @@ fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<F
     }
 }
 
+/// The numbers of the webhook's rule: the pods of the old object that have an older template after the update, and how
+/// many of them the new and the old strategy take down at a time.
+///
 /// The API server first compiles expressions without the types of the object, and the elements of a list must have one
 /// type, hence `int`.
 fn variables(policy: &Policy, kind: Kind) -> Value {
-    let (all, down) = match kind {
-        Kind::StatefulSet => {
-            let gate = policy.cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET);
-            let at_once = match gate {
-                true => format!("[{}, 1].max()", scaled("@replicas", "0")),
-                false => "1".to_owned(),
-            };
-            let replaced = "[[variables.all, int(@replicas)].min() - int(@partition), 0].max()";
-            let down = format!(
-                "@.spec.?updateStrategy.?type.orValue('') == 'Recreate' ? variables.all : \
-                 @rolls ? [{at_once}, {replaced}].min() : 0"
-            );
-            ("int(oldObject.spec.?replicas.orValue(1))", down)
-        }
-        _ => {
-            let most = scaled("variables.all", "99");
-            let down = format!("@rolls ? [{most}, variables.all].min() : 0");
-            ("int(oldObject.?status.?desiredNumberScheduled.orValue(0))", down)
-        }
+    let status = |field: &str| format!("int(oldObject.?status.?{field}.orValue(0))");
+    let gate = policy.cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET);
+    let (all, unavailable, old) = match kind {
+        Kind::StatefulSet => (
+            "int(oldObject.spec.?replicas.orValue(1))".to_owned(),
+            format!(
+                "{} - int(oldObject.?status.?availableReplicas.orValue(oldObject.?status.?readyReplicas.orValue(0)))",
+                status("replicas")
+            ),
+            format!("{} - {}", status("replicas"), status("updatedReplicas")),
+        ),
+        _ => (
+            status("desiredNumberScheduled"),
+            status("numberUnavailable"),
+            format!("{} - {}", status("currentNumberScheduled"), status("updatedNumberScheduled")),
+        ),
     };
-    let variable =
-        |name: &str, text: &str| json!({ "name": name, "expression": expand(text, "object") });
-    json!([variable("all", all), variable("down", &down), variable("changes", "@changes")])
+    // The status of the first generation may be missing, and its template has never changed.
+    let generation = "oldObject.metadata.?generation.orValue(0)";
+    let is_observed = format!("{} >= {generation}", status("observedGeneration"));
+    let outdated = format!(
+        "variables.changes ? variables.all : {is_observed} ? [[{old}, variables.all].min(), 0].max() : \
+         {generation} <= 1 ? 0 : variables.all"
+    );
+    let (at_once, replaced) = match kind {
+        Kind::StatefulSet => {
+            let rolled = if gate {
+                format!("[{}, 1].max()", scaled("@replicas", "0"))
+            } else {
+                "1".to_owned()
+            };
+            let above = "[[variables.all, int(@replicas)].min() - int(@partition), 0].max()";
+            // The pods below the partition are the first to be old, unless any pods may be.
+            let any = format!(
+                "variables.changes || !({is_observed}) || oldObject.spec.?updateStrategy.?type.orValue('') == 'OnDelete'"
+            );
+            let old = format!("[variables.outdated - ({any} ? 0 : int(@partition)), 0].max()");
+            let recreates = "@.spec.?updateStrategy.?type.orValue('') == 'Recreate'";
+            (
+                format!("({recreates} ? variables.all : @rolls ? {rolled} : 0)"),
+                format!("({recreates} ? variables.outdated : @rolls ? [{old}, {above}].min() : 0)"),
+            )
+        }
+        _ => (
+            format!("(@rolls ? {} : 0)", scaled("variables.all", "99")),
+            "(@rolls ? variables.outdated : 0)".to_owned(),
+        ),
+    };
+    let down = format!(
+        "[[{at_once}, variables.unavailable].max(), [variables.unavailable + {replaced}, variables.all].min()].min()"
+    );
+    let unavailable = format!("[[{unavailable}, variables.all].min(), 0].max()");
+    let variable = |name: &str, text: &str, object: &str| json!({ "name": name, "expression": expand(text, object) });
+    json!([
+        variable("all", &all, "object"),
+        variable("changes", "@changes", "object"),
+        variable("unavailable", &unavailable, "object"),
+        variable("outdated", &outdated, "object"),
+        variable("down", &down, "object"),
+        // A new template begins a rollout of its own.
+        variable(
+            "before",
+            &format!("variables.changes ? variables.unavailable : {down}"),
+            "oldObject"
+        ),
+    ])
 }
 
 /// CEL for `maxUnavailable` as a number; a percentage is of `total`. `round` is 99 to round up, and 0 to round down.
@@ -152,9 +201,6 @@ fn scaled(total: &str, round: &str) -> String {
 fn permitted(limit: &Limit, consequence: Consequence) -> Option<String> {
     let who = limit.may_exceed.as_ref()?;
     let is_listed = listed(&who.users, &who.groups)?;
-    Some(format!(
-        "({is_listed}) && object.metadata.?annotations[?{}].orValue('').split(',').exists(p, p.trim().startsWith({}))",
-        quote(EXCEED_ANNOTATION),
-        quote(&format!("{}=", consequence.as_str())),
-    ))
+    let part = any_part(EXCEED_ANNOTATION, &format!("{}=", consequence.as_str()));
+    Some(format!("({is_listed}) && {part}"))
 }

@@ -57,6 +57,14 @@ impl KeptRules {
             state.has_rules = has_rules;
         }
         state.version = version;
+        if state.annotation.is_some() && annotation.is_some() && state.annotation != annotation {
+            tracing::warn!(
+                kind = configuration.kind(),
+                hint = "an upgrade or rollback of the chart does this. If there was none, somebody may have \
+                        weakened the webhooks: helm upgrade restores them",
+                "the annotation setguard.io/webhooks has changed, and the webhooks follow it"
+            );
+        }
         state.annotation = annotation;
         let is_as_written = compared.as_ref().is_ok_and(|it| it.is_as_written());
         let foreign = compared.map_or(1, |it| it.foreign.len());

@@ -52,6 +52,26 @@ const SHAPES: &[Shape] = &[
         set["spec"]["template"]["spec"]["volumes"] = volumes(n / 2);
         set
     }),
+    ("64 volumes and mounts", |n| {
+        let mount = |i| json!({ "name": "v0", "mountPath": format!("/{i}"), "readOnly": true });
+        let mut set = container(n / 2, "volumeMounts", mount);
+        set["spec"]["template"]["spec"]["volumes"] = volumes(64);
+        set
+    }),
+    ("64 claims and volumes", |n| {
+        let mut set = claims(64);
+        set["spec"]["template"]["spec"]["volumes"] = volumes(n / 2);
+        set
+    }),
+    ("terms of nodes", |n| {
+        let term =
+            json!({ "matchExpressions": [{ "key": "kubernetes.io/os", "operator": "Exists" }] });
+        let mut set = daemon_set("long");
+        set["spec"]["template"]["spec"]["hostPID"] = json!(true);
+        set["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            ["nodeSelectorTerms"] = list(n, |_| term.clone());
+        set
+    }),
     ("containers", |n| {
         let entry = |i| json!({ "name": format!("c{i}"), "image": "a:1", "env": list(8, |i| json!({ "name": format!("E{i}") })) });
         pod(n / 8, "containers", entry)
@@ -70,7 +90,7 @@ const SHAPES: &[Shape] = &[
     }),
     ("ids in the annotation", |n| {
         let mut set = stateful_set("long");
-        set["metadata"]["annotations"] = json!({ "setguard.io/ignore": "some-rule-,".repeat(n) });
+        set["metadata"]["annotations"] = json!({ "setguard.io/ignore": ",".repeat(16 * n) });
         set["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(0);
         set["spec"]["revisionHistoryLimit"] = json!(0);
         set

@@ -19,12 +19,23 @@ pub(super) fn pair(dice: &mut Dice, number: u64) -> (Value, Value) {
             let nodes = dice.below(8);
             old["status"] = json!({
                 "currentNumberScheduled": nodes, "desiredNumberScheduled": nodes,
-                "numberMisscheduled": 0, "numberReady": nodes,
+                "numberMisscheduled": 0, "numberReady": nodes, "numberUnavailable": dice.below(3),
+                "updatedNumberScheduled": dice.below(8), "observedGeneration": dice.below(2),
             });
         }
         (old, manifests::daemon_set(&name))
     } else {
-        (manifests::stateful_set(&name), manifests::stateful_set(&name))
+        let mut old = manifests::stateful_set(&name);
+        if dice.percent(60) {
+            let replicas = dice.below(7);
+            let ready = dice.below(replicas + 1);
+            old["status"] = json!({
+                "replicas": replicas, "readyReplicas": ready,
+                "availableReplicas": dice.below(ready + 1),
+                "updatedReplicas": dice.below(replicas + 1), "observedGeneration": dice.below(2),
+            });
+        }
+        (old, manifests::stateful_set(&name))
     };
     let claims = json!([{ "metadata": { "name": "data" }, "spec": {
         "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }]);

@@ -4,7 +4,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::kind::Kind,
     object::size::{self, ObjectSize},
-    rules::rule::{Rule, Runner, Scope},
+    rules::rule::{Cel, Rule, Runner, Scope, cel::LONG},
 };
 
 /// The rule for objects that are too large to evaluate.
@@ -18,6 +18,16 @@ pub static RULE: Rule = rule! {
         kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod],
         by: &[Runner::Check, Runner::Validate],
     }],
+    cel: CEL,
+};
+
+/// The policies give up on smaller objects than the webhook.
+static CEL: Cel = Cel {
+    fault: LONG,
+    message: "'a list has more than 256 entries, and policies that read the list pass over this object'",
+    help: "make the list shorter",
+    misses: Some("objects that are large without a long list"),
+    ..Cel::EMPTY
 };
 
 /// The description of this rule.
