@@ -216,8 +216,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     rendering.releases = (policy.render.clone(), root.clone());
     let rendered = args.manifests.renders().then_some(&rendering);
     let settings = (&clusters, &policy.folder_names);
-    let mut old =
-        OldManifests::read(&args.against, commit, &paths, settings, rendered, namespace);
+    let mut old = OldManifests::read(&args.against, commit, &paths, settings, rendered, namespace);
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();
     let mut listing = listing::list(&paths, &exclude, &policy.folder_names);

@@ -36,7 +36,8 @@ impl Policy {
         let clusters = self.clusters.iter().enumerate();
         for (i, cluster) in clusters.filter(|(_, it)| is_new(&it.name)) {
             let message = format!(
-                "the files of a cluster that {name} doesn't have are compared with no other cluster's: {}",
+                "{name} doesn't have the cluster {}: an object in its files no longer changes the same object of another \
+                 cluster",
                 cluster.name
             );
             weaker.report(&Path::new("clusters").index(i), message);

@@ -305,7 +305,8 @@ impl<'a> Walk<'a> {
         if !is_matched && !self.entered.borrow().contains(folder) {
             return false;
         }
-        let tracked = self.tracked.get_or_init(|| git::tracked(&self.base).map_err(|it| it.to_string()));
+        let tracked =
+            self.tracked.get_or_init(|| git::tracked(&self.base).map_err(|it| it.to_string()));
         let has = |path: &Path| {
             let mut from = tracked.iter().flat_map(|it| it.range(path.to_owned()..));
             from.next().is_some_and(|it| it.starts_with(path))

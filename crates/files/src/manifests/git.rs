@@ -373,7 +373,8 @@ impl Commit {
             }
             false => it.file_type().is_file() && !known.contains(it.path()),
         };
-        let has_more = path.is_dir() && WalkDir::new(path).into_iter().flatten().any(|it| is_new(&it));
+        let has_more =
+            path.is_dir() && WalkDir::new(path).into_iter().flatten().any(|it| is_new(&it));
         // A link that led and leads to nothing has not changed.
         let is_same = !has_more && (!old.is_empty() || !path.exists());
         is_same.then_some(old)

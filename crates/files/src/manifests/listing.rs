@@ -106,7 +106,7 @@ pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listin
 }
 
 /// Notes where the sources below a path would be if the path were `new`, if there is one of each.
-pub fn place(sources: &mut [Source], old: &[PathBuf], new: &[PathBuf]) {
+pub fn place<'a>(sources: impl Iterator<Item = &'a mut Source>, old: &[PathBuf], new: &[PathBuf]) {
     let ([old], [new]) = (old, new) else { return };
     for source in sources {
         let path = source.path_in_folder();

@@ -1,12 +1,7 @@
 //! Known findings, to report only once: the findings in the baseline and, with `--new-only`, those in the previous
 //! manifests.
 
-use std::{
-    collections::HashMap,
-    io::Write,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::HashMap, io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use kube_yaml::Mark;

@@ -77,7 +77,7 @@ impl OldManifests {
         let mut read = OldManifests { objects, ..OldManifests::default() };
         let (is_commit, mut notes, mut unreadable) = (commit.is_some(), Vec::new(), Vec::new());
         let old = |commit: Result<Commit, FileError>| old(&commit?, paths, settings, rendering);
-        let sources = match commit.map(old) {
+        let mut sources = match commit.map(old) {
             Some(Ok(old)) => {
                 (notes, read.contexts) = (old.notes, old.contexts);
                 old.sources
@@ -92,16 +92,16 @@ impl OldManifests {
                 listed.sources.into_iter().map(|source| source?.read()).collect()
             }
         };
+        listing::place(sources.iter_mut().flatten(), against, paths);
         for source in sources {
             match source {
-                Ok(source) => read.sources.push(source),
+                Ok(source) => {
+                    unreadable.extend(read.objects.add(&source));
+                    read.namespaces.add(source.text());
+                    read.sources.push(source);
+                }
                 Err(error) => unreadable.push(error.to_string()),
             }
-        }
-        listing::place(&mut read.sources, against, paths);
-        for source in &read.sources {
-            unreadable.extend(read.objects.add(source));
-            read.namespaces.add(source.text());
         }
         match is_commit {
             true => notes.extend(

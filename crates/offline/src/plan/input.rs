@@ -107,7 +107,7 @@ impl Input {
             complain(message);
         };
         let (mut old, ..) = texts(paths.old, &mut complain_of_old);
-        place(&mut old, paths.old, paths.new);
+        place(old.iter_mut(), paths.old, paths.new);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
         let (mut unreadable, mut commit) = (Vec::new(), None);

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use setguard_core::{kubernetes::resource::Resource, object::namespace_or_default};
-use setguard_files::{
-    manifests::alternatives::Alternatives,
-    report,
-};
+use setguard_files::{manifests::alternatives::Alternatives, report};
 
 use super::input::Input;
 
