@@ -97,6 +97,7 @@ mod versions;
 mod view;
 #[cfg(unix)]
 mod wait;
+mod ways_around_git;
 #[cfg(unix)]
 mod wire;
 mod yaml;

@@ -19,7 +19,7 @@ mod rendered;
 mod selection;
 mod workers;
 
-use std::{collections::HashSet, io, path::PathBuf};
+use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use setguard_core::{
@@ -32,7 +32,7 @@ use self::{
     cross_object::CrossObject,
     finding_sink::FindingSink,
     fix::{FixArgs, Fixes},
-    known_findings::{Known, KnownArgs},
+    known_findings::{Collected, Known, KnownArgs},
     manifest_check::{Checker, InputContext},
     new_manifests::NewManifests,
     old_manifests::OldManifests,
@@ -47,7 +47,7 @@ pub use setguard_files::{
     manifests::{
         args::ManifestArgs,
         clusters::Clusters,
-        exclude::{Exclude, exempt_files},
+        exclude::{Exclude, exempt_earlier, exempt_files},
         group::Group,
         layout::Wrong,
         listing,
@@ -61,7 +61,6 @@ pub use setguard_files::{
         self,
         args::OutputArgs,
         diagnostic::{Diagnostic, Strictness, Summary},
-        fingerprint::Fingerprint,
         progress::Progress,
         reports::Reports,
     },
@@ -216,7 +215,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut rendering = args.manifests.rendering(namespace, version, args.allow_empty);
     rendering.releases = (policy.render.clone(), root.clone());
     let rendered = args.manifests.renders().then_some(&rendering);
-    let old = OldManifests::read(&args.against, commit, (&paths, &clusters), rendered, namespace);
+    let settings = (&clusters, &policy.folder_names);
+    let mut old = OldManifests::read(&args.against, commit, &paths, settings, rendered, namespace);
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();
     let mut listing = listing::list(&paths, &exclude, &policy.folder_names);
@@ -228,8 +228,14 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
     exempt_files(&mut policy, &root, new.readable().filter_map(Source::file));
+    exempt_earlier(&mut policy, &root, old.sources.iter());
+    let previous = Arc::new(std::mem::take(&mut old.objects).followed_by(&new.sources));
     if args.known.new_only {
-        known.old = Some(findings(old.sources, namespace, &policy, repository.clone())?);
+        let mut context = InputContext::of_namespace(namespace);
+        (context.paths, context.no_ignores) = (std::mem::take(&mut old.contexts), args.no_ignores);
+        let sources = std::mem::take(&mut old.sources);
+        let found = findings(sources, context, &policy, repository.clone(), strictness)?;
+        known.old = Some((found, Arc::clone(&previous)));
     }
     let context = InputContext {
         namespace: args.namespace.clone(),
@@ -238,7 +244,6 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         may_refuse: new.context.may_refuse || !args.inventory.is_empty(),
         ..new.context
     };
-    let previous = old.objects.followed_by(&new.sources);
     let delivery = Delivery::new(args.verb, args.field_manager.clone())?;
     let checker = Checker::new(&policy, &previous, delivery, context, strictness);
     let (cluster, unreadable) = inventory::read(&args.inventory);
@@ -293,19 +298,18 @@ fn check_all(
 /// Returns the findings in the previous manifests, as if these were new.
 fn findings(
     old: Vec<Source>,
-    namespace: Option<&str>,
+    mut context: InputContext,
     policy: &Policy,
     repository: Repository,
-) -> io::Result<HashSet<Fingerprint>> {
-    let mut context = InputContext::of_namespace(namespace);
+    strictness: Strictness,
+) -> io::Result<Collected> {
     for source in &old {
         context.add(source.text());
     }
     let previous = OldObjects::default();
-    let checker =
-        Checker::new(policy, &previous, Delivery::default(), context, Strictness::default());
+    let checker = Checker::new(policy, &previous, Delivery::default(), context, strictness);
     let (reports, progress) = (Reports::none(), Progress::new("checking"));
-    let known = Known { collected: Some(HashSet::new()), ..Known::default() };
+    let known = Known { collected: Some(HashMap::new()), ..Known::default() };
     let mut sink = FindingSink::new(repository, reports, known, progress);
     check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut sink)?;
     Ok(sink.known.collected.unwrap_or_default())

@@ -32,6 +32,16 @@ impl Policy {
             );
             weaker.report(&Path::new("clusters"), message);
         }
+        let is_new = |name: &str| earlier.clusters.iter().all(|it| it.name != name);
+        let clusters = self.clusters.iter().enumerate();
+        for (i, cluster) in clusters.filter(|(_, it)| is_new(&it.name)) {
+            let message = format!(
+                "{name} doesn't have the cluster {}: an object in its files no longer changes the same object of another \
+                 cluster",
+                cluster.name
+            );
+            weaker.report(&Path::new("clusters").index(i), message);
+        }
         for release in earlier.render.iter().filter(|it| !self.render.contains(it)) {
             let message =
                 format!("a release that {name} renders has changed, or is gone: {}", release.chart);
@@ -313,9 +323,10 @@ exclude[] | exclude: [%] | a | a, '!a/b' | exclude[1]
 folderNames.* | folderNames: {%} |  | sandbox: note | folderNames
 folderNames.* | folderNames: {%} | hack: warn |  | folderNames
 folderNames.* | folderNames: {%} | sandbox: note | hack: warn, sandbox: warn |
-clusters[].name | clusters: [{name: %, paths: [c]}] | a | b | clusters
+clusters[].name | clusters: [{name: %, paths: [c]}] | a | b | clusters clusters[0]
 clusters[].paths[] | clusters: [{name: a, paths: [%]}] | b | c | clusters
-clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] |
+clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] | clusters[0]
+clusters[].paths[] | % | clusters: [{name: a, paths: [b]}] | clusters: [{name: a, paths: [b]}, {name: c, paths: [d]}] | clusters[1]
 render[].chart | render: [{chart: %}] | a | b | render
 render[].values[] | render: [{chart: a, values: [%]}] | b | c | render
 render[].release | render: [{chart: a, release: %}] | b | c | render

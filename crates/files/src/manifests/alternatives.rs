@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::group::Group;
+use super::{group::Group, source::Source};
 
 /// The values of such objects in an earlier version of the manifests.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct Alternatives<T>(Vec<Alternative<T>>);
 #[derive(Clone, Debug)]
 struct Alternative<T> {
     file: String,
+    /// The path that the file would have in the work tree, or nothing.
+    place: String,
     group: Group,
     value: T,
 }
@@ -25,15 +27,29 @@ impl<T> Default for Alternatives<T> {
 }
 
 impl<T> Alternatives<T> {
-    /// Adds the object of a file. A file that the user named replaces all others, so the last named file counts.
-    pub fn add(&mut self, file: &str, group: Group, value: T) {
-        self.0.retain(|other| group != Group::Named && other.file != file);
-        self.0.push(Alternative { file: file.to_owned(), group, value });
+    /// Adds the object of a source. A file that the user named replaces all others, so the last named file counts.
+    pub fn add_from(&mut self, source: &Source, value: T) {
+        let place = source.place().map(|it| it.display().to_string()).unwrap_or_default();
+        self.add((source.name(), &place), source.group().clone(), value);
     }
 
-    /// Returns the object that the object in `file` continues: of several, the one whose path has the most in common
-    /// with the end of `file`. An object that a different file continues comes last: `has_nearer` returns whether a new
-    /// file with the object has more than this many parts in common with an old file. If all others are continued,
+    fn add(&mut self, (file, place): (&str, &str), group: Group, value: T) {
+        self.0.retain(|other| group != Group::Named && other.file != file);
+        let (file, place) = (file.to_owned(), place.to_owned());
+        self.0.push(Alternative { file, place, group, value });
+    }
+
+    /// Creates the only object, which a cluster has.
+    pub fn of_cluster(value: T) -> Self {
+        let mut only = Alternatives::default();
+        only.add(("", ""), Group::Named, value);
+        only
+    }
+
+    /// Returns the object that the object in `file` continues, with its file: the one at the same path, or else the one
+    /// whose path has the most in common with the end of `file`. An object that a different file continues comes last:
+    /// `has_nearer` returns whether a new file with the object is at the path of an old file, or has more than this many
+    /// parts in common with it. If all others are continued,
     /// `file` is a second file with an old object, and applying it changes the object in the nearest folder: of several
     /// there, the last one applied. `None` if the choice is not [clear](Self::unclear), or if the policy assigns the
     /// files to different clusters.
@@ -41,19 +57,33 @@ impl<T> Alternatives<T> {
         &self,
         file: &str,
         group: &Group,
-        has_nearer: &dyn Fn(&str, usize) -> bool,
-    ) -> Option<&T> {
+        has_nearer: &HasNearer<'_>,
+    ) -> Option<(&str, &T)> {
+        let found = self.before(file, group, has_nearer);
+        found.map(|it| (&*it.file, &it.value))
+    }
+
+    fn before(
+        &self,
+        file: &str,
+        group: &Group,
+        has_nearer: &HasNearer<'_>,
+    ) -> Option<&Alternative<T>> {
         // A root continues itself, no matter which other files have the object.
         if let Group::Rendered { .. } = group {
             let of_root = self.0.iter().find(|it| it.group == *group);
             let named = || self.0.iter().find(|it| it.group == Group::Named);
             let before = of_root.or_else(named);
             if before.is_some() || self.has_variant(group) {
-                return before.map(|it| &it.value);
+                return before;
             }
         }
+        if let Some(same) = self.0.iter().find(|it| is_same(&it.place, file)) {
+            return Some(same);
+        }
         let is_open = |it: &&Alternative<T>| {
-            it.group == Group::Named || !has_nearer(&it.file, common(&it.file, file))
+            let common = common(&it.file, file);
+            it.group == Group::Named || !has_nearer(&it.file, &it.place, common)
         };
         let open = nearest(self.0.iter().filter(is_open).collect(), |it| common(&it.file, file));
         let second = || {
@@ -70,7 +100,7 @@ impl<T> Alternatives<T> {
                 folders(&it.file).zip(folders(file)).take_while(|(a, b)| a == b).count()
             })
         };
-        open.or_else(second).map(|it| &it.value)
+        open.or_else(second)
     }
 
     /// Returns whether a root of the same chart has the object with other values. Values for tests make no real object.
@@ -106,6 +136,9 @@ impl<T> Alternatives<T> {
     }
 }
 
+/// Takes the file and the place of an old object, and a number of parts.
+pub type HasNearer<'a> = dyn Fn(&str, &str, usize) -> bool + 'a;
+
 /// Returns the only one, or the one with the most in common; `None` for a tie.
 fn nearest<T>(
     all: Vec<&Alternative<T>>,
@@ -132,6 +165,11 @@ impl FromIterator<PathBuf> for Files {
 }
 
 impl Files {
+    /// Returns the file at a path.
+    pub fn at(&self, path: &str) -> Option<&Path> {
+        self.0.get(&parts(path).map(str::to_owned).collect::<Vec<_>>()).map(PathBuf::as_path)
+    }
+
     /// Returns the files that have more than `so_many` parts in common with the end of a path.
     pub fn nearer(&self, path: &str, so_many: usize) -> impl Iterator<Item = &Path> {
         let end: Vec<_> = parts(path).take(so_many + 1).map(str::to_owned).collect();
@@ -144,6 +182,11 @@ impl Files {
 /// Returns the number of parts that two paths have in common at the end.
 pub fn common(one: &str, other: &str) -> usize {
     parts(one).zip(parts(other)).take_while(|(a, b)| a == b).count()
+}
+
+/// Returns whether two paths are the same, whatever `.` is in them.
+pub fn is_same(one: &str, other: &str) -> bool {
+    !one.is_empty() && parts(one).eq(parts(other))
 }
 
 fn folders(file: &str) -> impl Iterator<Item = &str> {
@@ -161,16 +204,18 @@ mod tests {
 
     fn continued(all: &Alternatives<i32>, file: &str, others: &[&str]) -> Option<i32> {
         let others: Files = others.iter().map(PathBuf::from).collect();
-        let has_nearer = |old: &str, so_much: usize| others.nearer(old, so_much).next().is_some();
-        all.continued_by(file, &Group::Alone, &has_nearer).copied()
+        let has_nearer = |old: &str, place: &str, so_much: usize| {
+            others.at(place).is_some() || others.nearer(old, so_much).next().is_some()
+        };
+        all.continued_by(file, &Group::Alone, &has_nearer).map(|(_, it)| *it)
     }
 
     #[test]
     fn the_nearest_file_is_continued() {
         let mut all = Alternatives::default();
-        all.add("HEAD:deploy/v1/set.yaml", Group::Alone, 1);
+        all.add(("HEAD:deploy/v1/set.yaml", ""), Group::Alone, 1);
         assert_eq!(continued(&all, "./other.yaml", &[]), Some(1));
-        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
+        all.add(("HEAD:deploy/v2/set.yaml", ""), Group::Alone, 2);
         for (file, wanted) in [
             ("./deploy/v1/set.yaml", Some(1)),
             ("../main/deploy/v2/set.yaml", Some(2)),
@@ -179,14 +224,14 @@ mod tests {
         ] {
             assert_eq!(continued(&all, file, &[]), wanted, "{file}");
         }
-        all.add("now.yaml", Group::Named, 3);
+        all.add(("now.yaml", ""), Group::Named, 3);
         assert_eq!(continued(&all, "./deploy/v1/set.yaml", &["now.yaml"]), Some(3));
     }
 
     #[test]
     fn a_file_does_not_continue_what_another_one_does() {
         let mut all = Alternatives::default();
-        all.add("HEAD:deploy/v1/set.yaml", Group::Alone, 1);
+        all.add(("HEAD:deploy/v1/set.yaml", ""), Group::Alone, 1);
         let second = ["./deploy/v1/set.yaml"];
         for file in ["./deploy/v2/set.yaml", "./deploy/v1/zz.yaml", "./other/zz.yaml"] {
             assert_eq!(continued(&all, file, &second), Some(1), "{file}");
@@ -194,24 +239,43 @@ mod tests {
         assert_eq!(continued(&all, "./deploy/v1/set.yaml", &["./deploy/v2/set.yaml"]), Some(1));
         // Of several, the one in the same folder.
         let both = ["./deploy/v1/set.yaml", "./deploy/v2/set.yaml"];
-        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
+        all.add(("HEAD:deploy/v2/set.yaml", ""), Group::Alone, 2);
         assert_eq!(continued(&all, "./deploy/v2/zz.yaml", &both), Some(2));
         assert_eq!(continued(&all, "./deploy/v3/zz.yaml", &both), None);
         assert!(all.unclear(&Group::Alone).unwrap().contains("in HEAD:deploy/v1/set.yaml"));
         // Of several in that folder, the last.
-        all.add("HEAD:deploy/v1/b.yaml", Group::Alone, 3);
+        all.add(("HEAD:deploy/v1/b.yaml", ""), Group::Alone, 3);
         let third = [&both[..], &["./deploy/v1/b.yaml"]].concat();
         assert_eq!(continued(&all, "./deploy/v1/zz.yaml", &third), Some(3));
         assert_eq!(continued(&all, "./deploy/v2/zz.yaml", &third), Some(2));
         let mut all = Alternatives::default();
-        all.add("HEAD:deploy/v1/set.yaml", Group::Cluster("a".to_owned()), 1);
+        all.add(("HEAD:deploy/v1/set.yaml", ""), Group::Cluster("a".to_owned()), 1);
         for (name, wanted) in [("a", Some(&1)), ("b", None)] {
             let group = Group::Cluster(name.to_owned());
-            assert_eq!(all.continued_by("deploy/v2/set.yaml", &group, &|_, _| true), wanted);
+            let found = all.continued_by("deploy/v2/set.yaml", &group, &|_, _, _| true);
+            assert_eq!(found.map(|(_, it)| it), wanted);
         }
         // Of two files, one has moved.
-        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
+        all.add(("HEAD:deploy/v2/set.yaml", ""), Group::Alone, 2);
         assert_eq!(continued(&all, "./deploy/v3/set.yaml", &["./deploy/v1/set.yaml"]), Some(2));
+    }
+
+    #[test]
+    fn a_file_continues_the_one_at_its_path_and_then_one_that_is_gone() {
+        let mut all = Alternatives::default();
+        for (place, value) in [("./deploy/db.yaml", 1), ("./tests/db.yaml", 2)] {
+            all.add((&place.replace("./", "HEAD:"), place), Group::Alone, value);
+        }
+        for (new, wanted) in [
+            ("deploy/db.yaml tests/db.yaml", [Some(1), Some(2)]),
+            ("x/tests/db.yaml ./tests/db.yaml", [Some(1), Some(2)]),
+            ("deploy/db.yaml y/deploy/db.yaml", [Some(1), Some(2)]),
+            ("x/tests/db.yaml x/deploy/db.yaml", [Some(2), Some(1)]),
+        ] {
+            let files: Vec<_> = new.split(' ').collect();
+            let found: Vec<_> = files.iter().map(|it| continued(&all, it, &files)).collect();
+            assert_eq!(found, wanted, "{new}");
+        }
     }
 
     #[test]

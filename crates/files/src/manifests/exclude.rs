@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::Gitignore;
 use setguard_core::policy::{Policy, file_patterns::patterns};
 
+use super::{layout::clean, source::Source};
+
 /// Files and folders to leave out of folders.
 #[derive(Debug)]
 pub struct Exclude {
@@ -58,6 +60,17 @@ pub fn exempt_files(
     files: impl Iterator<Item = (String, PathBuf)>,
 ) {
     let files = files.filter_map(|(name, path)| Some((name, dunce::canonicalize(path).ok()?)));
+    policy.assign_files(&whole(root), files);
+}
+
+/// Applies these exceptions to the files of an earlier version too, each by its path at that time.
+pub fn exempt_earlier<'a>(
+    policy: &mut Policy,
+    root: &Path,
+    files: impl Iterator<Item = &'a Source>,
+) {
+    let here = whole(Path::new(""));
+    let files = files.filter_map(|it| Some((it.name().to_owned(), clean(&here.join(it.place()?)))));
     policy.assign_files(&whole(root), files);
 }
 

@@ -1,8 +1,8 @@
 //! The manifests in a folder. A repository also has dependencies, test data, ignored files and templates.
 
 use std::{
-    cell::RefCell,
-    collections::{HashMap, HashSet},
+    cell::{OnceCell, RefCell},
+    collections::{BTreeSet, HashMap, HashSet},
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -78,7 +78,7 @@ struct Walked<'a> {
 
 fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     let walk = Walk::new(folder, exclude);
-    let mut files: Vec<_> = WalkDir::new(folder)
+    let files = WalkDir::new(folder)
         .follow_links(true)
         .sort_by_file_name()
         .into_iter()
@@ -86,13 +86,8 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
         .filter_map(|entry| match entry {
             Ok(entry) => walk.takes(entry).map(Ok),
             Err(error) => walk.fails(error).map(Err),
-        })
-        .collect();
-    let tracked = walk.tracked();
-    if !tracked.is_empty() {
-        files.extend(tracked.into_iter().map(Ok));
-        files.sort_by_cached_key(|it| (it.is_err(), it.as_ref().ok().cloned()));
-    }
+        });
+    let files: Vec<_> = files.collect();
     let paths = || files.iter().flatten().map(PathBuf::as_path);
     // A test case that the user names is read as it is.
     let about = paths().filter(|path| {
@@ -175,6 +170,10 @@ struct Walk<'a> {
     exclude: &'a Exclude,
     /// `None` outside a repository.
     ignores: Option<RefCell<Ignores>>,
+    /// The files that git tracks, or why that is unknown. Read on the first use.
+    tracked: OnceCell<Result<BTreeSet<PathBuf>, String>>,
+    /// The folders that a pattern ignores and that have tracked files. Everything else in them is ignored too.
+    entered: RefCell<HashSet<PathBuf>>,
     left_out: RefCell<LeftOut>,
 }
 
@@ -187,6 +186,8 @@ impl<'a> Walk<'a> {
             fence: Fence::around(folder),
             exclude,
             ignores: is_in_repository.then(RefCell::default),
+            tracked: OnceCell::new(),
+            entered: RefCell::default(),
             left_out: RefCell::default(),
             base,
         }
@@ -197,23 +198,7 @@ impl<'a> Walk<'a> {
             return true;
         }
         let (path, is_folder) = (entry.path(), entry.file_type().is_dir());
-        if entry.file_name() == GIT {
-            return false;
-        }
-        if !self.exclude.is_empty()
-            && let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder)
-        {
-            let by = match by {
-                Excluded::ByFlag => "--exclude",
-                Excluded::ByPolicy => "the policy",
-            };
-            self.leave_out(path, Cause::Excluded, format!("{by} excludes it"));
-            return false;
-        }
-        if self.is_ignored(path, is_folder) {
-            if is_folder || is_manifest(path) {
-                self.left_out.borrow_mut().ignored.push((path.to_owned(), is_folder));
-            }
+        if entry.file_name() == GIT || self.leaves_out(path, is_folder) {
             return false;
         }
         if is_folder && is_foreign(entry.file_name()) {
@@ -224,18 +209,37 @@ impl<'a> Walk<'a> {
             return false;
         }
         let leads_out = entry.path_is_symlink() && !self.fence.has(path, &[]);
-        if leads_out && (is_folder || is_manifest(path)) {
+        if leads_out && (is_folder || is_read(path)) {
             let why = "the link leads out of the folder; name it to check it";
             self.not_read(path, Cause::Link, why);
         }
         !leads_out
     }
 
+    /// Returns whether a flag, the policy or git leaves a path out.
+    fn leaves_out(&self, path: &Path, is_folder: bool) -> bool {
+        if !self.exclude.is_empty()
+            && let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder)
+        {
+            let by = match by {
+                Excluded::ByFlag => "--exclude",
+                Excluded::ByPolicy => "the policy",
+            };
+            self.leave_out(path, Cause::Excluded, format!("{by} excludes it"));
+            return true;
+        }
+        let is_ignored = self.is_ignored(path, is_folder);
+        if is_ignored && (is_folder || is_manifest(path)) {
+            self.left_out.borrow_mut().ignored.push((path.to_owned(), is_folder));
+        }
+        is_ignored
+    }
+
     fn takes(&self, entry: DirEntry) -> Option<PathBuf> {
         if entry.file_type().is_dir() {
             return None;
         }
-        let is_read = is_manifest(entry.path()) || Layout::is_about(entry.path());
+        let is_read = is_read(entry.path());
         let is_regular = entry.file_type().is_file();
         if is_read && !is_regular {
             self.not_read(entry.path(), Cause::Link, "it isn't a regular file");
@@ -249,7 +253,7 @@ impl<'a> Walk<'a> {
         (is_read && is_regular).then(|| entry.into_path())
     }
 
-    /// Returns the error about an unreadable entry, unless it is a link to nothing, which has no content to check.
+    /// Returns the error about an unreadable entry, unless it is a link that leads nowhere.
     fn fails(&self, error: walkdir::Error) -> Option<FileError> {
         let is_gone = error.io_error().is_some_and(|it| it.kind() == std::io::ErrorKind::NotFound);
         let path = error.path().filter(|path| error.depth() > 0 && path.is_symlink());
@@ -258,11 +262,11 @@ impl<'a> Walk<'a> {
                 self.note(path, "the link leads to a folder above it");
                 None
             }
-            // A link to itself, or to links that lead back to it, has no content either.
+            // It may lead to a file by the time it is applied.
             Some(path) => {
                 let why = if is_gone { "leads to nothing" } else { "cannot be followed" };
-                if is_manifest(path) {
-                    self.note(path, &format!("the link {why}"));
+                if is_read(path) && !self.leaves_out(path, false) {
+                    self.not_read(path, Cause::Link, &format!("the link {why}"));
                 }
                 None
             }
@@ -276,7 +280,7 @@ impl<'a> Walk<'a> {
     }
 
     fn not_read(&self, path: &Path, cause: Cause, why: &str) {
-        let entry = NotChecked::file(path.display().to_string(), cause, why);
+        let entry = NotChecked::at(path, cause, why);
         self.left_out.borrow_mut().not_checked.push(entry);
     }
 
@@ -289,29 +293,31 @@ impl<'a> Walk<'a> {
         path.strip_prefix(self.folder).map_or_else(|_| path.to_owned(), |it| self.base.join(it))
     }
 
-    /// The nearest `.gitignore` with a matching pattern decides.
+    /// Returns whether git ignores a path. It ignores no file that it tracks, whatever a pattern matches.
     fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
         let Some(ignores) = &self.ignores else { return false };
         let path = self.whole(path);
-        let Some(folder) = path.parent() else { return false };
+        let Some((folder, name)) = path.parent().zip(path.file_name()) else { return false };
         let patterns = ignores.borrow_mut().of(folder);
+        // The nearest `.gitignore` with a matching pattern decides.
         let mut matches = patterns.iter().map(|patterns| patterns.matched(&path, is_folder));
-        matches.find(|it| !it.is_none()).is_some_and(|nearest| nearest.is_ignore())
-    }
-
-    /// Returns the tracked manifests that match a pattern, because git ignores only untracked files.
-    fn tracked(&self) -> Vec<PathBuf> {
-        let mut left_out = self.left_out.borrow_mut();
-        if left_out.ignored.is_empty() {
-            return Vec::new();
+        let is_matched = matches.find(|it| !it.is_none()).is_some_and(|it| it.is_ignore());
+        if !is_matched && !self.entered.borrow().contains(folder) {
+            return false;
         }
-        let tracked = git::tracked_although_ignored();
-        let inside = tracked.iter().filter_map(|whole| whole.strip_prefix(&self.base).ok());
-        let paths: HashSet<_> = inside.map(|it| self.folder.join(it)).collect();
-        left_out.ignored.retain(|(path, _)| !paths.contains(path));
-        let mut paths: Vec<_> = paths.into_iter().filter(|it| is_manifest(it)).collect();
-        paths.retain(|path| path.symlink_metadata().is_ok_and(|it| it.is_file()));
-        paths
+        let tracked =
+            self.tracked.get_or_init(|| git::tracked(&self.base).map_err(|it| it.to_string()));
+        let has = |path: &Path| {
+            let mut from = tracked.iter().flat_map(|it| it.range(path.to_owned()..));
+            from.next().is_some_and(|it| it.starts_with(path))
+        };
+        // A link may lead to the folder.
+        let whole = dunce::canonicalize(folder).map(|it| it.join(name));
+        let is_tracked = has(&path) || whole.is_ok_and(|it| has(&it));
+        if is_tracked && is_folder {
+            self.entered.borrow_mut().insert(path);
+        }
+        !is_tracked
     }
 
     fn left_out(self) -> (Vec<String>, Vec<NotChecked>) {
@@ -323,20 +329,26 @@ impl<'a> Walk<'a> {
         }
         let LeftOut { notes, mut not_checked, unread, ignored } = self.left_out.into_inner();
         for (path, cause, why) in unread {
-            not_checked.extend(
-                with_sets(&path).map(|it| NotChecked::file(it.display().to_string(), cause, &*why)),
-            );
+            not_checked.extend(with_sets(&path).map(|it| NotChecked::at(&it, cause, &*why)));
         }
         // A folder that git ignores can be large, and is no part of a change.
         let ignored = ignored.into_iter();
         let ignored =
             ignored.filter(|(path, is_folder)| *is_folder || not_checked::file_may_have_set(path));
-        not_checked.extend(ignored.map(|(path, _)| {
-            let why = "git ignores it; name it to check it";
-            NotChecked::file(path.display().to_string(), Cause::Ignored, why)
-        }));
+        let why = match self.tracked.get() {
+            Some(Err(error)) => format!(
+                "a .gitignore matches it, and it is unknown whether git tracks it ({error}); name it to check it"
+            ),
+            _ => "git ignores it; name it to check it".to_owned(),
+        };
+        let ignored = ignored.map(|(path, _)| NotChecked::at(&path, Cause::Ignored, &*why));
+        not_checked.extend(ignored);
         (notes, not_checked)
     }
+}
+
+fn is_read(path: &Path) -> bool {
+    is_manifest(path) || Layout::is_about(path)
 }
 
 /// Returns the files that may have a set: `path`, or the files in it.

@@ -2,17 +2,26 @@
 
 pub mod checkout;
 mod command;
+mod tree;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     ffi::OsStr,
     fs,
     io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::Stdio,
+    sync::{Arc, OnceLock},
 };
 
-use self::command::{Git, cannot_run};
+use setguard_core::policy::FolderNames;
+use sha2::{Digest as _, Sha256};
+use walkdir::WalkDir;
+
+use self::{
+    command::{Git, cannot_run},
+    tree::{Tree, path_of},
+};
 use super::{
     clusters::Clusters,
     encoding,
@@ -20,7 +29,9 @@ use super::{
     group::Group,
     layout::Layout,
     not_checked::NotChecked,
+    path_context::{Environments, FolderContext, PathContext},
     source::Source,
+    versions::Versions,
 };
 use crate::error::FileError;
 
@@ -31,8 +42,11 @@ pub struct Old {
     pub sources: Vec<Result<Source, FileError>>,
     /// Notes about parts that are not read.
     pub notes: Vec<String>,
+    /// The facts from the path of a file, by the name of its source.
+    pub contexts: HashMap<String, PathContext>,
 }
 
+#[derive(Clone, Debug)]
 struct Blob {
     id: String,
     /// Relative to the repository.
@@ -41,6 +55,7 @@ struct Blob {
     is_named: bool,
 }
 
+#[derive(Clone, Debug)]
 struct Entry {
     /// Type and permissions, as git writes them: `100644`.
     mode: String,
@@ -48,6 +63,10 @@ struct Entry {
 }
 
 impl Entry {
+    fn is_link(&self) -> bool {
+        self.mode == "120000"
+    }
+
     fn is_regular(&self) -> bool {
         self.mode == "100644" || self.mode == "100755"
     }
@@ -62,32 +81,68 @@ pub struct Commit {
     /// The commit in the names of its files: as the user wrote it, or the start of its id.
     label: String,
     id: String,
+    /// Read on the first use.
+    tree: Arc<OnceLock<Tree>>,
 }
 
-/// Returns the absolute paths of the files that git tracks although a pattern ignores them; none without git.
-pub(super) fn tracked_although_ignored() -> Vec<PathBuf> {
-    let list = || {
-        let git = Git::find()?;
-        let args = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
-        let listed = git.output(&args)?;
-        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        let paths = names.map(|name| git.top.join(&*String::from_utf8_lossy(name)));
-        Ok::<_, FileError>(paths.collect())
-    };
-    list().unwrap_or_default()
-}
-
-/// Returns the content as git stores it. For a link, that is its target.
-fn current(file: &Path) -> Option<Vec<u8>> {
-    if file.is_symlink() {
-        return fs::read_link(file).ok().map(|it| it.into_os_string().into_encoded_bytes());
+/// Returns the paths of the files and links that git tracks in a folder without links, also in submodules there.
+///
+/// # Errors
+/// Returns an error without git, and outside a repository.
+pub(super) fn tracked(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
+    let (mut paths, mut open) = (BTreeSet::new(), vec![folder.to_owned()]);
+    while let Some(folder) = open.pop() {
+        let git = Git::around(&folder)?;
+        let inside = folder.strip_prefix(&git.top).unwrap_or(Path::new(""));
+        // Without a path, git lists everything.
+        let args = ["ls-files", "-z", "--stage", "--"].map(OsStr::new).into_iter();
+        let path = Some(inside.as_os_str()).filter(|it| !it.is_empty());
+        let listed = git.output(&args.chain(path).collect::<Vec<_>>())?;
+        // <mode> SP <id> SP <stage> TAB <path> NUL
+        for line in listed.split(|byte| *byte == 0) {
+            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+            let (head, name) = line.split_at(tab);
+            let path = git.top.join(path_of(name.get(1..).unwrap_or_default()));
+            let is_submodule = head.starts_with(SUBMODULE.as_bytes()) && path.join(".git").exists();
+            // Through a link, it could lead to itself.
+            if is_submodule && dunce::canonicalize(&path).is_ok_and(|it| it == path) {
+                open.push(path);
+            } else {
+                paths.insert(path);
+            }
+        }
     }
-    files::read_regular(file, LARGEST_IN_FOLDER).ok()
+    Ok(paths)
+}
+
+/// Where git looks for a name, with the word for each.
+const NAMED_IN: [(&str, &str, &str); 4] = [
+    ("refs/tags/", "", "tag"),
+    ("refs/heads/", "", "branch"),
+    ("refs/remotes/", "", "branch"),
+    ("refs/remotes/", "/HEAD", "branch"),
+];
+
+/// The mode of a submodule.
+const SUBMODULE: &str = "160000";
+
+/// The maximum length of a link's target, as in Linux.
+const LONGEST_TARGET: u64 = 4096;
+
+/// The maximum number of files in memory.
+const BATCH: usize = 64;
+
+/// Returns the path below `path` of what is at `file` below `folder`.
+fn below(path: &Path, file: &Path, folder: &Path) -> PathBuf {
+    let rest = file.strip_prefix(folder).unwrap_or(file);
+    if rest.as_os_str().is_empty() { path.to_owned() } else { path.join(rest) }
 }
 
 /// Git may change line endings in the work tree.
-fn without_returns(bytes: &[u8]) -> impl PartialEq {
-    bytes.iter().filter(|byte| **byte != b'\r').copied().collect::<Vec<u8>>()
+fn hash(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    bytes.split(|byte| *byte == b'\r').for_each(|part| hash.update(part));
+    hash.finalize().into()
 }
 
 impl Commit {
@@ -113,7 +168,42 @@ impl Commit {
             FileError::Commit { flag, why }
         })?;
         let id = String::from_utf8_lossy(&id).into_owned();
-        Ok(Commit { git, flag, label: reference.to_owned(), id })
+        let (label, tree) = (reference.to_owned(), Arc::default());
+        let commit = Commit { git, flag, label, id, tree };
+        commit.is_only_one_named(reference).map(|()| commit)
+    }
+
+    /// Returns an error if a tag and a branch, or the start of an id, have this name and are different commits. git takes
+    /// the tag, which many may push who may not push to the branch.
+    fn is_only_one_named(&self, reference: &str) -> Result<(), FileError> {
+        let name = reference.split(['^', '~', ':']).next().unwrap_or_default();
+        let name = name.split("@{").next().unwrap_or_default();
+        let resolve = |name: &str| {
+            let args = ["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")];
+            Some(String::from_utf8_lossy(&self.git.output(&args).ok()?).into_owned())
+        };
+        let is_id = name.bytes().all(|it| it.is_ascii_hexdigit());
+        // git takes these names as they are, whatever else has them.
+        let is_whole = name.starts_with("refs/") || is_id && name.len() >= 40;
+        if name.is_empty() || is_whole || matches!(name, "@" | "HEAD" | "FETCH_HEAD") {
+            return Ok(());
+        }
+        let named = NAMED_IN.iter().filter_map(|(start, end, word)| {
+            let whole = format!("{start}{name}{end}");
+            Some((resolve(&whole)?, format!("the {word} {whole}")))
+        });
+        let ids = is_id.then(|| self.git.output(&["rev-parse", &format!("--disambiguate={name}")]));
+        let ids = ids.and_then(Result::ok).unwrap_or_default();
+        let ids = String::from_utf8_lossy(&ids).into_owned();
+        let ids = ids.lines().filter_map(|id| Some((resolve(id)?, format!("the commit {id}"))));
+        let mut all = named.chain(ids);
+        let Some((first, what)) = all.next() else { return Ok(()) };
+        match all.find(|(id, _)| *id != first) {
+            None => Ok(()),
+            Some((_, other)) => Err(self.error(format!(
+                "{name:?} names different commits: {what} and {other}; write the one that is meant in full"
+            ))),
+        }
     }
 
     /// Finds the start of a change: the last commit that the work tree and the named commit have in common. Otherwise
@@ -151,33 +241,53 @@ impl Commit {
         Ok((commit, None))
     }
 
-    /// Reads the manifests below paths. A path that did not exist at the commit has none.
+    /// Reads the manifests below paths. A path that did not exist at the commit has none. `names` has the policy's
+    /// decisions about folder names.
     ///
     /// # Errors
     /// Returns an error for standard input, for a path outside the repository, and if git cannot read an object.
-    pub fn manifests(&self, paths: &[PathBuf], clusters: &Clusters) -> Result<Old, FileError> {
+    pub fn manifests(
+        &self,
+        paths: &[PathBuf],
+        clusters: &Clusters,
+        names: &FolderNames,
+    ) -> Result<Old, FileError> {
         let mut old = Old::default();
         for path in paths {
-            let inside = self.inside(path)?;
+            if path.as_os_str() == "-" {
+                let why = "standard input has no older version in git; use --against";
+                return Err(self.error(why.to_owned()));
+            }
+            let inside = self.locate(path)?;
             let blobs = self.list(&inside, &mut old.notes)?;
-            self.read_all(&blobs, &inside, clusters, &mut old)?;
+            self.read_all(&blobs, (path, &inside), (clusters, names), &mut old)?;
         }
         Ok(old)
     }
 
-    /// Returns the absolute path of a file in the repository. The file need not exist.
+    /// Returns where a path of the work tree leads at the commit, from the folder of the repository. Only the links of
+    /// the commit count, unless it has nothing at this path: then the path may be a link that the pipeline has made.
+    fn locate(&self, path: &Path) -> Result<PathBuf, FileError> {
+        let tree = self.tree()?;
+        let way = self.git.inside(path);
+        if let Some(itself) = way.as_deref().and_then(|it| tree.unfollowed(it))
+            && tree.has(&itself)
+        {
+            return Ok(tree.follow(&itself).unwrap_or(itself));
+        }
+        let whole = dunce::canonicalize(path)
+            .map_err(|error| FileError::Path { path: path.to_owned(), error })?;
+        let inside = whole.strip_prefix(&self.git.top);
+        inside.map(Path::to_owned).map_err(|_| self.outside(path))
+    }
+
+    /// Returns the absolute path of a file in the repository, as it is written. The file need not exist.
     ///
     /// # Errors
     /// Returns an error if the file is outside the repository.
     pub fn resolve(&self, path: &Path) -> Result<PathBuf, FileError> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let whole =
-            dunce::canonicalize(folder).map(|it| it.join(path.file_name().unwrap_or_default()));
-        let whole = whole.map_err(|error| FileError::Path { path: path.to_owned(), error })?;
-        if whole.starts_with(&self.git.top) { Ok(whole) } else { Err(self.outside(path)) }
+        let way = self.git.inside(path).ok_or_else(|| self.outside(path));
+        way.map(|way| self.git.top.join(way))
     }
 
     fn outside(&self, path: &Path) -> FileError {
@@ -199,45 +309,75 @@ impl Commit {
         paths: &[PathBuf],
         most: u64,
     ) -> Result<Option<(PathBuf, Source)>, FileError> {
-        let inside = paths.iter().filter_map(|path| path.strip_prefix(&self.git.top).ok());
-        let inside: Vec<&Path> = inside.collect();
-        // Without a path, git lists everything.
-        if inside.is_empty() {
-            return Ok(None);
-        }
-        let entries = self.entries(&inside)?;
-        let found = inside.iter().find_map(|path| entries.iter().find(|it| it.blob.path == *path));
-        let Some(entry) = found else { return Ok(None) };
+        let tree = self.tree()?;
+        let ways = paths.iter().filter_map(|path| path.strip_prefix(&self.git.top).ok());
+        let found = ways.filter_map(|way| {
+            let itself = tree.unfollowed(way)?;
+            let target = tree.follow(way).unwrap_or_else(|| itself.clone());
+            let entry = tree.entries.get(&target).or_else(|| tree.entries.get(&itself))?;
+            Some((self.git.top.join(itself), entry))
+        });
+        let Some((path, entry)) = found.into_iter().next() else { return Ok(None) };
         if !entry.is_regular() {
             return Err(FileError::NotRegular(self.name(&entry.blob.path)));
         }
         let bytes = self.cat(&[&entry.blob], most)?.pop();
         let source =
             bytes.map(|bytes| self.source(&entry.blob, bytes, Group::Named)).transpose()?;
-        Ok(source.map(|source| (self.git.top.join(&entry.blob.path), source)))
+        Ok(source.map(|source| (path, source)))
     }
 
-    /// Returns for each file of the work tree whether it differs from the commit or is missing there.
+    /// Returns for each file of the work tree whether it differs from the commit or is missing there. A link differs if
+    /// what it leads to does.
     fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, FileError> {
-        let inside = files.iter().map(|file| {
-            let whole = self.resolve(file).ok()?;
-            whole.strip_prefix(&self.git.top).ok().map(Path::to_owned)
-        });
-        let inside: Vec<_> = inside.collect();
-        let known: Vec<&Path> = inside.iter().flatten().map(PathBuf::as_path).collect();
-        if known.is_empty() {
-            return Ok(vec![false; files.len()]);
+        let tree = self.tree()?;
+        let pairs: Vec<_> = files.iter().map(|file| self.versions(tree, file)).collect();
+        let blobs: Vec<_> = pairs.iter().flatten().flatten().map(|(blob, _)| *blob).collect();
+        let mut texts = Vec::new();
+        for batch in blobs.chunks(BATCH) {
+            let old = self.cat(batch, LARGEST_IN_FOLDER)?.into_iter();
+            texts.extend(old.map(|old| old.ok().map(|old| hash(&old))));
         }
-        let blobs: Vec<Blob> = self.entries(&known)?.into_iter().map(|it| it.blob).collect();
-        let texts = self.cat(&blobs.iter().collect::<Vec<_>>(), LARGEST_IN_FOLDER)?;
-        let old: HashMap<_, _> = blobs.iter().map(|it| &it.path).zip(texts).collect();
-        let is_changed = |(file, inside): (&&Path, &Option<PathBuf>)| {
-            // A file outside of the repository is no part of the change.
-            let Some(inside) = inside else { return false };
-            let Some(Ok(old)) = old.get(inside) else { return true };
-            current(file).is_none_or(|new| without_returns(&new) != without_returns(old))
+        let mut texts = texts.into_iter();
+        let is_changed = |pairs: Option<Vec<(&Blob, PathBuf)>>| {
+            let Some(pairs) = pairs else { return true };
+            let olds: Vec<_> = texts.by_ref().take(pairs.len()).flatten().collect();
+            olds.len() < pairs.len()
+                || pairs.iter().zip(olds).any(|((_, new), old)| {
+                    let new = files::read_regular(new, LARGEST_IN_FOLDER);
+                    new.map_or(true, |new| hash(&new) != old)
+                })
         };
-        Ok(files.iter().zip(&inside).map(is_changed).collect())
+        Ok(pairs.into_iter().map(is_changed).collect())
+    }
+
+    /// Returns the files to which a path leads at the commit, each with the file of the work tree that must be the same.
+    /// `None` if they differ anyway. What is outside of the repository is no part of a change.
+    fn versions<'t>(&self, tree: &'t Tree, path: &Path) -> Option<Vec<(&'t Blob, PathBuf)>> {
+        let Some(way) = self.git.inside(path) else { return Some(Vec::new()) };
+        let itself = tree.unfollowed(&way)?;
+        let target = fs::read_link(path).ok();
+        if tree.links.get(&itself) != target.as_ref() || !tree.has(&itself) {
+            return None;
+        }
+        let Some(there) = tree.follow(&itself) else { return Some(Vec::new()) };
+        let old = tree.below(&there).filter(|it| it.is_regular());
+        let old: Vec<_> = old.map(|it| (&it.blob, below(path, &it.blob.path, &there))).collect();
+        // Of a folder, no new file may be missing in the list.
+        let known: BTreeSet<_> = old.iter().map(|(_, new)| new.as_path()).collect();
+        let is_new = |it: &walkdir::DirEntry| match it.path_is_symlink() && it.depth() > 0 {
+            true => {
+                let earlier = it.path().strip_prefix(path).ok();
+                let earlier = earlier.and_then(|it| tree.links.get(&there.join(it)));
+                fs::read_link(it.path()).ok().as_ref() != earlier
+            }
+            false => it.file_type().is_file() && !known.contains(it.path()),
+        };
+        let has_more =
+            path.is_dir() && WalkDir::new(path).into_iter().flatten().any(|it| is_new(&it));
+        // A link that led and leads to nothing has not changed.
+        let is_same = !has_more && (!old.is_empty() || !path.exists());
+        is_same.then_some(old)
     }
 
     /// Marks the entries that the change adds or edits. `excludes_more` is whether the change itself excludes files in
@@ -252,7 +392,8 @@ impl Commit {
     ) -> Result<(), FileError> {
         let open = not_checked.iter_mut().filter(|it| it.must_be_checked(excludes_more));
         let open: Vec<&mut NotChecked> = open.collect();
-        let paths: Vec<_> = open.iter().map(|it| PathBuf::from(&it.file)).collect();
+        let path = |it: &&mut NotChecked| it.path.clone().unwrap_or_else(|| (&it.file).into());
+        let paths: Vec<PathBuf> = open.iter().map(path).collect();
         let changed = self.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         open.into_iter().zip(changed).for_each(|(it, changed)| it.is_changed = changed);
         Ok(())
@@ -262,52 +403,56 @@ impl Commit {
         format!("{}:{}", self.label, inside.display())
     }
 
-    fn inside(&self, path: &Path) -> Result<PathBuf, FileError> {
-        if path.as_os_str() == "-" {
-            let why = "standard input has no older version in git; use --against";
-            return Err(self.error(why.to_owned()));
+    fn tree(&self) -> Result<&Tree, FileError> {
+        if let Some(tree) = self.tree.get() {
+            return Ok(tree);
         }
-        let whole = dunce::canonicalize(path)
-            .map_err(|error| FileError::Path { path: path.to_owned(), error })?;
-        let inside = whole.strip_prefix(&self.git.top);
-        inside.map(Path::to_owned).map_err(|_| self.outside(path))
-    }
-
-    fn entries(&self, inside: &[&Path]) -> Result<Vec<Entry>, FileError> {
-        let args = ["ls-tree", "-r", "-z", "--full-tree", &self.id, "--"].map(OsStr::new);
-        // The empty path is the whole repository, for which git takes no name.
-        let paths = inside.iter().map(|path| path.as_os_str()).filter(|path| !path.is_empty());
-        let args: Vec<_> = args.into_iter().chain(paths).collect();
+        let args = ["ls-tree", "-r", "-z", "--full-tree", &self.id];
         let listed = self.git.output(&args).map_err(|error| self.incomplete(&error.to_string()))?;
         // <mode> SP <type> SP <id> TAB <path> NUL
-        let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-        let entries = lines.filter_map(|line| {
-            let line = String::from_utf8_lossy(line);
-            let (head, path) = line.split_once('\t')?;
+        let entries = listed.split(|byte| *byte == 0).filter_map(|line| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            let (head, path) = line.split_at(tab);
+            let head = String::from_utf8_lossy(head);
             let mut words = head.split(' ');
             let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
-            let path = PathBuf::from(path);
-            let is_named = inside.contains(&path.as_path());
-            Some(Entry { mode: mode.to_owned(), blob: Blob { id: id.to_owned(), path, is_named } })
+            let path = path_of(path.get(1..)?);
+            let blob = Blob { id: id.to_owned(), path: path.clone(), is_named: false };
+            Some((path, Entry { mode: mode.to_owned(), blob }))
         });
-        Ok(entries.collect())
+        let mut tree = Tree { entries: entries.collect(), ..Tree::default() };
+        let links = tree.entries.values().filter(|it| it.is_link()).map(|it| &it.blob);
+        let links: Vec<_> = links.collect();
+        let targets = self.cat(&links, LONGEST_TARGET)?.into_iter();
+        let targets = links.iter().zip(targets);
+        tree.links = targets
+            .filter_map(|(link, target)| Some((link.path.clone(), path_of(&target.ok()?))))
+            .collect();
+        Ok(self.tree.get_or_init(|| tree))
     }
 
     /// Of a folder, returns the manifests that would be read in it today.
     fn list(&self, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob>, FileError> {
-        let mut blobs = Vec::new();
-        for entry in self.entries(&[inside])? {
+        let (tree, mut blobs) = (self.tree()?, Vec::new());
+        for entry in tree.below(inside) {
             let path = &entry.blob.path;
             let below = path.strip_prefix(inside).unwrap_or(path);
             // A file can have the name of such a folder.
             let is_foreign = below.parent().is_some_and(|it| it.iter().any(is_foreign));
-            if entry.mode == "160000" {
+            if entry.mode == SUBMODULE {
                 let (path, flag) = (path.display(), self.flag);
                 notes.push(format!("{path} is a submodule, of which {flag} reads no old files"));
             }
-            // A link is not followed, because its target is read in its own place.
-            if entry.is_regular() && (entry.blob.is_named || !is_foreign) {
-                blobs.push(entry.blob);
+            let is_named = path == inside;
+            // In a folder, a link must lead to a visible file there, as in the work tree.
+            let target = tree.follow(path).filter(|it| {
+                let below = it.strip_prefix(inside).ok();
+                let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+                !entry.is_link() || below.is_some_and(|it| !it.iter().any(is_hidden))
+            });
+            let file = target.and_then(|it| tree.entries.get(&it)).filter(|it| it.is_regular());
+            if let Some(file) = file.filter(|_| is_named || !is_foreign) {
+                blobs.push(Blob { id: file.blob.id.clone(), path: path.clone(), is_named });
             }
         }
         Ok(blobs)
@@ -316,8 +461,8 @@ impl Commit {
     fn read_all(
         &self,
         blobs: &[Blob],
-        named: &Path,
-        clusters: &Clusters,
+        (path, named): (&Path, &Path),
+        (clusters, names): (&Clusters, &FolderNames),
         old: &mut Old,
     ) -> Result<(), FileError> {
         let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
@@ -327,6 +472,9 @@ impl Commit {
             let index = about.iter().position(|blob| blob.path == path)?;
             String::from_utf8(texts.get(index)?.as_ref().ok()?.clone()).ok()
         });
+        let paths = || blobs.iter().map(|it| it.path.as_path());
+        let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
+        let context = FolderContext { folder: named.to_owned(), layout, environments, versions };
         let blobs: Vec<_> =
             blobs.iter().filter(|blob| blob.is_named || is_manifest(&blob.path)).collect();
         for (blob, bytes) in blobs.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
@@ -334,9 +482,13 @@ impl Commit {
                 true => Group::Named,
                 false => clusters
                     .group(&self.git.top.join(&blob.path))
-                    .unwrap_or_else(|| layout.group(&blob.path, named)),
+                    .unwrap_or_else(|| context.layout.group(&blob.path, named)),
             };
-            old.sources.push(self.source(blob, bytes, group));
+            if let Some(facts) = context.facts(&blob.path, names).filter(|_| !blob.is_named) {
+                old.contexts.insert(self.name(&blob.path), facts);
+            }
+            let source = self.source(blob, bytes, group);
+            old.sources.push(source.map(|it| it.at(below(path, &blob.path, named))));
         }
         Ok(())
     }

@@ -105,6 +105,18 @@ pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listin
     listing
 }
 
+/// Notes where the sources below a path would be if the path were `new`, if there is one of each.
+pub fn place<'a>(sources: impl Iterator<Item = &'a mut Source>, old: &[PathBuf], new: &[PathBuf]) {
+    let ([old], [new]) = (old, new) else { return };
+    for source in sources {
+        let path = source.path_in_folder();
+        let place = path.and_then(|it| Some(new.join(it.strip_prefix(old).ok()?)));
+        if let Some(place) = place {
+            *source = std::mem::replace(source, Source::Stdin).at(place);
+        }
+    }
+}
+
 /// Returns the facts about the files in a folder, if it is the root of a repository. Other folders are not walked,
 /// because they may be as large as a disk.
 pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {

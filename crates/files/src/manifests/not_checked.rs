@@ -1,6 +1,6 @@
 //! Files and objects that were not checked, although they may have a DaemonSet or StatefulSet.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{
     document::DocumentObjects,
@@ -13,6 +13,8 @@ use super::{
 pub struct NotChecked {
     /// The name of the file, or of a folder whose files were not read.
     pub file: String,
+    /// The path of the file, if its name is not Unicode.
+    pub path: Option<PathBuf>,
     /// The line of the object, counted from 1.
     pub line: Option<usize>,
     pub(crate) cause: Cause,
@@ -84,7 +86,18 @@ impl Cause {
 impl NotChecked {
     pub(crate) fn file(file: impl Into<String>, cause: Cause, why: impl Into<String>) -> Self {
         let (file, why) = (file.into(), why.into());
-        NotChecked { file, line: None, cause, why, is_changed: false }
+        NotChecked { file, path: None, line: None, cause, why, is_changed: false }
+    }
+
+    pub(super) fn at(path: &Path, cause: Cause, why: impl Into<String>) -> Self {
+        NotChecked::file(path.display().to_string(), cause, why).found_at(path)
+    }
+
+    /// Notes the path of the file, which `file` may not name exactly.
+    #[must_use]
+    pub fn found_at(self, path: &Path) -> Self {
+        let path = path.to_str().is_none().then(|| path.to_owned());
+        NotChecked { path, ..self }
     }
 
     /// Records an object that was not checked.

@@ -97,8 +97,12 @@ impl Rendering {
             found.empty.extend(self.add_releases(&mut charts, &found.sources, &find));
             roots.append(&mut charts);
             if let Some(at) = at {
-                found.sources =
-                    found.sources.into_iter().map(|it| it.map(|it| at.read(it))).collect();
+                let contexts = std::mem::take(&mut found.contexts);
+                for source in found.sources.iter_mut().flatten() {
+                    let before = source.file().and_then(|(name, _)| contexts.get(&name));
+                    *source = at.read(std::mem::replace(source, Source::Stdin), folder, &there);
+                    found.contexts.extend(before.map(|it| (source.name().to_owned(), it.clone())));
+                }
             }
             listing.extend(found);
         }

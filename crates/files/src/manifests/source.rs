@@ -43,13 +43,40 @@ pub enum Source {
         lines: OnceCell<Lines>,
         /// The origin of a rendered text.
         rendered: Option<Arc<Rendered>>,
+        /// The path in the work tree of a file from earlier, as the walk of a folder writes it.
+        place: Option<PathBuf>,
     },
 }
 
 impl Source {
     /// Creates a source with a known text.
     pub const fn of(name: String, text: String, group: Group) -> Source {
-        Source::Text { name, text, path: None, group, lines: OnceCell::new(), rendered: None }
+        Source::Text {
+            name,
+            text,
+            path: None,
+            group,
+            lines: OnceCell::new(),
+            rendered: None,
+            place: None,
+        }
+    }
+
+    /// Notes the path in the work tree of a file from earlier.
+    #[must_use]
+    pub fn at(mut self, path: PathBuf) -> Self {
+        if let Source::Text { place, .. } = &mut self {
+            *place = Some(path);
+        }
+        self
+    }
+
+    /// Returns the path in the work tree of a file from earlier.
+    pub fn place(&self) -> Option<&Path> {
+        match self {
+            Source::Text { place, .. } => place.as_deref(),
+            _ => None,
+        }
     }
 
     #[must_use]
@@ -123,7 +150,8 @@ impl Source {
             Source::FileInFolder(path, _) => Some(path),
             _ => None,
         };
-        Ok(Source::Text { name, text, path, group, lines: OnceCell::new(), rendered: None })
+        let (lines, rendered, place) = (OnceCell::new(), None, None);
+        Ok(Source::Text { name, text, path, group, lines, rendered, place })
     }
 
     /// `None` if the source can be read only once. In folders, only regular files are read.

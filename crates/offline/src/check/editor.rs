@@ -10,7 +10,10 @@ use std::{
 };
 
 pub use super::fix::Edit;
-use setguard_core::{finding::Mode, policy::Policy};
+use setguard_core::{
+    finding::Mode,
+    policy::{FolderNames, Policy},
+};
 
 use super::{
     checked_file::{Content, Reader},
@@ -48,7 +51,8 @@ impl Earlier {
     /// Reads a file as `--against-ref` does. Also returns the reasons for a failure; every object is then new.
     pub fn at(reference: &str, file: &Path) -> (Self, Vec<String>) {
         let (commit, paths) = (Some(old_manifests::commit(reference)), [PathBuf::from(file)]);
-        let mut old = OldManifests::read(&[], commit, (&paths, &Clusters::default()), None, None);
+        let settings = (&Clusters::default(), &FolderNames::new());
+        let mut old = OldManifests::read(&[], commit, &paths, settings, None, None);
         let failures = std::mem::take(&mut old.failures);
         (Earlier(old), failures)
     }

@@ -112,7 +112,10 @@ impl FindingSink {
     pub(super) fn not_checked(&mut self, source: &Source, entry: NotChecked) {
         self.not_checked.push(match source.rendered() {
             Some(rendered) => entry.of_file(rendered.file()),
-            None => entry,
+            None => match source.file() {
+                Some((_, path)) => entry.found_at(&path),
+                None => entry,
+            },
         });
     }
 
@@ -134,7 +137,7 @@ impl FindingSink {
             self.occurrences(source).number(&path, Some(&object.id), diagnostic);
         }
         // The baseline and the old findings are complete, whatever is reported.
-        self.known.apply(&path, object);
+        self.known.apply(source, &path, object);
         self.known.hidden.as_unwanted += self.selection.apply(object);
         object.diagnostics.sort_by_key(|it| it.mark);
     }

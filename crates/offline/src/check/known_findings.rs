@@ -1,7 +1,7 @@
 //! Known findings, to report only once: the findings in the baseline and, with `--new-only`, those in the previous
 //! manifests.
 
-use std::{collections::HashSet, io::Write, path::PathBuf};
+use std::{collections::HashMap, io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use kube_yaml::Mark;
@@ -13,7 +13,10 @@ use setguard_core::{
     rules::policy_weakened::POLICY_WEAKENED,
 };
 
-use super::baseline::{ALWAYS_REPORTED, Baseline};
+use super::{
+    baseline::{ALWAYS_REPORTED, Baseline},
+    old_objects::OldObjects,
+};
 pub(super) use setguard_files::{
     exit::Exit,
     manifests::{
@@ -24,8 +27,8 @@ pub(super) use setguard_files::{
         source::Source,
     },
     report::{
-        diagnostic::{Diagnostic, Hidden, ObjectReport, Strictness},
-        fingerprint::Fingerprint,
+        diagnostic::{Diagnostic, Hidden, ObjectReport, Severity, Strictness},
+        fingerprint::{Fingerprint, Occurrences},
     },
 };
 
@@ -65,12 +68,15 @@ pub(crate) struct KnownArgs {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) baseline: Option<Baseline>,
-    /// The findings in the previous manifests.
-    pub(crate) old: Option<HashSet<Fingerprint>>,
+    /// The findings in the previous manifests, with the objects there.
+    pub(crate) old: Option<(Collected, Arc<OldObjects>)>,
     /// All findings, if the run only collects them.
-    pub(crate) collected: Option<HashSet<Fingerprint>>,
+    pub(crate) collected: Option<Collected>,
     pub(crate) hidden: Hidden,
 }
+
+/// The severities of findings, each by the name of its source and its fingerprint in its object.
+pub(crate) type Collected = HashMap<(String, Fingerprint), Severity>;
 
 impl Known {
     /// Reads the baseline, if the flags name one. Only entries that the baseline also has at the commit are valid; the
@@ -140,11 +146,20 @@ impl Known {
         Ok(Exit::Denied)
     }
 
-    pub(crate) fn apply(&mut self, file: &str, report: &mut ObjectReport) {
+    /// Hides what is known. `file` is the path of the source in the repository.
+    pub(crate) fn apply(&mut self, source: &Source, file: &str, report: &mut ObjectReport) {
         if let Some(baseline) = &mut self.baseline {
             baseline.checked(&Fingerprint::object(file, Some(&report.id)));
         }
         let id = Some(&*report.id);
+        let before = self.old.as_ref().and_then(|(_, it)| it.before(&report.id, source.name()));
+        // A finding is known only if the object that this one continues has it, as severe as it is now.
+        let mut own = Occurrences::default();
+        let mut fingerprint_in = |source: &str, diagnostic: &Diagnostic| {
+            let mut numbered = diagnostic.clone();
+            own.number(file, id, &mut numbered);
+            (source.to_owned(), Fingerprint::of(file, id, &numbered))
+        };
         report.diagnostics.retain(|diagnostic| {
             // A rejected object never reaches the cluster.
             if ALWAYS_REPORTED.contains(&diagnostic.rule.id) {
@@ -153,18 +168,20 @@ impl Known {
             if self.old.is_none() && self.baseline.is_none() && self.collected.is_none() {
                 return true;
             }
-            let fingerprint = Fingerprint::of(file, id, diagnostic);
             if let Some(collected) = &mut self.collected {
-                collected.insert(fingerprint);
+                collected.insert(fingerprint_in(source.name(), diagnostic), diagnostic.severity);
                 return true;
             }
+            let is_old = self.old.as_ref().zip(before).is_some_and(|((old, _), (source, _))| {
+                let was = old.get(&fingerprint_in(source, diagnostic));
+                was.is_some_and(|was| *was >= diagnostic.severity)
+            });
             if let Some(baseline) = &mut self.baseline
-                && baseline.hides(&fingerprint, diagnostic)
+                && baseline.hides(&Fingerprint::of(file, id, diagnostic), diagnostic)
             {
                 self.hidden.by_baseline += 1;
                 return false;
             }
-            let is_old = self.old.as_ref().is_some_and(|old| old.contains(&fingerprint));
             self.hidden.as_old += usize::from(is_old);
             !is_old
         });

@@ -1,15 +1,19 @@
 //! The previous manifests of `--against` and `--against-ref`.
 
-use std::path::PathBuf;
+use std::{collections::HashMap, path::PathBuf};
+
+use setguard_core::policy::FolderNames;
 
 use super::old_objects::OldObjects;
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
         clusters::Clusters,
+        exclude::Exclude,
         git::{Commit, Old},
         listing,
         namespaces::Namespaces,
+        path_context::PathContext,
         render::Rendering,
         source::Source,
     },
@@ -24,6 +28,8 @@ pub(super) struct OldManifests {
     /// The namespaces that requested the control-plane tolerations.
     pub(super) namespaces: Namespaces,
     pub(super) failures: Vec<String>,
+    /// The facts from the path of a file, by the name of its source.
+    pub(super) contexts: HashMap<String, PathContext>,
 }
 
 /// Finds the commit of `--against-ref`, and prints a note if the change doesn't start there.
@@ -37,14 +43,15 @@ pub(super) fn commit(reference: &str) -> Result<Commit, FileError> {
 fn old(
     commit: &Commit,
     paths: &[PathBuf],
-    clusters: &Clusters,
+    (clusters, names): (&Clusters, &FolderNames),
     rendering: Option<&Rendering>,
 ) -> Result<Old, FileError> {
-    let mut old = commit.manifests(paths, clusters)?;
+    let mut old = commit.manifests(paths, clusters, names)?;
     if let Some(rendering) = rendering {
-        let checkout = commit.check_out()?;
-        let done = &mut Progress::rendering();
-        old.sources.extend(rendering.read_all(Some(&checkout), done).sources);
+        let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
+        let rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
+        old.sources.extend(rendered.sources);
+        old.contexts.extend(rendered.contexts);
     }
     Ok(old)
 }
@@ -61,25 +68,31 @@ impl OldManifests {
     pub(super) fn read(
         against: &[PathBuf],
         commit: Option<Result<Commit, FileError>>,
-        (paths, clusters): (&[PathBuf], &Clusters),
+        paths: &[PathBuf],
+        settings: (&Clusters, &FolderNames),
         rendering: Option<&Rendering>,
         namespace: Option<&str>,
     ) -> Self {
         let objects = OldObjects::of_namespace(namespace);
         let mut read = OldManifests { objects, ..OldManifests::default() };
         let (is_commit, mut notes, mut unreadable) = (commit.is_some(), Vec::new(), Vec::new());
-        let old = |commit: Result<Commit, FileError>| old(&commit?, paths, clusters, rendering);
-        let sources = match commit.map(old) {
+        let old = |commit: Result<Commit, FileError>| old(&commit?, paths, settings, rendering);
+        let mut sources = match commit.map(old) {
             Some(Ok(old)) => {
-                notes = old.notes;
+                (notes, read.contexts) = (old.notes, old.contexts);
                 old.sources
             }
             Some(Err(error)) => {
                 read.failures.push(error.to_string());
                 Vec::new()
             }
-            None => listing::sources(against).map(|source| source?.read()).collect(),
+            None => {
+                let listed = listing::list(against, &Exclude::default(), settings.1);
+                read.contexts = listed.contexts;
+                listed.sources.into_iter().map(|source| source?.read()).collect()
+            }
         };
+        listing::place(sources.iter_mut().flatten(), against, paths);
         for source in sources {
             match source {
                 Ok(source) => {

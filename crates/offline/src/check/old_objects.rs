@@ -93,20 +93,27 @@ impl OldObjects {
                 self.inventory.add(item);
             }
             let alternatives = self.objects.entry(ObjectId::of(&manifest.node)).or_default();
-            alternatives.add(source.name(), source.group().clone(), json);
+            alternatives.add_from(source, json);
         }
     }
 
     /// Returns the previous state of a file's object, as JSON. `None` if the object is new; a generated name always
     /// makes it new.
     pub(crate) fn get(&self, id: &ObjectId, file: &str) -> Option<&str> {
+        self.before(id, file).map(|(_, json)| json)
+    }
+
+    /// Returns the previous state of a file's object with the name of its source.
+    pub(crate) fn before(&self, id: &ObjectId, file: &str) -> Option<(&str, &str)> {
         let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
-        let has_nearer = |old: &str, common: usize| {
+        let has_nearer = |old: &str, place: &str, common: usize| {
             let is_root = matches!(self.groups.get(old), Some(Group::Rendered { .. }));
-            is_root || self.new.nearer(old, common).any(|path| self.has(path, id))
+            let mut near = self.new.at(place).into_iter().chain(self.new.nearer(old, common));
+            is_root || near.any(|path| self.has(path, id))
         };
         let group = self.groups.get(file).unwrap_or(&Group::Alone);
-        alternatives.continued_by(file, group, &has_nearer).map(String::as_str)
+        let before = alternatives.continued_by(file, group, &has_nearer);
+        before.map(|(old, json)| (old, json.as_str()))
     }
 
     /// Returns a note if several previous objects have this id, and the object of this file continues none of them.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::bail;
 use kube_yaml::Mark;
 use setguard_core::{
     engine::verdict::Violation,
@@ -89,6 +90,13 @@ impl Choice<'_> {
         let paths = self.paths(commit)?;
         let found = commit.first(&paths, LARGEST_POLICY)?;
         let is_named = self.flags.policy.is_some();
+        if let Some(path) = self.flags.policy.as_ref().filter(|_| found.is_none()) {
+            let path = path.display();
+            bail!(
+                "--policy-from-ref: {reference} has no {path}. A new policy counts once it is merged: until then, \
+                 leave out --policy-from-ref"
+            );
+        }
         let root = found.as_ref().filter(|_| !is_named).map(|(path, _)| folder_of(path));
         let root = root.unwrap_or_default();
         let source = found.map(|(_, source)| source);

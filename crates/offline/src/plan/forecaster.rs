@@ -160,11 +160,14 @@ impl Forecaster<'_> {
     fn before(&self, given: &Given) -> Option<&String> {
         let (_, resource, all) =
             self.input.previous.get(&given.id).filter(|_| !given.id.is_generated)?;
-        let has_nearer = |old: &str, common: usize| {
-            self.files_of(&given.id).iter().any(|file| alternatives::common(old, file) > common)
+        let has_nearer = |old: &str, place: &str, common: usize| {
+            let mut files = self.files_of(&given.id).iter();
+            files.any(|file| {
+                alternatives::is_same(place, file) || alternatives::common(old, file) > common
+            })
         };
-        all.continued_by(&given.file, &Group::Alone, &has_nearer)
-            .filter(|_| *resource == given.resource)
+        let before = all.continued_by(&given.file, &Group::Alone, &has_nearer);
+        before.map(|(_, json)| json).filter(|_| *resource == given.resource)
     }
 
     fn given(&self, given: &Given) -> Forecast {

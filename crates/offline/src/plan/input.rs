@@ -26,7 +26,7 @@ pub(super) use setguard_files::{
         git::Commit,
         id::ObjectId,
         layout::{Layout, clean},
-        listing,
+        listing::{self, place},
         namespaces::Namespaces,
         not_a_manifest::{Broken, other_version},
         not_checked::NotChecked,
@@ -107,6 +107,7 @@ impl Input {
             complain(message);
         };
         let (mut old, ..) = texts(paths.old, &mut complain_of_old);
+        place(old.iter_mut(), paths.old, paths.new);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
         let (mut unreadable, mut commit) = (Vec::new(), None);
@@ -282,7 +283,7 @@ impl Input {
                     let old = self.previous.entry(id);
                     let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
                     old.1 = resource;
-                    old.2.add(source.name(), source.group().clone(), json);
+                    old.2.add_from(&source, json);
                 },
             );
             self.old_namespaces.add(source.text());
@@ -329,7 +330,7 @@ fn at_commit(
     paths: &[PathBuf],
     unreadable: &mut Vec<String>,
 ) -> Result<Vec<Source>, FileError> {
-    let old = commit.manifests(paths, &Clusters::default())?;
+    let old = commit.manifests(paths, &Clusters::default(), &FolderNames::new())?;
     note.iter().chain(&old.notes).for_each(|note| report::note(note));
     let readable = old
         .sources

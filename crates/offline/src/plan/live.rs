@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use setguard_core::{kubernetes::resource::Resource, object::namespace_or_default};
-use setguard_files::{
-    manifests::{alternatives::Alternatives, group::Group},
-    report,
-};
+use setguard_files::{manifests::alternatives::Alternatives, report};
 
 use super::input::Input;
 
@@ -57,9 +54,7 @@ impl Cluster<'_> {
             namespaces.insert((namespace, id.namespace.clone()));
             let Some(json) = object else { continue };
             let order = input.previous.len();
-            let mut alternatives = Alternatives::default();
-            alternatives.add("", Group::Named, json);
-            input.previous.insert(id, (order, resource, alternatives));
+            input.previous.insert(id, (order, resource, Alternatives::of_cluster(json)));
         }
         input.world.is_whole = true;
         for (namespace, known_as) in &namespaces {

@@ -7,22 +7,14 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{Commit, Entry, LARGEST_IN_FOLDER};
-use crate::{
-    error::FileError,
-    manifests::{layout::clean, source::Source},
-};
-
-/// The maximum number of files in memory.
-const BATCH: usize = 64;
+use super::{BATCH, Commit, Entry, LARGEST_IN_FOLDER, SUBMODULE, below, tree::path_of};
+use crate::{error::FileError, manifests::source::Source};
 
 /// A temporary folder with the files, deleted on drop. Git itself would run the programs that attributes name.
 #[derive(Debug)]
 pub struct Checkout {
     folder: TempDir,
-    /// The folder of the repository.
-    top: PathBuf,
-    label: String,
+    commit: Commit,
 }
 
 impl Commit {
@@ -39,8 +31,8 @@ impl Commit {
             Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
             _ => false,
         };
-        let mut entries = self.entries(&[Path::new("")])?;
-        entries.retain(|it| it.mode != "160000" && it.blob.path.components().all(is_name));
+        let mut entries: Vec<_> = self.tree()?.entries.values().collect();
+        entries.retain(|it| it.mode != SUBMODULE && it.blob.path.components().all(is_name));
         // Links come last, so that no file is written through one.
         let (links, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(|it| !it.is_regular());
         for batch in files.chunks(BATCH).chain(links.chunks(BATCH)) {
@@ -51,8 +43,7 @@ impl Commit {
                 write(folder.path(), entry, &bytes).map_err(failed)?;
             }
         }
-        let (top, label) = (self.git.top.clone(), self.label.clone());
-        Ok(Checkout { folder, top, label })
+        Ok(Checkout { folder, commit: self.clone() })
     }
 }
 
@@ -73,7 +64,7 @@ fn write(folder: &Path, entry: &Entry, bytes: &[u8]) -> io::Result<()> {
 
 #[cfg(unix)]
 fn link(target: &[u8], path: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(String::from_utf8_lossy(target).as_ref(), path)
+    std::os::unix::fs::symlink(path_of(target), path)
 }
 
 #[cfg(not(unix))]
@@ -84,10 +75,10 @@ fn link(target: &[u8], path: &Path) -> io::Result<()> {
 impl Checkout {
     /// Returns the path in the copy of a file of the work tree. A file outside the repository keeps its path.
     pub fn find(&self, path: &Path) -> PathBuf {
-        let here = std::env::current_dir().and_then(dunce::canonicalize).unwrap_or_default();
         // The file may be gone from the work tree.
-        let whole = dunce::canonicalize(path).unwrap_or_else(|_| clean(&here.join(path)));
-        whole.strip_prefix(&self.top).map_or(whole.clone(), |it| self.folder.path().join(it))
+        let inside = self.commit.locate(path).ok().or_else(|| self.commit.git.inside(path));
+        let outside = || dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        inside.map_or_else(outside, |it| self.folder.path().join(it))
     }
 
     pub(in crate::manifests) fn without_folder(&self, text: &str) -> String {
@@ -95,14 +86,11 @@ impl Checkout {
         text.replace(&format!("{}/", real.display()), "")
     }
 
-    /// Reads a file in the copy under the name that git gives it.
-    pub(in crate::manifests) fn read(&self, source: Source) -> Source {
-        let name = source.file().map(|(_, path)| {
-            let inside = path.strip_prefix(self.folder.path()).unwrap_or(&path);
-            format!("{}:{}", self.label, inside.display())
-        });
-        let mut source = source.reread();
-        source.rename(&name.unwrap_or_default());
+    /// Reads a file below `there` in the copy, under the name that git gives it. `path` leads to `there` in the work tree.
+    pub(in crate::manifests) fn read(&self, source: Source, path: &Path, there: &Path) -> Source {
+        let Some((_, file)) = source.file() else { return source };
+        let mut source = source.reread().at(below(path, &file, there));
+        source.rename(&self.commit.name(file.strip_prefix(self.folder.path()).unwrap_or(&file)));
         source
     }
 }

@@ -9,7 +9,7 @@ use std::{
     env,
     ffi::OsStr,
     fs,
-    path::PathBuf,
+    path::{Component, Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -65,7 +65,12 @@ impl Git {
             let why = format!("the working folder cannot be read: {error}");
             FileError::Git(why)
         })?;
-        let top = here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+        Git::around(&here)
+    }
+
+    /// Finds the `.git` in a folder without links, in the same way.
+    pub(super) fn around(folder: &Path) -> Result<Self, FileError> {
+        let top = folder.ancestors().find(|at| at.join(".git").symlink_metadata().is_ok());
         let top =
             top.ok_or_else(|| FileError::Git("there is no .git in this folder or above".into()))?;
         let top = top.to_owned();
@@ -98,6 +103,39 @@ impl Git {
         let nothing = || FileError::Git(format!("{} names no repository", at.display()));
         let path = named.ok_or_else(nothing)?;
         dunce::canonicalize(&path).map_err(|error| FileError::Path { path, error })
+    }
+
+    /// Returns the way from the folder of the repository to a path, as the path is written. No link in the repository is
+    /// followed, because a change can put a link in the place of a folder. `None` outside the repository.
+    pub(super) fn inside(&self, path: &Path) -> Option<PathBuf> {
+        let whole = working_folder().join(path);
+        // Outside, the path so far without links; inside, the way and its depth.
+        let (mut outside, mut way) = (PathBuf::new(), None::<(PathBuf, usize)>);
+        for part in whole.components() {
+            way = match (part, way) {
+                (Component::CurDir, way) => way,
+                (Component::ParentDir, Some((way, depth))) if depth > 0 => {
+                    Some((way.join(part), depth - 1))
+                }
+                (Component::ParentDir, way) => {
+                    if way.is_some() {
+                        outside.clone_from(&self.top);
+                    }
+                    outside.pop();
+                    None
+                }
+                (_, Some((way, depth))) => Some((way.join(part), depth + 1)),
+                (_, None) => {
+                    outside.push(part);
+                    if matches!(part, Component::Normal(_)) {
+                        outside = dunce::canonicalize(&outside).unwrap_or(outside);
+                    }
+                    let inside = outside.strip_prefix(&self.top).ok();
+                    inside.map(|it| (it.to_owned(), it.components().count()))
+                }
+            };
+        }
+        way.map(|(way, _)| way)
     }
 
     /// Creates a git command that runs in the folder of the `.git`, without standard input.
@@ -134,6 +172,13 @@ impl Git {
             if said.is_empty() { format!("git ended with {status}") } else { said.to_owned() };
         Err(FileError::Git(why))
     }
+}
+
+/// Returns the working folder with the links that led to it, if a shell has noted them.
+fn working_folder() -> PathBuf {
+    let real = env::current_dir().and_then(dunce::canonicalize).unwrap_or_default();
+    let noted = env::var_os("PWD").map(PathBuf::from).filter(|it| it.is_absolute());
+    noted.filter(|it| dunce::canonicalize(it).is_ok_and(|it| it == real)).unwrap_or(real)
 }
 
 pub(super) fn cannot_run(error: &std::io::Error) -> FileError {

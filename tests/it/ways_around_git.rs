@@ -1,0 +1,236 @@
+//! Changes that hide a set from git, from the walk of a folder, or from the comparison with a commit. Each must fail every
+//! command that looks at the set. All are shell scripts in the same repository.
+#![cfg(unix)]
+
+use std::process::Command;
+
+use crate::folder::{Folder, Ran, policy};
+
+const SET: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  \
+     selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \
+     spec: {terminationGracePeriodSeconds: 30, containers: [{name: main, image: \"db:1\"}]}\n";
+
+/// Edits files in place, which each `sed` does in its own way.
+const HELPERS: &str =
+    "set -e; edit() { sed \"$2\" \"$1\" > .edited; cat .edited > \"$1\"; rm .edited; }\n";
+
+const IMMUTABLE: &str = "s/serviceName: .*/serviceName: other/";
+
+const CHECK: &str = "check . --against-ref main --policy-from-ref main";
+const FOLDER: &str = "check deploy --against-ref main --policy-from-ref main";
+const FILE: &str = "check deploy/db.yaml --against-ref main";
+const PLAN: &str = "plan deploy --against-ref main";
+const STRICT: &str = "check . --against-ref main --deny-warnings";
+const CLUSTERS: &str = "clusters: [{name: a, paths: [/deploy]}, {name: b, paths: [/other]}]";
+const NEW_ONLY: &str = "check . --against-ref main --policy-from-ref main --new-only";
+const POLICY: &str =
+    "check . --policy ci/policy.yaml --policy-from-ref main --new-only --against-ref main";
+
+/// The exit codes of the commands after each change.
+fn ways() -> Vec<(&'static str, String, Vec<(&'static str, i32)>)> {
+    let moved = |way: &str| format!("edit deploy/db.yaml '{IMMUTABLE}'; {way}");
+    let added = |way: &str| way.replace("EVIL", "cat evil >");
+    let all = vec![(CHECK, 1), (FOLDER, 1), (PLAN, 1)];
+    let unread = vec![(CHECK, 1), (FOLDER, 1), (PLAN, 2)];
+    let ignored = |pattern: &str| {
+        added(&format!("printf '{pattern}\\n' > .gitignore; EVIL deploy/evil.yaml"))
+    };
+    let denied = "s/Seconds: 30/Seconds: 0/";
+    vec![
+        (
+            "nothing",
+            "touch more".to_owned(),
+            vec![(CHECK, 0), (FOLDER, 0), (FILE, 0), (PLAN, 0), (NEW_ONLY, 0), (POLICY, 0)],
+        ),
+        ("a set", added("EVIL deploy/evil.yaml"), all.clone()),
+        (
+            "an ignored link",
+            added(
+                "echo evil.yaml > .gitignore; EVIL deploy/evil.txt; ln -s evil.txt deploy/evil.yaml",
+            ),
+            all.clone(),
+        ),
+        ("braces", ignored("{evil,x}.yaml"), all.clone()),
+        ("a tab", ignored("evil.yaml\\t"), all.clone()),
+        (
+            "an ignored folder",
+            added("echo /deploy/a > .gitignore; mkdir -p deploy/a/b; EVIL deploy/a/b/evil.yaml"),
+            all.clone(),
+        ),
+        (
+            "a name in Latin-1",
+            added("echo 'evil*' > .gitignore; EVIL \"$(printf 'deploy/evil\\377.yaml')\""),
+            all.clone(),
+        ),
+        (
+            "a folder in Latin-1",
+            added("d=$(printf 'deploy/\\377/vendor'); mkdir -p $d; EVIL $d/evil.yaml"),
+            unread.clone(),
+        ),
+        (
+            "a file in Latin-1 that cannot be read",
+            added(
+                "EVIL \"$(printf 'deploy/\\377.yaml')\"; echo '{{ x' >> \"$(printf 'deploy/\\377.yaml')\"",
+            ),
+            vec![(CHECK, 1), (FOLDER, 1)],
+        ),
+        (
+            "a submodule",
+            added(
+                "mkdir sub; cd sub; git init -q -b main; echo evil.yaml > .gitignore; cat ../evil > evil.yaml; git add -f .; \
+                 git commit -q -m sub; cd ..; git -c protocol.file.allow=always submodule --quiet add ./sub deploy/sub; rm -rf sub",
+            ),
+            all.clone(),
+        ),
+        (
+            "a link to a folder",
+            moved("git mv deploy deploy2; ln -s deploy2 deploy"),
+            vec![(FOLDER, 1), (FILE, 1), (PLAN, 1)],
+        ),
+        (
+            "a link to a file",
+            moved("git mv deploy/db.yaml deploy/db.txt; ln -s db.txt deploy/db.yaml"),
+            vec![(CHECK, 1), (FILE, 1), (PLAN, 1)],
+        ),
+        ("the target of a link", format!("edit deploy/in.txt '{IMMUTABLE}'"), all.clone()),
+        (
+            "the target of a link to elsewhere",
+            format!("edit shared/far.yaml '{IMMUTABLE}'"),
+            vec![(FOLDER, 1), (PLAN, 2)],
+        ),
+        (
+            "a file in a folder elsewhere",
+            added("EVIL shared/folder/evil.yaml"),
+            vec![(FOLDER, 1), (PLAN, 2)],
+        ),
+        ("a link to nothing", "ln -s ../none.yaml deploy/none.yaml".to_owned(), unread.clone()),
+        (
+            "a tag like a branch",
+            "git update-ref refs/tags/main $(git commit-tree -m tagged HEAD^{tree}); touch more"
+                .to_owned(),
+            vec![(CHECK, 2), (PLAN, 2), (NEW_ONLY, 2)],
+        ),
+        (
+            "the exempt fault of a copy",
+            format!("edit deploy/db.yaml '{denied}'"),
+            vec![(NEW_ONLY, 1)],
+        ),
+        (
+            "a move to a copy",
+            format!(
+                "edit deploy/db.yaml '{denied}'; mkdir -p x/tests; git mv deploy/db.yaml x/tests/"
+            ),
+            vec![(NEW_ONLY, 1)],
+        ),
+        (
+            "clusters that are apart",
+            format!(
+                "mkdir other; cp deploy/in.txt other/in.yaml; edit other/in.yaml '{IMMUTABLE}'; echo '{CLUSTERS}' >> setguard.yaml"
+            ),
+            vec![(STRICT, 1), (CHECK, 1)],
+        ),
+        (
+            "a link to a copy of a policy",
+            format!("edit deploy/db.yaml '{denied}'; git mv ci ci2; ln -s ci2 ci"),
+            vec![(POLICY, 1)],
+        ),
+    ]
+}
+
+fn sh(folder: &Folder, script: &str) {
+    let mut command = folder.command("sh");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command
+            .env(format!("GIT_{who}_NAME"), "a")
+            .env(format!("GIT_{who}_EMAIL"), "a@example.com");
+    }
+    let ran = Ran::from(command.args(["-c", &format!("{HELPERS}{script}")]).output().unwrap());
+    assert_eq!(ran.code, 0, "{script}: {ran:?}");
+}
+
+fn repository() -> Folder {
+    let named = |name: &str| SET.replace("name: db}", &format!("name: {name}}}"));
+    let trap = SET.replace("Seconds: 30", "Seconds: 0");
+    let strict = policy("rules: {grace-period-zero: deny}\n");
+    let ours = format!(
+        "{strict}exceptions: [{{rules: [grace-period-zero], files: [/tests], reason: r}}]\n"
+    );
+    let folder = Folder::new([
+        ("deploy/db.yaml", SET),
+        ("tests/db.yaml", &trap),
+        ("deploy/in.txt", &named("in")),
+        ("shared/far.yaml", &named("far")),
+        ("shared/folder/a.yaml", &named("a")),
+        ("evil", &named("evil").replace("labels: {app: db}", "labels: {app: other}")),
+        ("setguard.yaml", &ours),
+        ("ci/policy.yaml", &strict),
+    ]);
+    sh(
+        &folder,
+        "ln -s in.txt deploy/in.yaml; ln -s ../shared/far.yaml ../shared/folder deploy/; git init -q -b main; \
+         git add -A; git commit -q -m first; git checkout -q -b change",
+    );
+    folder
+}
+
+#[test]
+fn no_change_hides_a_set_from_a_comparison_with_a_commit() {
+    let mut seen = 0;
+    for (way, script, commands) in ways() {
+        let folder = repository();
+        sh(&folder, &format!("{script}\ngit add -A -f; git commit -q -m second"));
+        for (command, code) in commands {
+            seen += 1;
+            let ran = folder.setguard(&command.split(' ').collect::<Vec<_>>());
+            assert_eq!(ran.code, code, "{way}: setguard {command}: {ran:#?}");
+        }
+    }
+    assert!(seen > 40, "only {seen} runs");
+}
+
+/// A shell notes the way to its folder.
+#[test]
+fn a_working_folder_that_is_a_link_now_is_compared_with_the_folder_before() {
+    let folder = repository();
+    sh(
+        &folder,
+        &format!(
+            "edit deploy/db.yaml '{IMMUTABLE}'; git mv deploy deploy2; ln -s deploy2 deploy; git add -A"
+        ),
+    );
+    let script =
+        format!("cd deploy; {} check . --against-ref main", env!("CARGO_BIN_EXE_setguard"));
+    let ran = folder.command("sh").args(["-c", &script]).output().unwrap();
+    Ran::from(ran).ends(1).prints("field is immutable");
+}
+
+/// git takes a tag before the start of an id.
+#[test]
+fn a_tag_does_not_replace_a_commit() {
+    let folder = repository();
+    let start =
+        Ran::from(folder.command("git").args(["rev-parse", "--short", "main"]).output().unwrap());
+    let start = start.stdout.trim().to_owned();
+    sh(&folder, "cat evil > deploy/evil.yaml; git add -A; git commit -q -m second");
+    let against = |name: &str| folder.check(&format!("deploy --against-ref {name}"));
+    against(&start).ends(1);
+    folder.git(&format!("update-ref refs/tags/{start} HEAD"));
+    against(&start).ends(2).reports("names different commits: the tag refs/tags/");
+    against("refs/heads/main").ends(1);
+    // The same commit has many names.
+    folder.git("update-ref refs/tags/main main");
+    against("main").ends(1);
+}
+
+#[test]
+fn without_git_it_is_unknown_what_is_tracked() {
+    let folder = repository();
+    sh(&folder, "echo evil.yaml > .gitignore; cat evil > deploy/evil.yaml");
+    let check = |path: &str| {
+        let mut command: Command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+        let ran = command.args(["check", "deploy"]).env("PATH", path).output().unwrap();
+        Ran::from(ran).ends(0)
+    };
+    check(&std::env::var("PATH").unwrap()).prints("git ignores it");
+    check("/nowhere").prints("it is unknown whether git tracks it");
+}
