@@ -31,6 +31,14 @@ impl<T> Alternatives<T> {
         self.0.push(Alternative { file: file.to_owned(), group, value });
     }
 
+    /// Adds the objects of other files.
+    pub fn extend(&mut self, other: &Self)
+    where
+        T: Clone,
+    {
+        self.0.extend(other.0.iter().cloned());
+    }
+
     /// Returns the object that the object in `file` continues: of several, the one whose path has the most in common
     /// with the end of `file`. An object that a different file continues comes last: `has_nearer` returns whether a new
     /// file with the object has more than this many parts in common with an old file. If all others are continued,
