@@ -303,10 +303,12 @@ fn no_place_is_outside_of_the_repository() {
         set(&(origin("BESIDE") + &transformations)),
         source("../../outside/secret.yaml"),
         source("charts/../../../outside/secret.yaml"),
+        source("../ci-token"),
         source(".git/config"),
     ];
     for text in texts {
         let repo = repository(&[
+            ("repo/ci-token", SECRET),
             ("repo/agent/Chart.yaml", "name: agent\n"),
             ("repo/prod/kustomization.yaml", "resources: [a.yaml]\n"),
             ("repo/prod/a.yaml", &on_delete("agent", "")),

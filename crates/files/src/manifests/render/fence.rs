@@ -14,7 +14,7 @@ use kube_yaml::{Node, Value};
 use super::{Root, root::Kind, shown};
 use crate::manifests::{
     encoding,
-    files::{self, LARGEST_IN_FOLDER},
+    files::{self, LARGEST_IN_FOLDER, LARGEST_POLICY},
     layout::Layout,
     repository::Repository,
 };
@@ -117,7 +117,8 @@ impl<'a> Fence<'a> {
 
     /// Returns whether Helm loads git's folder in a chart that is a repository.
     fn loads_git(&self, git: &Path) -> bool {
-        let ignored = fs::read_to_string(self.folder.join(".helmignore")).unwrap_or_default();
+        let ignored = files::read_regular(&self.folder.join(".helmignore"), LARGEST_POLICY);
+        let ignored = String::from_utf8(ignored.unwrap_or_default()).unwrap_or_default();
         has_entries(git) && !ignored.lines().any(|it| matches!(it.trim(), ".git" | ".git/"))
     }
 

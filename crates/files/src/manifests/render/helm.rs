@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fs,
     ops::Range,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     process::Command,
     rc::Rc,
     time::Duration,
@@ -188,6 +188,10 @@ impl Chart<'_> {
         files: &mut Files,
     ) -> Option<Place> {
         let (_, inside) = template.split_once('/')?;
+        // A template can print such a comment itself.
+        if !Path::new(inside).components().all(|it| matches!(it, Component::Normal(_))) {
+            return None;
+        }
         let source = self.read(inside, files)?;
         let line = |line| Mark { line, column: 1, width: 0 };
         if let Some(comment) = comment {

@@ -13,7 +13,7 @@ use super::{
     place::{self, Files, Origin, Part, Step},
     program, relative, shown,
 };
-use crate::manifests::patches::items;
+use crate::manifests::{layout::is_kustomization, patches::items};
 
 /// Upstream: `originAnnotationKey` and `transformerAnnotationKey` in
 /// sigs.k8s.io/kustomize/api/internal/utils/annotations.go.
@@ -135,7 +135,8 @@ impl Reader<'_> {
                     for item in items(said().as_ref()) {
                         let kind = item.get("configuredBy").and_then(|it| it.get("kind"));
                         let kind = kind.and_then(Node::as_str).unwrap_or_default().to_owned();
-                        by.extend(find(item, "configuredIn").map(|file| (file, kind)));
+                        let file = find(item, "configuredIn").filter(|it| is_kustomization(it));
+                        by.extend(file.map(|file| (file, kind)));
                     }
                 }
                 _ => {
