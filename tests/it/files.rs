@@ -121,3 +121,204 @@ fn a_file_that_decides_what_git_ignores_is_regular_and_small() {
         assert!(ran.stderr.contains(&format!("{name}/.gitignore is not read: {why}")), "{ran:?}");
     }
 }
+
+/// Runs a command on charts and kustomizations in `repo`. The renderers show their arguments, or print a text.
+fn render(repo: &Folder, args: &[&str], output: Option<&str>) -> Ran {
+    let show = "echo \"Error: rendered: $*\" >&2\nexit 1".to_owned();
+    let script = output.map_or(show, |it| format!("cat <<'END'\n{it}\nEND"));
+    for program in ["helm", "kustomize"] {
+        repo.write(&format!("bin/{program}"), format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n"));
+        let rights = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(repo.path(&format!("bin/{program}")), rights).unwrap();
+    }
+    let mut command = repo.command(env!("CARGO_BIN_EXE_setguard"));
+    let ran: Ran = command
+        .args(args)
+        .current_dir(repo.path("repo"))
+        .env("PATH", format!("{}:/usr/bin:/bin", repo.path("bin").display()))
+        .output()
+        .unwrap()
+        .into();
+    assert!(!format!("{ran:?}").contains("token-1234"), "{ran:?}");
+    ran
+}
+
+fn repository(files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new([("repo/.git/config", SECRET), ("outside/secret.yaml", SECRET)]);
+    folder.write("outside/kustomization.yaml", "resources: [secret.yaml]\n");
+    for (name, text) in files {
+        match text.strip_prefix("-> ") {
+            Some(target) => {
+                folder.write(name, "");
+                std::fs::remove_file(folder.path(name)).unwrap();
+                symlink(target, folder.path(name)).unwrap();
+            }
+            None => folder.write(name, text),
+        }
+    }
+    folder
+}
+
+#[test]
+fn no_renderer_reads_what_is_outside_of_the_repository() {
+    const CHART: (&str, &str) = ("repo/agent/Chart.yaml", "name: agent\n");
+    const LINK: &str = "leads to a file that is hidden or outside";
+    const HIDDEN: &str = "is hidden, and Helm reads it";
+    const OUTSIDE: &str = "is not in the repository";
+    const SKIPPED: &str = "rendered: template --include-crds --skip-schema-validation";
+    const SCHEMA: &str = "repo/agent/values.schema.json";
+    let ways: &[(&[(&str, &str)], &str)] = &[
+        (&[("repo/agent/a.yaml", "-> ../../outside/secret.yaml")], LINK),
+        (&[("repo/agent/a.yaml", "-> ../.git/config")], LINK),
+        (
+            &[
+                ("repo/agent/files", "-> ../other"),
+                ("repo/other/x", "-> ../../outside/secret.yaml"),
+            ],
+            LINK,
+        ),
+        (&[("repo/agent/files", "-> ../other"), ("repo/other/x", "-> ../.git/config")], LINK),
+        (&[("repo/agent/files", "-> ../other"), ("repo/other/a/.env", SECRET)], HIDDEN),
+        (&[("repo/agent/files", "-> ../")], HIDDEN),
+        (&[("repo/agent/.git/config", SECRET)], "add .git/ to .helmignore"),
+        (&[("repo/agent/charts/sub/.git/config", SECRET)], HIDDEN),
+        // A folder of the repository, a link to itself, and harmless hidden files.
+        (
+            &[
+                ("repo/agent/charts/common", "-> ../../common"),
+                ("repo/common/.helmignore", ".git/\n"),
+                ("repo/common/again", "-> ."),
+                ("repo/agent/.env", ""),
+            ],
+            "rendered: template --include-crds -- agent",
+        ),
+        (&[("repo/agent/.git/config", ""), ("repo/agent/.helmignore", "# a\n.git/\n")], "-- agent"),
+        (
+            &[(SCHEMA, r##"{"$ref": "#/a", "properties": {"id": {"type": "string"}}}"##)],
+            "crds -- agent",
+        ),
+        (
+            &[(
+                SCHEMA,
+                r#"{"$schema": "http://json-schema.org/draft-07/schema#", "$id": "https://a/b"}"#,
+            )],
+            "crds -- agent",
+        ),
+        (&[(SCHEMA, r#"{"properties": {"a": {"$ref": "file:///etc/passwd"}}}"#)], SKIPPED),
+        (&[(SCHEMA, r#"{"allOf": [{"$ref": "a.json"}]}"#)], SKIPPED),
+        (&[(SCHEMA, r#"{"\u0024ref": "http://127.0.0.1/x.json"}"#)], SKIPPED),
+        (&[(SCHEMA, r#"{"$schema": "http://127.0.0.1/x.json"}"#)], SKIPPED),
+        (&[(SCHEMA, r##"{"$id": "file:///etc/passwd#a", "$ref": "#/b"}"##)], SKIPPED),
+        (&[(SCHEMA, r##"{"a": {"id": "http://127.0.0.1/x", "$ref": "#/b"}}"##)], SKIPPED),
+        (&[(SCHEMA, "{")], SKIPPED),
+        (&[("repo/agent/charts/a/values.schema.json", r#"{"$ref": "/etc/passwd"}"#)], SKIPPED),
+        (&[("repo/agent/charts/a-1.0.0.tgz", "")], SKIPPED),
+    ];
+    for (files, wanted) in ways {
+        let repo = repository(&[files, &[CHART][..]].concat());
+        render(&repo, &["check", "--chart", "agent"], None).ends(2).reports(wanted);
+        render(&repo, &["plan", "--chart", "agent"], None).ends(2).reports(wanted);
+    }
+    let kustomizations: &[(&[(&str, &str)], &str)] = &[
+        (&[("repo/prod/kustomization.yaml", "resources: [../../outside]\n")], OUTSIDE),
+        (&[("repo/prod/kustomization.yaml", "Components: ['../../outside']\n")], OUTSIDE),
+        (&[("repo/prod/Kustomization", "a: 1\n---\nbases: [../../outside]\n")], OUTSIDE),
+        (
+            &[
+                ("repo/prod/kustomization.yml", "resources: [link]\n"),
+                ("repo/prod/link", "-> ../../outside"),
+            ],
+            OUTSIDE,
+        ),
+        (
+            &[
+                ("repo/prod/kustomization.yaml", "resources: [../base]\n"),
+                ("repo/base/kustomization.yaml", "\u{feff}generators: [../../outside]\n"),
+            ],
+            OUTSIDE,
+        ),
+        (
+            &[
+                ("repo/prod/kustomization.yaml", "resources: [..]\n"),
+                (
+                    "repo/kustomization.yaml",
+                    "configMapGenerator: [{name: a, files: [a=.git/config]}]\n",
+                ),
+            ],
+            OUTSIDE,
+        ),
+        (
+            &[
+                ("repo/prod/kustomization.yaml", "resources: [..]\n"),
+                ("repo/kustomization.yaml", "secretGenerator: [{name: a, envs: [conf]}]\n"),
+                ("repo/conf", "-> .git/config"),
+            ],
+            OUTSIDE,
+        ),
+        (
+            &[
+                ("repo/prod/kustomization.yaml", "resources: [..]\n"),
+                ("repo/kustomization.yaml", "generators: [a.yaml]\n"),
+            ],
+            "they could read .git",
+        ),
+        (&[("repo/prod/kustomization.yaml", "-> ../../outside/secret.yaml")], OUTSIDE),
+        (&[("repo/prod/kustomization.yaml", "resources: [..\n")], "setguard cannot read this"),
+        (
+            &[
+                (
+                    "repo/prod/kustomization.yaml",
+                    "resources: [../base, ../../gone, /etc, https://a/b]\n",
+                ),
+                ("repo/base/kustomization.yaml", "secretGenerator: [{name: a, envs: [.env]}]\n"),
+                ("repo/base/.env", "a=b\n"),
+            ],
+            "rendered: build",
+        ),
+    ];
+    for (files, wanted) in kustomizations {
+        let repo = repository(files);
+        render(&repo, &["check", "-k", "prod"], None).ends(2).reports(wanted);
+        render(&repo, &["plan", "-k", "prod"], None).ends(2).reports(wanted);
+    }
+}
+
+/// A resource can have annotations of its own, and a template can print comments.
+#[test]
+fn no_place_is_outside_of_the_repository() {
+    let set = |annotations: &str| {
+        let metadata =
+            format!("metadata:\n  annotations:\n{annotations}  name: agent\n  namespace: ops");
+        on_delete("agent", "").replace("metadata: {name: agent, namespace: ops}", &metadata)
+    };
+    let of = |key: &str, text: &str| format!("    {key}: |\n      {text}\n");
+    let origin = |path: &str| of("config.kubernetes.io/origin", &format!("path: {path}"));
+    let transformations = of(
+        "alpha.config.kubernetes.io/transformations",
+        "[{configuredIn: OUTSIDE, configuredBy: {kind: ReplicaCountTransformer}}]",
+    );
+    let source = |path: &str| format!("---\n# Source: agent/{path}\n{}", on_delete("agent", ""));
+    let texts = [
+        set(&origin("OUTSIDE")),
+        set(&(origin("BESIDE") + &transformations)),
+        source("../../outside/secret.yaml"),
+        source("charts/../../../outside/secret.yaml"),
+        source("../ci-token"),
+        source(".git/config"),
+    ];
+    for text in texts {
+        let repo = repository(&[
+            ("repo/ci-token", SECRET),
+            ("repo/agent/Chart.yaml", "name: agent\n"),
+            ("repo/prod/kustomization.yaml", "resources: [a.yaml]\n"),
+            ("repo/prod/a.yaml", &on_delete("agent", "")),
+        ]);
+        let secret = repo.path("outside/secret.yaml");
+        let text = text.replace("OUTSIDE", secret.to_str().unwrap());
+        let text = text.replace("BESIDE", repo.path("repo/prod/a.yaml").to_str().unwrap());
+        for args in [["check", "-k", "prod"], ["check", "--chart", "agent"]] {
+            let ran = render(&repo, &args, Some(&text)).ends(0).prints("on-delete");
+            assert!(!ran.stdout.contains("outside"), "{ran:?}");
+        }
+    }
+}

@@ -265,6 +265,7 @@ impl PlanArgs {
                 }),
             );
         }
+        input::continue_moved(&mut inputs);
         if let Some(release) = &self.against_release {
             inputs.retain(|(_, input)| !input.given.is_empty());
             let [(_, input)] = &mut inputs[..] else {

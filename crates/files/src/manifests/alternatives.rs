@@ -39,6 +39,14 @@ impl<T> Alternatives<T> {
         self.0.push(Alternative { file, place, group, value });
     }
 
+    /// Adds the objects of other files.
+    pub fn extend(&mut self, other: &Self)
+    where
+        T: Clone,
+    {
+        self.0.extend(other.0.iter().cloned());
+    }
+
     /// Creates the only object, which a cluster has.
     pub fn of_cluster(value: T) -> Self {
         let mut only = Alternatives::default();

@@ -321,7 +321,7 @@ fn is_chart(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == CHART)
 }
 
-fn is_kustomization(path: &Path) -> bool {
+pub(super) fn is_kustomization(path: &Path) -> bool {
     path.file_name().is_some_and(|name| Layout::KUSTOMIZATIONS.iter().any(|it| name == *it))
 }
 

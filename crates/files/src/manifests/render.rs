@@ -1,6 +1,7 @@
 //! Charts and kustomizations, rendered by the user's own programs. A rendered text is checked like any other, and each
 //! position in it leads back to the file that people edit.
 
+mod fence;
 mod gitops;
 mod helm;
 mod kustomize;
@@ -22,7 +23,11 @@ use std::{
 
 use setguard_core::policy::{ChartRelease, FolderNames};
 
-use self::root::{Kind, Root};
+use self::{
+    fence::Fence,
+    place::Part,
+    root::{Kind, Root},
+};
 pub use self::{
     helm::recorded,
     place::{Files, Rendered},
@@ -55,7 +60,7 @@ pub struct Rendering {
 pub struct Settings {
     /// The namespace of a release.
     pub namespace: Option<String>,
-    /// The name of a release; by default, the name of the chart's folder.
+    /// The name of a release; by default, the name of the chart's folder, or of the chart in the working folder.
     pub release: Option<String>,
     /// The release of Kubernetes to render charts for.
     pub kube_version: Option<String>,
@@ -113,7 +118,7 @@ impl Rendering {
                 |why| NotChecked::file(root.file().display().to_string(), Cause::Empty, why);
             match rendered {
                 // A chart with values for tests may lack defaults.
-                Err(why) if root.may_fail => {
+                Err(why) if root.may_fail && program::find(&["helm"]).is_some() => {
                     let why = format!(
                         "its default values do not suffice, its other values are checked: {why}"
                     );
@@ -136,6 +141,8 @@ impl Rendering {
                     }
                 }
                 Ok(source) => {
+                    let note = source.rendered().and_then(|it| it.note.clone());
+                    listing.notes.extend(note.filter(|_| at.is_none()));
                     if source.rendered().is_some_and(Rendered::is_empty) {
                         let why = format!("{} renders to nothing", root.name());
                         listing.empty.push((root.name(), empty(why)));
@@ -200,18 +207,28 @@ fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Resul
     rendered.into_iter().map(|(_, it)| it).collect()
 }
 
+/// What a renderer prints.
+struct Output {
+    text: String,
+    parts: Vec<Part>,
+    /// What the renderer does not check.
+    note: Option<String>,
+}
+
 fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     let folder = dunce::canonicalize(&root.at).map_err(|error| error.to_string())?;
-    let (text, parts) = match &root.kind {
-        Kind::Kustomization => kustomize::build(root, &folder, settings),
-        Kind::Chart(release) => helm::template(root, &folder, release, settings),
+    let fence = Fence::around(root, &folder);
+    let Output { text, parts, note } = match &root.kind {
+        Kind::Kustomization => kustomize::build(root, &folder, &fence, settings),
+        Kind::Chart(release) => helm::template(root, &folder, &fence, release, settings),
     }?;
+    let top = fence.top;
     // A chart found in a folder may render to nothing by default.
     if parts.is_empty() && !settings.may_be_empty && !root.is_found {
         return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
     }
     let group = Group::Rendered { name: root.name(), folder: root.folder.clone() };
-    let rendered = Rendered { root: root.clone(), folder, parts };
+    let rendered = Rendered { root: root.clone(), folder, top, parts, note };
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }
 

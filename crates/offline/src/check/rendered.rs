@@ -22,13 +22,16 @@ pub(super) use setguard_files::{
 /// The words before a comment's line, in the reason of a note and in a remark.
 const COMMENT: &str = "the comment in line ";
 const LINE: &str = "line ";
+/// What a message about a key says before it names the lines.
+const TWICE: &str = " occurs twice";
 
 /// The findings so far. Variants of a chart and overlays of a base share many findings; each is reported once.
 #[derive(Default)]
 pub(super) struct RenderedFindings {
     files: Files,
     all: Vec<(Rc<Source>, ObjectReport)>,
-    known: HashMap<Key, usize>,
+    /// A root has as many of them as it has objects with the finding.
+    known: HashMap<Key, Vec<usize>>,
     /// The remarks so far, each with the kind of its object.
     remarks: HashSet<(String, String)>,
     /// The rendered texts with an unknown place in the files, by name.
@@ -63,6 +66,9 @@ impl RenderedFindings {
             // A fix would change a file, not the rendered text.
             diagnostic.fix = None;
             self.find_line(&mut diagnostic.message, &name, rendered, source);
+            if let Some(at) = diagnostic.message.find(TWICE) {
+                diagnostic.message.truncate(at + TWICE.len());
+            }
             if let Some(why) = &mut diagnostic.downgrade {
                 self.find_line(why, COMMENT, rendered, source);
             }
@@ -120,18 +126,20 @@ impl RenderedFindings {
             severity: diagnostic.severity,
             downgrade: diagnostic.downgrade.clone(),
         };
-        let next = self.all.len();
-        let index = *self.known.entry(key).or_insert(next);
-        if let Some((_, known)) = self.all.get_mut(index) {
-            let name = rendered.name();
-            if !known.roots.contains(&name) {
-                known.roots.push(name);
-            }
+        let (name, next) = (rendered.name(), self.all.len());
+        let same = self.known.entry(key).or_default();
+        let known = same.iter().filter_map(|it| Some((*it, &self.all.get(*it)?.1)));
+        let own = known.clone().find(|(_, it)| it.id == object.id);
+        let found = own.or_else(|| known.clone().find(|(_, it)| !it.roots.contains(&name)));
+        if let Some((index, _)) = found {
+            let roots = self.all.get_mut(index).map(|(_, it)| &mut it.roots);
+            roots.filter(|it| !it.contains(&name)).into_iter().for_each(|it| it.push(name.clone()));
             return;
         }
+        same.push(next);
         let report = ObjectReport {
             number: object.number,
-            roots: vec![rendered.name()],
+            roots: vec![name],
             diagnostics: vec![diagnostic],
             ..ObjectReport::of(object.id.clone())
         };

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{
     forecast::{ChangeKind, Forecast, Rollout},
     input::{Given, Input},
+    live::is_kept,
     refusal::{self, ExceededLimit, PlanFinding},
     stop,
 };
@@ -129,6 +130,8 @@ impl Forecaster<'_> {
             let Some(old) = old else { continue };
             if self.input.lacks_new {
                 plan.unknown.push(format!("{id}: it may be deleted or not"));
+            } else if json.last().is_some_and(|json| is_kept(json)) {
+                plan.left_alone.push(format!("{id} (helm.sh/resource-policy: keep)"));
             } else if old.metadata.uid.is_some() && !self.prune {
                 plan.left_alone.push(id.to_string());
             } else {

@@ -24,6 +24,7 @@ pub(super) use setguard_files::{
         document::{Decoded, DocumentObjects, Manifest},
         exclude::Exclude,
         git::Commit,
+        group::Group,
         id::ObjectId,
         layout::{Layout, clean},
         listing::{self, place},
@@ -45,6 +46,7 @@ pub(super) struct Given {
     pub(super) id: ObjectId,
     pub(super) resource: &'static Resource,
     pub(super) file: String,
+    group: Group,
     /// The manifest as JSON. The tree can be read again from it.
     pub(super) json: String,
     pub(super) problems: Vec<Problem>,
@@ -174,6 +176,12 @@ impl Input {
         input.lacks_new = lacks;
         input.read_all_nodes(paths, release, complain);
         input
+    }
+
+    /// Returns whether an object is only in the previous manifests.
+    fn has_lost(&self, id: &ObjectId) -> bool {
+        let is_given = || self.given.iter().any(|it| it.id == *id);
+        self.previous.contains_key(id) && !self.lacks_new && !is_given()
     }
 
     /// Adds the manifests of an installed release.
@@ -316,11 +324,42 @@ impl Input {
                     }
                     let id = ObjectId::of(&manifest.node);
                     let problems = manifest.problems.into_iter().chain(problems).collect();
-                    let file = source.name().to_owned();
-                    self.given.push(Given { id, resource, file, json, problems });
+                    let (file, group) = (source.name().to_owned(), source.group().clone());
+                    self.given.push(Given { id, resource, file, group, json, problems });
                 },
             );
         }
+    }
+}
+
+/// Lets objects continue previous ones that stood elsewhere and are gone from there: a root can move, and become a part
+/// of a different one.
+pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
+    let mut moved = Vec::new();
+    for (i, (_, input)) in inputs.iter().enumerate().filter(|(_, (_, it))| !it.lacks_previous) {
+        let is_new = |it: &&Given| !it.id.is_generated && !input.previous.contains_key(&it.id);
+        for Given { id, file, group, .. } in input.given.iter().filter(is_new) {
+            let lost = inputs.iter().filter(|(_, it)| it.has_lost(id));
+            let lost: Vec<_> = lost.filter_map(|(_, it)| it.previous.get(id)).collect();
+            let mut all = Alternatives::default();
+            lost.iter().for_each(|(.., it)| all.extend(it));
+            if let (Some((_, json)), [(_, resource, _), ..]) =
+                (all.continued_by(file, group, &|_, _, _| false), &lost[..])
+            {
+                moved.push((i, id.clone(), *resource, json.clone()));
+            }
+        }
+    }
+    for (i, id, resource, json) in moved {
+        let has_it =
+            |it: &Input| it.previous.get(&id).is_some_and(|(.., it)| it.last() == Some(&json));
+        let mut lost = inputs.iter_mut().map(|(_, it)| it).filter(|it| it.has_lost(&id));
+        if let Some(other) = lost.find(|it| has_it(it)) {
+            other.previous.remove(&id);
+        }
+        let Some((_, input)) = inputs.get_mut(i) else { continue };
+        let order = input.previous.len();
+        input.previous.insert(id, (order, resource, Alternatives::of_cluster(json)));
     }
 }
 

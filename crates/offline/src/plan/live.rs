@@ -172,7 +172,7 @@ fn root(api_version: &str) -> String {
 /// Returns whether Helm keeps an object that a release no longer has.
 ///
 /// Upstream: `filterManifestsToKeep`, pkg/action/resource_policy.go in github.com/helm/helm.
-fn is_kept(manifest: &str) -> bool {
+pub(super) fn is_kept(manifest: &str) -> bool {
     let object: Value = serde_json::from_str(manifest).unwrap_or_default();
     let policy = object["metadata"]["annotations"]["helm.sh/resource-policy"].as_str();
     policy.is_some_and(|it| it.trim().eq_ignore_ascii_case("keep"))

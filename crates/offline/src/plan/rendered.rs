@@ -92,7 +92,7 @@ fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, ch
         if side.old.is_empty() && !side.new.is_empty() && !side.lacks_old {
             report::note(&format!("{root} is new"));
         } else if side.new.is_empty() && !side.lacks_new {
-            report::note(&format!("{root} is gone: what it renders to is deleted"));
+            report::note(&format!("{root} is gone: what no other one renders is deleted"));
         }
     }
 }

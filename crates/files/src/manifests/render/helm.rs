@@ -1,40 +1,57 @@
 //! Charts: rendering with Helm, and the way from a rendered value to the template and the values.
 
-use std::{ffi::OsString, fs, ops::Range, path::Path, process::Command, rc::Rc, time::Duration};
+use std::{
+    ffi::OsString,
+    fs,
+    ops::Range,
+    path::{Component, Path, PathBuf},
+    process::Command,
+    rc::Rc,
+    time::Duration,
+};
 
 use kube_yaml::{Mark, Node};
 use walkdir::WalkDir;
 
 use super::{
-    Root, Settings, documents,
+    Output, Root, Settings, documents,
+    fence::{Fence, Schemas},
     place::{Files, Origin, Part, Place, Step, follow, name_of, value_at},
     program,
     root::{Kind, Release},
     shown,
 };
-use crate::manifests::{files::Fence, objects::text_of, patches::items, source::Source};
+use crate::manifests::{
+    files::{LARGEST_POLICY, read_regular},
+    objects::text_of,
+    patches::items,
+    source::Source,
+};
 
 pub(super) fn template(
     root: &Root,
     chart: &Path,
+    fence: &Fence<'_>,
     release: &Release,
     settings: &Settings,
-) -> Result<(String, Vec<Part>), String> {
+) -> Result<Output, String> {
     let (_, program) =
         program::find(&["helm"]).ok_or("a chart needs helm, and it is not on the PATH")?;
-    let fence = fence(chart);
-    fenced(root, chart, &fence)?;
-    add_dependencies(root, chart);
+    let Schemas { mut are_packed, leading_out } = fence.chart()?;
+    are_packed |= add_dependencies(root, chart);
     let home = tempfile::Builder::new().prefix("setguard-").tempdir();
     let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
     let name = release.name.clone().or_else(|| settings.release.clone());
-    let name = legal(&name.unwrap_or_else(|| name_of_chart(chart)));
+    let name = legal(&name.unwrap_or_else(|| name_of_chart(root)));
     let mut args = vec!["template".into()];
+    // Helm installs them. In a folder, they are checked as files.
+    args.extend((!root.is_found).then(|| "--include-crds".into()));
+    args.extend((are_packed || leading_out.is_some()).then(|| SKIP.into()));
     for (name, file) in &release.values {
         let file = dunce::canonicalize(file);
         let file = file.map_err(|error| format!("{}: {error}", name.display()))?;
         // The change chooses the files that a policy, Argo CD or Flux names.
-        if root.is_found && !fence.has(&file, &[]) {
+        if root.is_found && !fence.shows(&file) {
             return Err(format!("{} is hidden, or outside of the repository", name.display()));
         }
         // Helm takes a comma for the end of a path, and what follows for the path of a different file.
@@ -60,17 +77,30 @@ pub(super) fn template(
             let is_missing = why.contains("missing in charts/ directory");
             let build = format!("; run helm dependency build {}", root.folder.display());
             let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
-            format!("helm: {why}{}", if is_missing { &build } else { "" })
+            let is_old = why.contains("unknown flag: --skip");
+            let old = "; this chart has packed charts or a schema that leads out of it, and needs Helm 3.16 or newer";
+            let more = if is_missing { &*build } else if is_old { old } else { "" };
+            format!("helm: {why}{more}")
         })?;
+    let mut last = None;
     let part = |(line, range): (usize, Range<usize>)| {
         let mut lines = text.get(range.clone()).unwrap_or_default().lines();
         let template = lines.find_map(|it| it.strip_prefix("# Source: "));
-        let origin = template.map_or(Origin::Unknown, |it| Origin::Helm(it.trim().to_owned()));
+        // Helm names a file of crds/ only in the first of its documents.
+        last = template.map(|it| it.trim().to_owned()).or(last.take());
+        let origin = last.clone().map_or(Origin::Unknown, Origin::Helm);
         Part { line, range, origin, comments: Vec::new() }
     };
     let parts = documents(&text).into_iter().map(part).collect();
-    Ok((text, parts))
+    let note = leading_out.map(|schema| {
+        let (root, schema) = (root.name(), schema.display());
+        format!("{root}: its values are not validated, because {schema} refers to other documents")
+    });
+    Ok(Output { text, parts, note })
 }
+
+/// A validator reads what a schema refers to: any file, or an answer of a server.
+const SKIP: &str = "--skip-schema-validation";
 
 /// Returns the manifests of an installed release as Helm recorded them, without hooks.
 ///
@@ -92,8 +122,20 @@ pub fn recorded(
     program::run(command, timeout).map_err(|why| format!("--against-release {release}: {why}"))
 }
 
-fn name_of_chart(chart: &Path) -> String {
-    chart.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+/// Returns the name of the chart's folder. `.` has only the name that `Chart.yaml` gives it. The name is the same on both
+/// sides of a change, also if the change gives the chart a new name.
+fn name_of_chart(root: &Root) -> String {
+    let folder = root.folder.file_stem().map(|it| it.to_string_lossy().into_owned());
+    let named = |folder: &Path| of_chart(folder, |it| Some(text_of(it, "name").to_owned()));
+    let named = || named(&root.folder).or_else(|| named(&root.at));
+    folder.or_else(named).unwrap_or_default()
+}
+
+fn of_chart<T>(folder: &Path, see: impl FnOnce(&Node<'_>) -> Option<T>) -> Option<T> {
+    let bytes = read_regular(&folder.join("Chart.yaml"), LARGEST_POLICY).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let document = kube_yaml::documents(&text).next()?.ok()?;
+    see(&document.root)
 }
 
 /// Returns a name of a release in the characters that Helm allows.
@@ -108,34 +150,24 @@ fn legal(name: &str) -> String {
 }
 
 /// Copies the archives of dependencies, which git often ignores, into a chart at a commit with the same `Chart.lock`.
-/// Without them, Helm reports that they are missing.
-fn add_dependencies(root: &Root, chart: &Path) {
+/// Without them, Helm reports that they are missing. Returns whether there are any.
+fn add_dependencies(root: &Root, chart: &Path) -> bool {
     let [old, new] = [chart, &root.folder].map(|it| fs::read(it.join("Chart.lock")).ok());
-    if root.at == root.folder || old.is_none() || old != new {
-        return;
+    let is_link = root.folder.join("charts").is_symlink();
+    if root.at == root.folder || old.is_none() || old != new || is_link {
+        return false;
     }
+    let mut has_some = false;
     let archives = fs::read_dir(root.folder.join("charts")).into_iter().flatten().flatten();
     for archive in archives.filter(|it| it.file_type().is_ok_and(|it| it.is_file())) {
         let copy = chart.join("charts").join(archive.file_name());
+        has_some = true;
         if !copy.exists() {
             let _ = fs::create_dir_all(chart.join("charts"));
             let _ = fs::copy(archive.path(), copy);
         }
     }
-}
-
-/// Returns the bounds of the chart's repository.
-fn fence(chart: &Path) -> Fence {
-    Fence::around(chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(chart))
-}
-
-/// Checks that no link leads out of a chart's repository, or out of the chart. Helm follows links, and prints targets.
-fn fenced(root: &Root, chart: &Path, fence: &Fence) -> Result<(), String> {
-    let entries = WalkDir::new(chart).into_iter().flatten();
-    let mut links = entries.filter(|it| it.path_is_symlink());
-    let Some(link) = links.find(|it| !fence.has(it.path(), &[])) else { return Ok(()) };
-    let link = shown(root, chart, link.path());
-    Err(format!("the link {} leads to a file that is hidden or outside", link.display()))
+    has_some
 }
 
 pub(super) struct Chart<'a> {
@@ -156,6 +188,10 @@ impl Chart<'_> {
         files: &mut Files,
     ) -> Option<Place> {
         let (_, inside) = template.split_once('/')?;
+        // A template can print such a comment itself.
+        if !Path::new(inside).components().all(|it| matches!(it, Component::Normal(_))) {
+            return None;
+        }
         let source = self.read(inside, files)?;
         let line = |line| Mark { line, column: 1, width: 0 };
         if let Some(comment) = comment {
@@ -173,7 +209,7 @@ impl Chart<'_> {
         let template = Template::of(source.text());
         let rest = path.get(found.steps..).unwrap_or_default();
         if let Some(value) = template.value(found.line)
-            && let Some(place) = self.value(inside, &value, object, rest, files)
+            && let Some(place) = self.value(inside, value, object, rest, files)
         {
             return Some(place);
         }
@@ -193,7 +229,7 @@ impl Chart<'_> {
         files: &mut Files,
     ) -> Option<(Rc<Source>, Nearest)> {
         let (before, _) = template.rsplit_once("templates/")?;
-        let folder = self.folder.join(before).join("templates");
+        let folder = self.file(&format!("{before}templates/"));
         let entries = WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
         let names = source.text().split("include \"").skip(1);
         let names: Vec<_> = names.filter_map(|it| it.split('"').next()).collect();
@@ -208,8 +244,31 @@ impl Chart<'_> {
     }
 
     fn read(&self, inside: &str, files: &mut Files) -> Option<Rc<Source>> {
-        let file = self.folder.join(inside);
+        let file = self.file(inside);
         files.get(&file, &shown(self.root, self.folder, &file))
+    }
+
+    /// Returns the path of a file that Helm names. Helm names a subchart by its alias.
+    fn file(&self, inside: &str) -> PathBuf {
+        let mut chart = self.folder.to_owned();
+        let mut rest = inside;
+        while let Some((alias, below)) =
+            rest.strip_prefix("charts/").and_then(|it| it.split_once('/'))
+        {
+            let folder = chart.join("charts");
+            let name = || {
+                of_chart(&chart, |it| {
+                    let mut all = items(it.get("dependencies"));
+                    let of = all.find(|it| text_of(it, "alias") == alias)?;
+                    Some(text_of(of, "name").to_owned())
+                })
+            };
+            let is_there = folder.join(alias).is_dir();
+            let name = if is_there { None } else { name() };
+            chart = folder.join(name.as_deref().unwrap_or(alias));
+            rest = below;
+        }
+        chart.join(rest)
     }
 
     /// Returns the line of a value such as `image.tag`. The last file with the value counts. A subchart has its values
@@ -239,17 +298,16 @@ impl Chart<'_> {
         {
             return None;
         }
-        let mut candidates: Vec<_> =
-            release.values.iter().rev().map(|it| (it.clone(), &whole)).collect();
-        let own = |charts: &[&str]| {
-            let file = charts.iter().fold(self.folder.to_owned(), |at, it| at.join(it));
-            let file = file.join("values.yaml");
-            (shown(self.root, self.folder, &file), file)
-        };
-        candidates.push((own(&[]), &whole));
-        candidates.push((own(&charts), &keys));
-        candidates.into_iter().find_map(|((name, file), keys)| {
-            let source = files.get(&file, &name)?;
+        let mut candidates = Vec::new();
+        for (name, at) in release.values.iter().rev() {
+            // What a change names was checked before Helm ran.
+            candidates.push((files.named(at, name), &whole));
+        }
+        let inner = [&charts[..], &["values.yaml"]].concat().join("/");
+        candidates.push((self.read("values.yaml", files), &whole));
+        candidates.push((self.read(&inner, files), &keys));
+        candidates.into_iter().find_map(|(source, keys)| {
+            let source = source?;
             let tree = kube_yaml::documents(source.text()).flatten().next()?.root;
             let steps = keys.iter().map(|key| Step::Key(key));
             let steps: Vec<_> = steps.chain(rest.iter().copied()).collect();
@@ -312,25 +370,56 @@ impl<'t> Template<'t> {
         best.map(|(_, found)| found)
     }
 
-    /// Returns the value of the chart that stands alone at a key, such as `image.tag`.
-    fn value(&self, line: usize) -> Option<String> {
-        let at = |line: usize| self.lines.get(line.checked_sub(1)?).map(|it| it.trim());
+    /// Returns the value of the chart that stands alone at a key, such as `image.tag`. A value that only decides about
+    /// the field, or from which a function computes something else, is not the field's value.
+    fn value(&self, line: usize) -> Option<&'t str> {
         let rest = self.keys.iter().find(|it| it.line == line)?.rest;
-        let below = at(line + 1).filter(|it| rest.is_empty() && it.starts_with("{{"));
-        let rest = if rest.is_empty() { below? } else { rest.trim_matches(['"', '\'']) };
-        let is_alone = rest.starts_with("{{") && rest.ends_with("}}");
-        let is_alone = is_alone && rest.matches("{{").count() == 1;
-        let of = |text: &str| {
-            let (_, value) = text.split_once(".Values.")?;
-            let is_in_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-            let value: String = value.chars().take_while(|c| is_in_name(*c)).collect();
-            (text.matches(".Values.").count() == 1).then_some(value)
-        };
-        // `{{- with .Values.resources }}` above `resources:` and `toYaml .`.
-        let is_dot = rest.split(['{', '}', ' ', '|', '-', '(', ')']).any(|it| it == ".");
-        let above = at(line - 1).filter(|it| is_dot && it.contains("with "));
-        if is_alone { of(rest).or_else(|| of(above?)) } else { None }
+        let action = if rest.is_empty() { self.action(line + 1)? } else { action(rest)? };
+        let mut actions = vec![action];
+        // `{{- with .Values.resources }}` is above or below the key, and then comes `toYaml .`.
+        if action.starts_with("with ") {
+            actions.push(self.action(line + 2)?);
+        } else if !action.contains(".Values.") {
+            actions.push(self.action(line - 1).filter(|it| it.starts_with("with "))?);
+        }
+        let mut values = Vec::new();
+        for (i, word) in actions.iter().flat_map(|it| words(it).enumerate()) {
+            match word.trim_start_matches('$').strip_prefix(".Values.") {
+                Some(value) => values.push(value),
+                None if word == "with" && i == 0 => {}
+                None if is_keeping(word) => {}
+                None => return None,
+            }
+        }
+        let uses_dot = actions.len() == 1 || actions.iter().any(|it| words(it).any(|it| it == "."));
+        let [value] = values[..] else { return None };
+        uses_dot.then_some(value)
     }
+
+    fn action(&self, line: usize) -> Option<&'t str> {
+        action(self.lines.get(line.checked_sub(1)?)?)
+    }
+}
+
+/// Returns the content of a text that is one action.
+fn action(text: &str) -> Option<&str> {
+    let inside = text.trim().trim_matches(['"', '\'']).strip_prefix("{{")?.strip_suffix("}}")?;
+    let action = inside.trim_matches(['-', ' ']);
+    (!action.contains("{{")).then_some(action)
+}
+
+/// Returns the words of an action, without texts.
+fn words(action: &str) -> impl Iterator<Item = &str> {
+    let outside = action.split('"').step_by(2);
+    outside.flat_map(|it| it.split([' ', '|', '(', ')'])).filter(|it| !it.is_empty())
+}
+
+/// Returns whether a word in an action can keep a value as it is.
+fn is_keeping(word: &str) -> bool {
+    let functions = "default float64 indent int int64 lower nindent quote required squote toJson toString toYaml tpl \
+                     trim trunc upper";
+    let mut functions = functions.split(' ');
+    matches!(word, "." | "$") || word.parse::<f64>().is_ok() || functions.any(|it| it == word)
 }
 
 impl<'t> KeyLine<'t> {

@@ -1,15 +1,19 @@
 //! Kustomizations, and their annotations about the origin of each object.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
 use kube_yaml::{Comment, Document, Node, Value};
 
 use super::{
-    Root, Settings, documents,
+    Output, Root, Settings, documents,
+    fence::Fence,
     place::{self, Files, Origin, Part, Step},
     program, relative, shown,
 };
-use crate::manifests::patches::items;
+use crate::manifests::{layout::is_kustomization, patches::items};
 
 /// Upstream: `originAnnotationKey` and `transformerAnnotationKey` in
 /// sigs.k8s.io/kustomize/api/internal/utils/annotations.go.
@@ -23,10 +27,12 @@ const ACCUMULATING: &str = "accumulating resources from '";
 pub(super) fn build(
     root: &Root,
     folder: &Path,
+    fence: &Fence<'_>,
     settings: &Settings,
-) -> Result<(String, Vec<Part>), String> {
+) -> Result<Output, String> {
     let (name, program) = program::find(&["kustomize", "kubectl"])
         .ok_or("a kustomization needs kustomize or kubectl, and neither is on the PATH")?;
+    let known = fence.kustomization()?;
     let home = tempfile::Builder::new().prefix("setguard-").tempdir();
     let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
     let wrapper = dunce::canonicalize(home.path()).map_err(|error| error.to_string())?;
@@ -49,13 +55,17 @@ pub(super) fn build(
             let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
             format!("{name}: {last}{remote}")
         })?;
-    Ok(Reader { root, folder, wrapper: &wrapper, files: Files::default() }.read(&built))
+    let files = Files::within(&fence.top);
+    let (text, parts) = Reader { root, folder, wrapper: &wrapper, known, files }.read(&built);
+    Ok(Output { text, parts, note: None })
 }
 
 struct Reader<'a> {
     root: &'a Root,
     folder: &'a Path,
     wrapper: &'a Path,
+    /// The kustomizations that were built, and the files that they name.
+    known: BTreeSet<PathBuf>,
     files: Files,
 }
 
@@ -98,7 +108,7 @@ impl Reader<'_> {
     }
 
     /// Returns the origin of an object, and the lines of its annotations.
-    fn origin(&self, document: &Document<'_>, lines: &[&str]) -> (Origin, Vec<usize>) {
+    fn origin(&mut self, document: &Document<'_>, lines: &[&str]) -> (Origin, Vec<usize>) {
         let metadata = document.root.get("metadata");
         let Some(Value::Map(entries)) =
             metadata.and_then(|it| it.get("annotations")).map(|it| &it.value)
@@ -108,7 +118,9 @@ impl Reader<'_> {
         let (mut file, mut by, mut dropped, mut left) = (None, Vec::new(), Vec::new(), 0);
         let find = |node: &Node<'_>, key: &str| {
             let path = node.get(key)?.as_str()?;
-            dunce::canonicalize(self.wrapper.join(path)).ok()
+            let file = dunce::canonicalize(self.wrapper.join(path)).ok()?;
+            // kustomize keeps the annotations of the resource itself, with any path.
+            self.known.contains(&file).then_some(file)
         };
         for (key, value) in entries {
             let said = value.as_str().unwrap_or_default();
@@ -123,7 +135,8 @@ impl Reader<'_> {
                     for item in items(said().as_ref()) {
                         let kind = item.get("configuredBy").and_then(|it| it.get("kind"));
                         let kind = kind.and_then(Node::as_str).unwrap_or_default().to_owned();
-                        by.extend(find(item, "configuredIn").map(|file| (file, kind)));
+                        let file = find(item, "configuredIn").filter(|it| is_kustomization(it));
+                        by.extend(file.map(|file| (file, kind)));
                     }
                 }
                 _ => {
@@ -142,6 +155,14 @@ impl Reader<'_> {
             && let Some(first) = dropped.iter().min().copied()
         {
             dropped.push(first - 1);
+        }
+        let has_own = |file: &PathBuf| {
+            let name = shown(self.root, self.folder, file);
+            let source = self.files.get(file, &name);
+            source.is_some_and(|it| it.text().contains(TRANSFORMATIONS))
+        };
+        if file.as_ref().is_some_and(has_own) {
+            by.clear();
         }
         by.dedup();
         let origin = file.map_or(Origin::Unknown, |file| {

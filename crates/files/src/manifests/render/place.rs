@@ -10,7 +10,7 @@ use std::{
 
 use kube_yaml::{Comment, Mark, Node, Value};
 
-use super::{Root, documents, helm, root::Kind};
+use super::{Root, documents, fence, helm, root::Kind};
 use crate::manifests::{
     files::{self, LARGEST_IN_FOLDER},
     objects::{ManifestObject, text_of},
@@ -24,6 +24,9 @@ pub struct Rendered {
     pub(in crate::manifests) root: Root,
     /// Without links.
     pub(super) folder: PathBuf,
+    /// The folder that all sources are in.
+    pub(super) top: PathBuf,
+    pub(super) note: Option<String>,
     /// In the order of the text.
     pub(super) parts: Vec<Part>,
 }
@@ -54,7 +57,11 @@ pub(super) enum Origin {
 
 /// The source files that were read.
 #[derive(Debug, Default)]
-pub struct Files(HashMap<PathBuf, Option<Rc<SourceFile>>>);
+pub struct Files {
+    known: HashMap<PathBuf, Option<Rc<SourceFile>>>,
+    /// The text that leads to a file can be forged, so the file must be in this folder.
+    top: PathBuf,
+}
 
 #[derive(Debug)]
 struct SourceFile {
@@ -67,6 +74,7 @@ struct SourceFile {
 struct SourceObject {
     kind: String,
     name: String,
+    namespace: String,
     /// The number of lines before its document, the document, and the number of objects before it there.
     line: usize,
     range: Range<usize>,
@@ -74,19 +82,33 @@ struct SourceObject {
 }
 
 impl Files {
+    pub(super) fn within(top: &Path) -> Self {
+        Files { top: top.to_owned(), ..Files::default() }
+    }
+
     fn file(&mut self, file: &Path, name: &Path) -> Option<Rc<SourceFile>> {
+        let target = dunce::canonicalize(file).ok()?;
+        fence::is_in(&self.top, &target).then(|| self.read(file, name))?
+    }
+
+    fn read(&mut self, file: &Path, name: &Path) -> Option<Rc<SourceFile>> {
         let read = || {
             let bytes = files::read_regular(file, LARGEST_IN_FOLDER).ok()?;
             let text = String::from_utf8(bytes).ok()?;
             let source = Rc::new(Source::named(name.display().to_string(), text));
             Some(Rc::new(SourceFile { source, objects: OnceCell::new() }))
         };
-        self.0.entry(file.to_owned()).or_insert_with(read).clone()
+        self.known.entry(file.to_owned()).or_insert_with(read).clone()
     }
 
     /// Reads a file under a display name.
     pub(super) fn get(&mut self, file: &Path, name: &Path) -> Option<Rc<Source>> {
         self.file(file, name).map(|it| Rc::clone(&it.source))
+    }
+
+    /// Reads a file that the user named, wherever it is.
+    pub(super) fn named(&mut self, file: &Path, name: &Path) -> Option<Rc<Source>> {
+        self.read(file, name).map(|it| Rc::clone(&it.source))
     }
 
     /// Calls `see` with the object in a file that an object was rendered from, the comments of its document, and the
@@ -100,16 +122,16 @@ impl Files {
     ) -> Option<T> {
         let file = self.file(file, name)?;
         let (kind, name) = (text_of(object, "kind"), name_of(object));
-        let mut best: Option<(usize, &SourceObject)> = None;
-        for it in file.objects().iter().filter(|it| it.kind == kind) {
-            // A kustomization extends names.
-            let is_part = name.contains(&it.name);
-            let likeness = if it.name == name { 3 } else { 1 + usize::from(is_part) };
-            if best.is_none_or(|(most, _)| most < likeness) {
-                best = Some((likeness, it));
-            }
+        let namespace = namespace_of(object);
+        let mut all: Vec<_> = file.objects().iter().filter(|it| it.kind == kind).collect();
+        if all.len() > 1 {
+            // A kustomization extends names, and sets one namespace for all.
+            all.retain(|it| name.contains(&it.name));
+            let rank = |it: &SourceObject| (it.name.len(), it.namespace == namespace);
+            let best = all.iter().map(|it| rank(it)).max()?;
+            all.retain(|it| rank(it) == best);
         }
-        let (_, SourceObject { line, range, index, .. }) = best?;
+        let [SourceObject { line, range, index, .. }] = all[..] else { return None };
         let text = file.source.text().get(range.clone())?;
         let document = kube_yaml::documents(text).flatten().next()?;
         let comments = document.comments;
@@ -126,8 +148,10 @@ impl SourceFile {
                 let text = self.source.text().get(range.clone()).unwrap_or_default();
                 let Some(document) = kube_yaml::documents(text).flatten().next() else { continue };
                 for (index, it) in ManifestObject::all(document.root).into_iter().enumerate() {
-                    let (kind, name) = (it.kind().to_owned(), name_of(&it.node).to_owned());
-                    all.push(SourceObject { kind, name, line, range: range.clone(), index });
+                    let node = &it.node;
+                    let (kind, name) = (it.kind().to_owned(), name_of(node).to_owned());
+                    let (namespace, range) = (namespace_of(node).to_owned(), range.clone());
+                    all.push(SourceObject { kind, name, namespace, line, range, index });
                 }
             }
             all
@@ -174,6 +198,7 @@ impl Rendered {
         let root = kube_yaml::documents(document).flatten().next()?.root;
         let line = mark.line - part.line;
         let path = path_to(&root, Mark { line, ..mark });
+        files.top.clone_from(&self.top);
         match &part.origin {
             Origin::Kustomize { name, file, by } => {
                 let source = files.get(file, name)?;
@@ -183,17 +208,17 @@ impl Rendered {
                 let at = files.source_of(file, name, &root, |from, _, before| {
                     let (steps, at, node) = follow(from, &root, &path);
                     let at = Mark { line: before + at.line, ..at };
-                    (at, steps == path.len() && is_same(node, value_at(&root, &path)))
+                    let is_there = steps == path.len() && is_same(node, value_at(&root, &path));
+                    (at, is_there, name_of(from).to_owned())
                 });
-                let Some((at, is_there)) = at else {
+                let Some((at, is_there, own)) = at else {
                     // A generator names the file of the kustomization.
                     return Some((source, Mark { line: 1, column: 1, width: 0 }));
                 };
+                let object = Changed { object: &root, own: &own, path: &path };
                 let mut change = || {
                     let mut by = by.iter().rev();
-                    by.find_map(|(name, file, kind)| {
-                        changed(&root, &path, (name, file, kind), files)
-                    })
+                    by.find_map(|(name, file, kind)| object.by((name, file, kind), files)).flatten()
                 };
                 let change = if is_there { None } else { change() };
                 Some(change.unwrap_or((source, at)))
@@ -209,94 +234,158 @@ impl Rendered {
     }
 }
 
-/// Returns the place in a kustomization, or in one of its patches, that sets a value.
-fn changed(
-    object: &Node<'_>,
-    path: &[Step<'_>],
-    (name, file, kind): (&Path, &Path, &str),
-    files: &mut Files,
-) -> Option<Place> {
-    let source = files.get(file, name)?;
-    let root = kube_yaml::documents(source.text()).flatten().next()?.root;
-    let last = path.iter().rev().find_map(|step| match step {
-        Step::Key(key) => Some(*key),
-        Step::Item(_) => None,
-    })?;
-    let has = |key: &str| path.iter().any(|it| matches!(it, Step::Key(name) if *name == key));
-    let keys: &[&str] = match kind {
-        "ImageTagTransformer" if last == "image" => &["images"],
-        "ReplicaCountTransformer" if last == "replicas" => &["replicas"],
-        "NamespaceTransformer" if last == "namespace" => &["namespace"],
-        "PrefixTransformer" if last == "name" => &["namePrefix"],
-        "SuffixTransformer" if last == "name" => &["nameSuffix"],
-        "LabelTransformer" if has("labels") || has("matchLabels") => &["labels", "commonLabels"],
-        "AnnotationsTransformer" if has("annotations") => &["commonAnnotations"],
-        "PatchTransformer" | "PatchStrategicMergeTransformer" | "PatchJson6902Transformer" => {
-            return patched(object, path, (file, name), &source, &root, files);
-        }
-        _ => &[],
-    };
-    let Value::Map(entries) = &root.value else { return None };
-    let (key, _) = entries.iter().find(|(key, _)| keys.contains(&&*key.name))?;
-    Some((Rc::clone(&source), key.mark))
+/// A value that a kustomization may have set.
+struct Changed<'a> {
+    object: &'a Node<'a>,
+    /// The object's name in its file.
+    own: &'a str,
+    path: &'a [Step<'a>],
 }
 
-/// Returns the place in the last patch that sets a value.
-fn patched(
-    object: &Node<'_>,
-    path: &[Step<'_>],
-    (file, name): (&Path, &Path),
-    source: &Rc<Source>,
-    root: &Node<'_>,
-    files: &mut Files,
-) -> Option<Place> {
-    let lists = ["patches", "patchesStrategicMerge", "patchesJson6902"];
-    let all: Vec<_> = lists.iter().flat_map(|key| items(root.get(key))).collect();
-    all.into_iter().rev().find_map(|item| {
-        if item.get("target").is_some_and(|target| !targets(target, object)) {
-            return None;
-        }
-        let inline = item.get("patch").unwrap_or(item).as_str().filter(|it| it.contains('\n'));
-        if let Some(text) = inline {
-            let (line, is_key) = (sets(text, object, path)?.line, item.get("patch").is_some());
-            // A block of text begins on the line below its key.
-            let Mark { line: first, .. } = if is_key { item.get("patch")?.mark } else { item.mark };
-            return Some((Rc::clone(source), Mark { line: first + line, column: 1, width: 0 }));
-        }
-        let way = item.get("path").unwrap_or(item).as_str()?;
-        let [file, name] = [file, name].map(|it| it.parent().unwrap_or(it).join(way));
-        let patch = files.get(&file, &crate::manifests::layout::clean(&name))?;
-        let at = sets(patch.text(), object, path)?;
-        Some((patch, at))
-    })
-}
+impl Changed<'_> {
+    /// Returns the place in a kustomization, or in one of its patches, that sets the value. `Some(None)` if it is not
+    /// certain that a patch there is for this object.
+    fn by(
+        &self,
+        (name, file, kind): (&Path, &Path, &str),
+        files: &mut Files,
+    ) -> Option<Option<Place>> {
+        let source = files.get(file, name)?;
+        let root = kube_yaml::documents(source.text()).flatten().next()?.root;
+        let last = self.path.iter().rev().find_map(|step| match step {
+            Step::Key(key) => Some(*key),
+            Step::Item(_) => None,
+        })?;
+        let has =
+            |key: &str| self.path.iter().any(|it| matches!(it, Step::Key(name) if *name == key));
+        let keys: &[&str] = match kind {
+            "ImageTagTransformer" if last == "image" => &["images"],
+            "ReplicaCountTransformer" if last == "replicas" => &["replicas"],
+            "NamespaceTransformer" if last == "namespace" => &["namespace"],
+            "PrefixTransformer" if last == "name" => &["namePrefix"],
+            "SuffixTransformer" if last == "name" => &["nameSuffix"],
+            "LabelTransformer" if has("labels") || has("matchLabels") => {
+                &["labels", "commonLabels"]
+            }
+            "AnnotationsTransformer" if has("annotations") => &["commonAnnotations"],
+            "PatchTransformer" | "PatchStrategicMergeTransformer" | "PatchJson6902Transformer" => {
+                return self.patched((file, name), &source, &root, files);
+            }
+            _ => &[],
+        };
+        let Value::Map(entries) = &root.value else { return None };
+        let (key, _) = entries.iter().find(|(key, _)| keys.contains(&&*key.name))?;
+        Some(Some((Rc::clone(&source), key.mark)))
+    }
 
-fn sets(text: &str, object: &Node<'_>, path: &[Step<'_>]) -> Option<Mark> {
-    kube_yaml::documents(text).flatten().find_map(|document| match &document.root.value {
-        Value::Seq(operations) => operations.iter().rev().find_map(|operation| {
-            let mut steps = operation.get("path")?.as_str()?.split('/').skip(1);
-            let mut path = path.iter();
-            let covers = steps.all(|step| match path.next() {
-                Some(Step::Key(key)) => *key == step.replace("~1", "/").replace("~0", "~"),
-                Some(Step::Item(i)) => step == "-" || step == i.to_string(),
-                None => false,
-            });
-            covers.then_some(operation.mark)
-        }),
-        _ if text_of(&document.root, "kind") != text_of(object, "kind") => None,
-        _ => {
-            let (steps, at, _) = follow(&document.root, object, path);
-            (steps == path.len()).then_some(at)
-        }
-    })
-}
+    /// Returns the place in the last patch that sets the value.
+    fn patched(
+        &self,
+        (file, name): (&Path, &Path),
+        source: &Rc<Source>,
+        root: &Node<'_>,
+        files: &mut Files,
+    ) -> Option<Option<Place>> {
+        let lists = ["patches", "patchesStrategicMerge", "patchesJson6902"];
+        let all: Vec<_> = lists.iter().flat_map(|key| items(root.get(key))).collect();
+        all.into_iter().rev().find_map(|item| {
+            let target = item.get("target");
+            let is_meant = target.map_or(Some(true), |it| self.is_target(it));
+            if is_meant == Some(false) {
+                return None;
+            }
+            let patch = item.get("patch").and_then(Node::as_str);
+            let inline = patch.or_else(|| item.as_str().filter(|it| it.contains('\n')));
+            let (text, above, place) = match inline {
+                Some(text) => {
+                    // A block of text begins on the line below its key.
+                    let Mark { line, column, .. } = item.get("patch").unwrap_or(item).mark;
+                    let written = source.text().lines().nth(line - 1).unwrap_or_default();
+                    let first = written.chars().nth(column - 1);
+                    let above = line - usize::from(!matches!(first, Some('|' | '>')));
+                    (text.to_owned(), Some(above), Rc::clone(source))
+                }
+                None => {
+                    let way = item.get("path").unwrap_or(item).as_str()?;
+                    let [file, name] = [file, name].map(|it| it.parent().unwrap_or(it).join(way));
+                    let patch = files.get(&file, &crate::manifests::layout::clean(&name))?;
+                    (patch.text().to_owned(), None, patch)
+                }
+            };
+            let at = self.set_in(&text, target.is_some())?;
+            let inside = |above| Mark { line: above + at.line, column: 1, width: 0 };
+            Some(is_meant.map(|_| (place, above.map_or(at, inside))))
+        })
+    }
 
-fn targets(target: &Node<'_>, object: &Node<'_>) -> bool {
-    target.get("kind").and_then(Node::as_str).is_none_or(|it| it == text_of(object, "kind"))
+    fn set_in(&self, text: &str, has_target: bool) -> Option<Mark> {
+        let Changed { object, path, .. } = *self;
+        kube_yaml::documents(text).flatten().find_map(|document| match &document.root.value {
+            Value::Seq(operations) => operations.iter().rev().find_map(|operation| {
+                let mut steps = operation.get("path")?.as_str()?.split('/').skip(1).enumerate();
+                let covers = steps.all(|(i, step)| match path.get(i) {
+                    Some(Step::Key(key)) => *key == step.replace("~1", "/").replace("~0", "~"),
+                    Some(Step::Item(_)) if step == "-" => {
+                        let added = operation.get("value");
+                        let there = path.get(..=i).and_then(|it| value_at(object, it));
+                        let is_named = |it: &Node<'_>| {
+                            text_of(it, "name") == there.map_or("", |it| text_of(it, "name"))
+                        };
+                        added.is_some_and(|it| is_same(it, there) && is_named(it))
+                    }
+                    Some(Step::Item(item)) => step == item.to_string(),
+                    None => false,
+                });
+                covers.then_some(operation.mark)
+            }),
+            _ => {
+                let patch = &document.root;
+                let is_same_kind = text_of(patch, "kind") == text_of(object, "kind");
+                if !has_target && !(is_same_kind && self.may_have_name(name_of(patch))) {
+                    return None;
+                }
+                let (steps, at, _) = follow(patch, object, path);
+                (steps == path.len()).then_some(at)
+            }
+        })
+    }
+
+    /// Returns whether a patch with this target changes the object. `None` if that depends on more than kinds and names.
+    fn is_target(&self, target: &Node<'_>) -> Option<bool> {
+        let has = |key: &str| !text_of(target, key).is_empty();
+        let agrees = |key: &str, is: &dyn Fn(&str) -> bool| match text_of(target, key) {
+            "" | ".*" => Some(true),
+            text => {
+                let is_literal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+                text.chars().all(is_literal).then(|| is(text))
+            }
+        };
+        let all = [
+            agrees("kind", &|it| it == text_of(self.object, "kind")),
+            agrees("name", &|it| self.may_have_name(it)),
+            agrees("namespace", &|it| it == namespace_of(self.object)),
+            (!has("labelSelector") && !has("annotationSelector")).then_some(true),
+        ];
+        if all.contains(&Some(false)) {
+            Some(false)
+        } else {
+            all.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+        }
+    }
+
+    /// Returns whether the object had a name while it was built: prefixes and suffixes extend its own.
+    fn may_have_name(&self, name: &str) -> bool {
+        let rendered = name_of(self.object);
+        name == self.own || rendered.contains(name) && name.contains(self.own)
+    }
 }
 
 pub(super) fn name_of<'n>(object: &'n Node<'_>) -> &'n str {
     object.get("metadata").map_or("", |it| text_of(it, "name"))
+}
+
+fn namespace_of<'n>(object: &'n Node<'_>) -> &'n str {
+    object.get("metadata").map_or("", |it| text_of(it, "namespace"))
 }
 
 /// Compares scalars; mappings and lists may have different parts.

@@ -145,7 +145,9 @@ impl Root {
 
     /// Returns the name: the folder, and how a chart is rendered.
     pub fn name(&self) -> String {
-        let mut name = self.folder.display().to_string();
+        let is_here = self.folder.as_os_str().is_empty();
+        let folder = if is_here { Path::new(".") } else { &self.folder };
+        let mut name = folder.display().to_string();
         let Kind::Chart(release) = &self.kind else { return name };
         if let Some(object) = &release.object {
             return format!("{name} for {object}");
