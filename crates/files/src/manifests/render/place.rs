@@ -341,7 +341,7 @@ impl Changed<'_> {
             _ => {
                 let patch = &document.root;
                 let is_same_kind = text_of(patch, "kind") == text_of(object, "kind");
-                if !has_target && !(is_same_kind && self.may_have_name(name_of(patch))) {
+                if !(has_target || is_same_kind && self.may_have_name(name_of(patch))) {
                     return None;
                 }
                 let (steps, at, _) = follow(patch, object, path);
