@@ -96,6 +96,7 @@ rules! {
     host_port_conflict,
     host_port_of_kubelet,
     host_port_spread,
+    image_name_invalid,
     immediate_binding_across_zones,
     immutable_field,
     immutable_release_label,
