@@ -171,6 +171,7 @@ rules! {
     storage_class_missing,
     surge_host_port,
     surge_shared_node_resource,
+    sysctl_refused,
     taint_no_longer_tolerated,
     template_finalizers,
     template_hostname_ignored,

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::standard::Standard;
+pub(crate) use self::{checks::SAFE_SYSCTLS, standard::Standard};
 use self::{checks::CHECKS, standard::Check};
 
 /// The label for the level that a namespace enforces.
