@@ -188,6 +188,7 @@ rules! {
     variable_missing,
     vertical_autoscaler_too_few_replicas,
     volume_elsewhere,
+    volume_mode_mismatch,
     webhook_down,
 }
 
