@@ -156,6 +156,9 @@ pub(crate) struct DisruptionBudget {
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
     pub(crate) version: Option<Box<str>>,
+    /// The level of which the API server warns.
+    pub(crate) warned: Option<Box<str>>,
+    pub(crate) warned_version: Option<Box<str>>,
 }
 
 impl NamedPort {

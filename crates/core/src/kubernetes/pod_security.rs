@@ -17,6 +17,8 @@ use self::{checks::CHECKS, standard::Check};
 /// The label for the level that a namespace enforces.
 pub const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
 pub(crate) const VERSION_LABEL: &str = "pod-security.kubernetes.io/enforce-version";
+pub(crate) const WARN_LABEL: &str = "pod-security.kubernetes.io/warn";
+pub(crate) const WARN_VERSION_LABEL: &str = "pod-security.kubernetes.io/warn-version";
 
 /// How the API server checks pods of namespaces without the label: the file of its
 /// `--admission-control-config-file`.

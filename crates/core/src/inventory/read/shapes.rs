@@ -23,7 +23,7 @@ use crate::{
     },
     kubernetes::{
         kind::Kind,
-        pod_security::{ENFORCE_LABEL, VERSION_LABEL},
+        pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
     },
     object::storage_class::StorageClass,
 };
@@ -386,7 +386,12 @@ fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {
 fn namespace(json: &str) -> Option<(Metadata, Role)> {
     let mut labels = marks(json)?.labels.unwrap_or_default();
     let mut label = |name: &str| labels.remove(name).map(Into::into);
-    let pod_security = PodSecurity { level: label(ENFORCE_LABEL), version: label(VERSION_LABEL) };
+    let pod_security = PodSecurity {
+        level: label(ENFORCE_LABEL),
+        version: label(VERSION_LABEL),
+        warned: label(WARN_LABEL),
+        warned_version: label(WARN_VERSION_LABEL),
+    };
     Some((metadata(json)?, Role::Namespace(pod_security)))
 }
 
