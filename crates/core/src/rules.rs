@@ -145,6 +145,7 @@ rules! {
     priority_class_missing,
     replicas_without_budget,
     requests_exceed_node,
+    resource_container_missing,
     revision_left_behind,
     revision_orphan,
     rollout_blocked,
