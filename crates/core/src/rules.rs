@@ -71,6 +71,7 @@ rules! {
     claims_deleted_on_scale_down,
     claims_deleted_with_set,
     class_of_claims_missing,
+    command_in_one_string,
     config_missing,
     control_plane_injection,
     control_plane_not_tolerated,
