@@ -190,6 +190,7 @@ rules! {
     unschedulable_affinity,
     utilization_without_request,
     variable_missing,
+    variable_not_expanded,
     vertical_autoscaler_too_few_replicas,
     volume_elsewhere,
     volume_mode_mismatch,
