@@ -72,6 +72,7 @@ rules! {
     claims_deleted_with_set,
     class_of_claims_missing,
     command_in_one_string,
+    command_not_permitted,
     config_missing,
     control_plane_injection,
     control_plane_not_tolerated,
