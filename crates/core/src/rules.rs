@@ -145,6 +145,7 @@ rules! {
     postgres_data_directory,
     pre_stop_outlasts_grace,
     priority_class_missing,
+    probe_asks_node,
     replicas_without_budget,
     requests_exceed_node,
     resource_container_missing,
