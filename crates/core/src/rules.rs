@@ -157,6 +157,7 @@ rules! {
     root_not_allowed,
     runtime_class_missing,
     schema,
+    script_not_executable,
     selector_on_managed_labels,
     selector_overlap,
     selector_too_broad,
