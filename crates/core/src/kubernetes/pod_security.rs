@@ -11,8 +11,8 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::{checks::SAFE_SYSCTLS, standard::Standard};
 use self::{checks::CHECKS, standard::Check};
+pub(crate) use self::{checks::SAFE_SYSCTLS, standard::Standard};
 
 /// The label for the level that a namespace enforces.
 pub const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
