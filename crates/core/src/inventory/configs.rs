@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec, VolumeMount};
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{hosts, labels::ALLOCATION};
@@ -101,6 +101,8 @@ pub(crate) enum How {
     Volume,
     /// As one file or directory of a volume.
     SubPath,
+    /// As one file of a volume, named in an argument.
+    Argument,
 }
 
 impl Use {
@@ -121,6 +123,7 @@ impl Use {
         });
         visit(pod, &POD_SPEC, &mut |container, path| {
             of_mounts(container, &volumes, path, &mut uses);
+            of_arguments(container, &volumes, path, &mut uses);
         });
         uses.into()
     }
@@ -144,6 +147,39 @@ fn of_mounts(
         if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
             let (name, key) = (name.clone(), Some(file.into()));
             uses.push(Use { kind: *kind, name, key, how: How::SubPath, field });
+        }
+    }
+}
+
+/// Adds the files in arguments such as `--config=/etc/agent/agent.yaml`, of volumes with all keys of one object.
+fn of_arguments(
+    container: &Container,
+    volumes: &[(String, Kind, Box<str>)],
+    path: &Path<'_>,
+    uses: &mut Vec<Use>,
+) {
+    let mounts = list(&container.volume_mounts);
+    for (name, words) in [("command", &container.command), ("args", &container.args)] {
+        let at = path.child(name);
+        for (i, word) in list(words).iter().enumerate() {
+            let value = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
+            let Some((folder, file)) = value.rsplit_once('/') else { continue };
+            let is_in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            let is_file =
+                file.contains('.') && !file.starts_with('.') && file.chars().all(is_in_name);
+            let is_folder = |it: &&VolumeMount| it.mount_path.trim_end_matches('/') == folder;
+            // A mount below the other brings files of its own.
+            let is_alone =
+                mounts.iter().filter(|it| it.mount_path.starts_with(folder)).count() == 1;
+            let mount = mounts.iter().find(is_folder).filter(|it| {
+                is_file && is_alone && it.sub_path.is_none() && it.sub_path_expr.is_none()
+            });
+            let Some(mount) = mount else { continue };
+            if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
+                let (name, key) = (name.clone(), Some(file.into()));
+                let field = at.index(i).to_field();
+                uses.push(Use { kind: *kind, name, key, how: How::Argument, field });
+            }
         }
     }
 }

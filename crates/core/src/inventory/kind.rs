@@ -3,7 +3,7 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 23] = [
+pub const KINDS: [Kind; 24] = [
     Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
@@ -20,6 +20,7 @@ pub const KINDS: [Kind; 23] = [
     Kind::ReplicationController,
     Kind::ResourceQuota,
     Kind::RuntimeClass,
+    Kind::ScaledObject,
     Kind::Secret,
     Kind::Service,
     Kind::ServiceAccount,

@@ -131,7 +131,7 @@ pub(crate) struct NamedPort {
     pub(crate) protocol: Box<str>,
 }
 
-/// A HorizontalPodAutoscaler, or a VerticalPodAutoscaler that replaces pods: its target and its limits.
+/// A HorizontalPodAutoscaler, a ScaledObject, or a VerticalPodAutoscaler that replaces pods: its target and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Autoscaler {
     pub(crate) kind: Box<str>,
@@ -139,6 +139,8 @@ pub(crate) struct Autoscaler {
     /// The least replicas; of a VerticalPodAutoscaler those without which it replaces no pod, if it sets them.
     pub(crate) least: Option<i32>,
     pub(crate) most: i32,
+    /// The resources whose use in percent of the requests it measures, each in all containers or in one.
+    pub(crate) by_use: Box<[(Box<str>, Option<Box<str>>)]>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +156,9 @@ pub(crate) struct DisruptionBudget {
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
     pub(crate) version: Option<Box<str>>,
+    /// The level of which the API server warns.
+    pub(crate) warned: Option<Box<str>>,
+    pub(crate) warned_version: Option<Box<str>>,
 }
 
 impl NamedPort {

@@ -125,16 +125,23 @@ impl Inventory {
     }
 
     /// Returns the first autoscaler of this kind for an object, and what it does.
-    pub(crate) fn autoscaler(
-        &self,
+    pub(crate) fn autoscaler<'a>(
+        &'a self,
         kind: Kind,
-        of: &ObjectSummary,
-    ) -> Option<(&ObjectSummary, &Autoscaler)> {
-        let mut all = self.list(Key::Scaling(kind, &of.namespace, &of.name));
-        let is_meant = |it: &&Autoscaler| &*it.kind == of.kind.as_str() && *it.name == *of.name;
-        all.find_map(|item| {
+        of: &'a ObjectSummary,
+    ) -> Option<(&'a ObjectSummary, &'a Autoscaler)> {
+        self.autoscalers(kind, of).find(|(_, it)| &*it.kind == of.kind.as_str())
+    }
+
+    /// Returns the autoscalers whose target has the name of an object, even if it has another kind.
+    pub(crate) fn autoscalers<'a>(
+        &'a self,
+        kind: Kind,
+        of: &'a ObjectSummary,
+    ) -> impl Iterator<Item = (&'a ObjectSummary, &'a Autoscaler)> {
+        self.list(Key::Scaling(kind, &of.namespace, &of.name)).filter_map(move |item| {
             let there = item.kind == kind && item.namespace == of.namespace;
-            Some((item, item.autoscaler().filter(|it| there && is_meant(it))?))
+            Some((item, item.autoscaler().filter(|it| there && *it.name == *of.name)?))
         })
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn visit(
 }
 
 /// Init containers, then the others.
-pub(crate) fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
+pub(crate) fn containers(spec: &PodSpec) -> impl DoubleEndedIterator<Item = &Container> + Clone {
     spec.init_containers.iter().flatten().chain(&spec.containers)
 }
 

@@ -53,6 +53,8 @@ pub enum Kind {
     ResourceQuota,
     /// `node.k8s.io/v1`
     RuntimeClass,
+    /// `keda.sh/v1alpha1`
+    ScaledObject,
     /// `v1`
     Secret,
     /// `v1`
@@ -98,6 +100,7 @@ impl Kind {
         Kind::ReplicationController,
         Kind::ResourceQuota,
         Kind::RuntimeClass,
+        Kind::ScaledObject,
         Kind::Secret,
         Kind::Service,
         Kind::ServiceAccount,
@@ -138,6 +141,7 @@ impl Kind {
             Kind::ReplicationController => "ReplicationController",
             Kind::ResourceQuota => "ResourceQuota",
             Kind::RuntimeClass => "RuntimeClass",
+            Kind::ScaledObject => "ScaledObject",
             Kind::Secret => "Secret",
             Kind::Service => "Service",
             Kind::ServiceAccount => "ServiceAccount",
@@ -164,6 +168,7 @@ impl Kind {
             Kind::Policy => "setguard.io/v1alpha1",
             Kind::PriorityClass => "scheduling.k8s.io/v1",
             Kind::RuntimeClass => "node.k8s.io/v1",
+            Kind::ScaledObject => "keda.sh/v1alpha1",
             Kind::StorageClass => "storage.k8s.io/v1",
             Kind::VerticalPodAutoscaler => "autoscaling.k8s.io/v1",
             Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {

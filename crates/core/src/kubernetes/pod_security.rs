@@ -11,12 +11,14 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::standard::Standard;
 use self::{checks::CHECKS, standard::Check};
+pub(crate) use self::{checks::SAFE_SYSCTLS, standard::Standard};
 
 /// The label for the level that a namespace enforces.
 pub const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
 pub(crate) const VERSION_LABEL: &str = "pod-security.kubernetes.io/enforce-version";
+pub(crate) const WARN_LABEL: &str = "pod-security.kubernetes.io/warn";
+pub(crate) const WARN_VERSION_LABEL: &str = "pod-security.kubernetes.io/warn-version";
 
 /// How the API server checks pods of namespaces without the label: the file of its
 /// `--admission-control-config-file`.

@@ -12,7 +12,6 @@ use setguard_core::{
     },
     finding::{Finding, Mode, Reason},
     inventory::{Inventory, object_summary::ObjectSummary},
-    kubernetes::pod_security::ENFORCE_LABEL,
     object::{size::ObjectSize, storage::Storage},
     policy::Policy,
     rules::{api_validation::METAS, rule::inventory::Coverage, schema::SCHEMA},
@@ -88,9 +87,11 @@ impl InputContext {
     }
 }
 
-/// Returns whether a namespace of a text may enforce a level of the Pod Security Standards, or have limits.
+/// Returns whether a namespace of a text may have a level of the Pod Security Standards or limits, or whether an
+/// autoscaler may compare with requests.
 fn may_refuse(text: &str) -> bool {
-    let mut marks = [ENFORCE_LABEL, "LimitRange", "ResourceQuota"].into_iter();
+    let marks = ["pod-security.kubernetes.io/", "LimitRange", "ResourceQuota", "Utilization"];
+    let mut marks = marks.into_iter();
     marks.any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
 }
 

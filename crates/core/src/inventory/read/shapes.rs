@@ -23,7 +23,7 @@ use crate::{
     },
     kubernetes::{
         kind::Kind,
-        pod_security::{ENFORCE_LABEL, VERSION_LABEL},
+        pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
     },
     object::storage_class::StorageClass,
 };
@@ -48,6 +48,7 @@ struct Annotations {
 #[derive(Default, Deserialize)]
 struct Marks {
     labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
@@ -149,7 +150,48 @@ struct AutoscalerSpec {
     scale_target_ref: Target,
     min_replicas: Option<i32>,
     max_replicas: i32,
+    metrics: Option<Vec<Metric>>,
+    /// Of version 1.
+    #[serde(rename = "targetCPUUtilizationPercentage")]
+    target_utilization: Option<i32>,
 }
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metric {
+    resource: Option<ResourceMetric>,
+    container_resource: Option<ResourceMetric>,
+}
+
+#[derive(Deserialize)]
+struct ResourceMetric {
+    name: String,
+    container: Option<String>,
+    target: MetricTarget,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MetricTarget {
+    average_utilization: Option<i32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ScaledSpec {
+    scale_target_ref: ScaledTarget,
+    min_replica_count: Option<i32>,
+    max_replica_count: Option<i32>,
+}
+
+#[derive(Deserialize)]
+struct ScaledTarget {
+    kind: Option<String>,
+    name: String,
+}
+
+/// The annotations of a ScaledObject that does not scale.
+const PAUSED: [&str; 2] = ["autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"];
 
 /// Where kinds from which controllers make Secrets have the Secret's name.
 #[derive(Default, Deserialize)]
@@ -259,6 +301,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             Some((metadata(json)?, Role::StorageClass(class)))
         }
         Kind::HorizontalPodAutoscaler => autoscaler(json),
+        Kind::ScaledObject => scaled_object(json),
         Kind::VerticalPodAutoscaler => vertical_autoscaler(json),
         Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => webhooks(json),
         Kind::ControllerRevision
@@ -343,7 +386,12 @@ fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {
 fn namespace(json: &str) -> Option<(Metadata, Role)> {
     let mut labels = marks(json)?.labels.unwrap_or_default();
     let mut label = |name: &str| labels.remove(name).map(Into::into);
-    let pod_security = PodSecurity { level: label(ENFORCE_LABEL), version: label(VERSION_LABEL) };
+    let pod_security = PodSecurity {
+        level: label(ENFORCE_LABEL),
+        version: label(VERSION_LABEL),
+        warned: label(WARN_LABEL),
+        warned_version: label(WARN_VERSION_LABEL),
+    };
     Some((metadata(json)?, Role::Namespace(pod_security)))
 }
 
@@ -360,7 +408,33 @@ fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<AutoscalerSpec>(json)?;
     let Target { kind, name } = spec.scale_target_ref;
     let (least, most) = (Some(spec.min_replicas.unwrap_or(1)), spec.max_replicas);
-    let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most };
+    let metrics = spec.metrics.into_iter().flatten();
+    let resources = metrics.flat_map(|it| [it.resource, it.container_resource]).flatten();
+    let by_use = resources.filter(|it| it.target.average_utilization.is_some());
+    let mut by_use: Vec<_> =
+        by_use.map(|it| (it.name.into(), it.container.map(Into::into))).collect();
+    by_use.extend(spec.target_utilization.map(|_| ("cpu".into(), None)));
+    let (kind, name, by_use) = (kind.into(), name.into(), by_use.into());
+    Some((metadata, Role::Autoscaler(Box::new(Autoscaler { kind, name, least, most, by_use }))))
+}
+
+/// Reads KEDA's ScaledObject. A paused one is only a name.
+///
+/// KEDA: `ScaleTarget` and `GetHPAMaxReplicas`, apis/keda/v1alpha1/scaledobject_types.go.
+fn scaled_object(json: &str) -> Option<(Metadata, Role)> {
+    let (metadata, spec) = whole::<ScaledSpec>(json)?;
+    let marks = marks(json)?.annotations.unwrap_or_default();
+    if PAUSED.iter().any(|it| marks.contains_key(*it)) {
+        return Some((metadata, Role::Named));
+    }
+    let ScaledTarget { kind, name } = spec.scale_target_ref;
+    let autoscaler = Autoscaler {
+        kind: kind.filter(|it| !it.is_empty()).unwrap_or_else(|| "Deployment".to_owned()).into(),
+        name: name.into(),
+        least: Some(spec.min_replica_count.unwrap_or(0)),
+        most: spec.max_replica_count.unwrap_or(100),
+        by_use: Box::default(),
+    };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
@@ -377,7 +451,8 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let Some(Target { kind, name }) = spec.target_ref.filter(|_| replaces) else {
         return Some((metadata, Role::Named));
     };
-    let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most: i32::MAX };
+    let (kind, name, by_use) = (kind.into(), name.into(), Box::default());
+    let autoscaler = Autoscaler { kind, name, least, most: i32::MAX, by_use };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 

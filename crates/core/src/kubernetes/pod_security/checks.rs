@@ -261,8 +261,8 @@ fn no_seccomp(pod: &PodTemplateSpec) -> Vec<String> {
     with_pod(refused, pod_refused)
 }
 
-/// In the order that Kubernetes added them.
-const SYSCTLS: [&str; 12] = [
+/// The sysctls that are safe in any pod, in the order that Kubernetes added them.
+pub(crate) const SAFE_SYSCTLS: [&str; 12] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
     "net.ipv4.tcp_syncookies",
@@ -279,7 +279,7 @@ const SYSCTLS: [&str; 12] = [
 
 fn sysctls(pod: &PodTemplateSpec, allowed: usize) -> Vec<String> {
     let set = of_pod(pod).into_iter().flat_map(|context| context.sysctls.iter().flatten());
-    let is_allowed = |name: &str| SYSCTLS.iter().take(allowed).any(|known| *known == name);
+    let is_allowed = |name: &str| SAFE_SYSCTLS.iter().take(allowed).any(|known| *known == name);
     set.filter(|sysctl| !is_allowed(&sysctl.name)).map(|sysctl| sysctl.name.clone()).collect()
 }
 

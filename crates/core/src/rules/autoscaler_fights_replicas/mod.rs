@@ -15,17 +15,20 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 
+/// A ScaledObject makes a HorizontalPodAutoscaler.
+pub(super) const SCALERS: [Kind; 2] = [Kind::HorizontalPodAutoscaler, Kind::ScaledObject];
+
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let (item, kind) = (query.item, Kind::HorizontalPodAutoscaler);
+    let item = query.item;
     // Zero replicas turn the autoscaler off.
     let sets = item.details().is_some_and(|it| it.sets_replicas && it.replicas != 0);
     if !sets || item.kind() != Kind::StatefulSet {
         return;
     }
-    let first = query.inventory().autoscaler(kind, item);
-    let Some((other, autoscaler)) = first.filter(|(other, _)| query.counts(other)) else { return };
+    let mut all = SCALERS.into_iter().filter_map(|kind| query.inventory().autoscaler(kind, item));
+    let Some((other, autoscaler)) = all.find(|(other, _)| query.counts(other)) else { return };
     found.report(
-        kind,
+        other.kind(),
         &SPEC.child("replicas"),
         Reason::Invalid,
         format!(

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = rule! {
 static CEL: Cel = Cel {
     fault: "@pod.?terminationGracePeriodSeconds.orValue(30) == 0",
     message: "'a deleted pod disappears from the API before its processes have stopped, so two \
-        pods may run with the same name and volumes'",
+        pods may run with the same name, and with the same claims if it has some'",
     help: "set the seconds that the process needs to stop; the default is 30",
     ..Cel::EMPTY
 };
@@ -35,7 +35,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
             &POD_SPEC.child("terminationGracePeriodSeconds"),
             Reason::Invalid,
             "a deleted pod disappears from the API before its processes have stopped, so two pods \
-         may run with the same name and volumes",
+         may run with the same name, and with the same claims if it has some",
             "set the seconds that the process needs to stop; the default is 30",
         )
         .fixed_by(Fix::use_default(&POD_SPEC.child("terminationGracePeriodSeconds")));

@@ -31,18 +31,19 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let level = own.or(defaults.may_refuse().then(|| defaults.enforce.as_str()));
     let version = labels.and_then(|it| it.version.as_deref());
     let minor = query.cluster.version.minor();
-    let Some(standard) = Standard::of(level, version, minor) else { return };
-    let refusals = match (query.template, query.item.details()) {
-        (Some(template), _) => FailedCheck::by(standard, template),
-        (None, Some(details)) => {
-            details.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()
-        }
-        (None, None) => Vec::new(),
-    };
-    if refusals.is_empty() {
-        return;
+    let enforced = Standard::of(level, version, minor);
+    let warned = labels
+        .and_then(|it| Standard::of(it.warned.as_deref(), it.warned_version.as_deref(), minor));
+    if let Some(standard) = warned.filter(|it| Some(*it) != enforced)
+        && let Some(list) = refusals(query, standard)
+    {
+        let version = labels.and_then(|it| it.warned_version.as_deref()).unwrap_or("latest");
+        let message = format!("would violate PodSecurity \"{}:{version}\": {list}", standard.level);
+        let help = "the API server only warns: do without these, or change the namespace's label pod-security.kubernetes.io/warn";
+        found.report(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help).noted_if(true);
     }
-    let list: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+    let Some(standard) = enforced else { return };
+    let Some(list) = refusals(query, standard) else { return };
     let why = match (own, labels) {
         (Some(_), _) => "",
         (None, Some(_)) => " by the cluster's default",
@@ -50,8 +51,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     };
     let message = format!(
         "namespace {namespace} enforces the Pod Security level {}{why}, which refuses all pods: {}",
-        standard.level,
-        list.join(", ")
+        standard.level, list
     );
     let help = match own {
         Some(_) => "do without these, or use a namespace whose level allows them",
@@ -63,4 +63,17 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     found
         .report(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help)
         .noted_if(labels.is_none());
+}
+
+/// Returns what a level refuses; `None` if nothing.
+fn refusals(query: &Query<'_>, standard: Standard) -> Option<String> {
+    let refusals = match (query.template, query.item.details()) {
+        (Some(template), _) => FailedCheck::by(standard, template),
+        (None, Some(details)) => {
+            details.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    let list: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+    (!list.is_empty()).then(|| list.join(", "))
 }

@@ -1,9 +1,6 @@
 //! A probe or hook with the name of a port that its container lacks.
 
-use k8s_openapi::{
-    api::core::v1::{Container, LifecycleHandler, Probe},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
 
 use super::read;
 use crate::{
@@ -26,39 +23,10 @@ pub(super) static RULE: Rule = rule! {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     visit(spec, &POD_SPEC, &mut |container, path| {
-        let probes = [
-            ("livenessProbe", &container.liveness_probe, "the container is killed again and again"),
-            ("readinessProbe", &container.readiness_probe, "the container never becomes ready"),
-            ("startupProbe", &container.startup_probe, "the container is killed again and again"),
-        ];
-        for (name, probe, effect) in probes {
-            let Some((action, port)) = probe.as_ref().and_then(of_probe) else { continue };
-            report(container, port, effect, &path.child(name).child(action), found);
-        }
-        let hooks = container.lifecycle.as_ref();
-        let hooks = [
-            (
-                "postStart",
-                hooks.and_then(|it| it.post_start.as_ref()),
-                "the container is killed again and again",
-            ),
-            ("preStop", hooks.and_then(|it| it.pre_stop.as_ref()), "the hook does nothing"),
-        ];
-        let path = path.child("lifecycle");
-        for (name, hook, effect) in hooks {
-            let Some((action, port)) = hook.and_then(of_hook) else { continue };
-            report(container, port, effect, &path.child(name).child(action), found);
-        }
+        read::network_actions(container, path, &mut |it| {
+            report(container, it.port, it.effect, it.path, found);
+        });
     });
-}
-
-fn of_probe(probe: &Probe) -> Option<(&'static str, &IntOrString)> {
-    let http = probe.http_get.as_ref().map(|it| ("httpGet", &it.port));
-    http.or_else(|| probe.tcp_socket.as_ref().map(|it| ("tcpSocket", &it.port)))
-}
-
-fn of_hook(hook: &LifecycleHandler) -> Option<(&'static str, &IntOrString)> {
-    hook.http_get.as_ref().map(|it| ("httpGet", &it.port))
 }
 
 fn report(

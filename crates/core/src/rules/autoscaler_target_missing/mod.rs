@@ -1,0 +1,64 @@
+//! An autoscaler whose target has the name of the set, but another kind.
+
+use crate::{
+    finding::{
+        Mode, Reason,
+        paths::{POD_SPEC, SPEC},
+    },
+    kubernetes::kind::Kind,
+    rules::{
+        autoscaler_fights_replicas::SCALERS,
+        rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+    },
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "autoscaler-target-missing",
+    title: "the autoscaler has no target",
+    summary: "an autoscaler that names another kind than that of the set, or a DaemonSet",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
+};
+
+/// The kinds whose objects an input shows.
+const KINDS: [Kind; 5] = [
+    Kind::DaemonSet,
+    Kind::Deployment,
+    Kind::ReplicaSet,
+    Kind::ReplicationController,
+    Kind::StatefulSet,
+];
+
+/// Kubernetes: `scaleForResourceMappings`, pkg/controller/podautoscaler/horizontal.go.
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let (set, inventory) = (query.item, query.inventory());
+    let all = SCALERS.into_iter().flat_map(|kind| inventory.autoscalers(kind, set));
+    for (other, autoscaler) in all {
+        let Some(kind) = KINDS.into_iter().find(|it| it.as_str() == &*autoscaler.kind) else {
+            continue;
+        };
+        let is_there = inventory.named(kind, set.namespace(), set.name()).next().is_some();
+        if is_there && kind != Kind::DaemonSet {
+            continue;
+        }
+        let (message, help) = if set.kind() == Kind::DaemonSet {
+            (
+                format!("its {other} scales nothing, because a DaemonSet has no replicas"),
+                "remove the autoscaler: a DaemonSet has one pod on each node".to_owned(),
+            )
+        } else {
+            (
+                format!(
+                    "the target of {other} is a {kind} of this name, and the input has only a {}, so nothing scales it",
+                    set.kind()
+                ),
+                format!("write kind: {} in scaleTargetRef", set.kind()),
+            )
+        };
+        let replicas = SPEC.child("replicas");
+        let sets_replicas = set.details().is_some_and(|it| it.sets_replicas);
+        let field = if sets_replicas { &replicas } else { &POD_SPEC };
+        found.report(other.kind(), field, Reason::NotFound, message, help);
+    }
+}

@@ -1,0 +1,216 @@
+//! A command that needs a right that its container does not have.
+
+use k8s_openapi::api::core::v1::{Capabilities, Container, PodSpec};
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{absent::list, cluster::Cluster, containers::visit},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "command-not-permitted",
+    title: "the container may not run this command",
+    summary: "a chown, mount, nsenter or sysctl -w without the right that it needs",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let rights = Rights::of(container, spec);
+        let lists = [("command", list(&container.command)), ("args", list(&container.args))];
+        let words = lists.into_iter().flat_map(|(list, words)| {
+            words.iter().enumerate().map(move |(i, word)| (list, i, word.as_str()))
+        });
+        let words: Vec<_> = words.collect();
+        let report = |(at, i): (&'static str, usize), lack: Lack, found: &mut Findings| {
+            let path = path.child(at);
+            let Lack { what, why, help } = lack;
+            let message = format!("{what}, because {why}");
+            found.report(&path.index(i), Reason::Forbidden, message, help);
+        };
+        if let Some((at, i, script)) = script(&words) {
+            if let Some(lack) = of_script(script, &rights) {
+                report((at, i), lack, found);
+            }
+        } else if let Some((at, i, _)) = words.first().filter(|it| it.0 == "command") {
+            let all: Vec<_> = words.iter().map(|(_, _, word)| *word).collect();
+            if let Some(lack) = rights.lack(&all) {
+                report((at, *i), lack, found);
+            }
+        }
+    });
+}
+
+/// The script of `sh -c SCRIPT`.
+fn script<'a>(words: &[(&'static str, usize, &'a str)]) -> Option<(&'static str, usize, &'a str)> {
+    let [(_, _, shell), rest @ ..] = words else { return None };
+    let is_option =
+        |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    let at =
+        rest.iter().position(|(_, _, word)| is_option(word)).filter(|_| read::is_shell(shell))?;
+    rest.get(at + 1).copied()
+}
+
+/// What comes after a condition may not run, and a script may expect a failure or make the files itself.
+fn of_script(script: &str, rights: &Rights<'_>) -> Option<Lack> {
+    const LEFT_OUT: [&str; 14] = [
+        "||",
+        "if ",
+        "[ ",
+        "test ",
+        "case ",
+        "set +e",
+        "chroot ",
+        "function ",
+        "() {",
+        "(){",
+        "trap ",
+        "su ",
+        "sudo ",
+        "unshare ",
+    ];
+    const MAKES: [&str; 8] = ["cp", "git", "install", "mkdir", "mv", "tar", "touch", "unzip"];
+    if LEFT_OUT.iter().any(|it| script.contains(it)) {
+        return None;
+    }
+    for line in script.split(['\n', ';', '|']).flat_map(|it| it.split("&&")) {
+        let words: Vec<_> =
+            line.split_whitespace().map(|it| it.trim_matches(['"', '\''])).collect();
+        let is_nsenter = words.first().is_some_and(|it| read::program(it) == "nsenter");
+        let lack = rights.lack(&words);
+        // What follows nsenter runs on the node.
+        if lack.is_some() || is_nsenter {
+            return lack;
+        }
+        if words.iter().any(|it| MAKES.contains(&read::program(it))) {
+            return None;
+        }
+    }
+    None
+}
+
+struct Lack {
+    what: &'static str,
+    why: &'static str,
+    help: &'static str,
+}
+
+struct Rights<'a> {
+    container: &'a Container,
+    is_privileged: bool,
+    /// `None` if the image decides.
+    is_root: Option<bool>,
+    /// Whether the processes of the node are there.
+    sees_processes: bool,
+    /// Whether the manifest says how /proc looks.
+    has_proc: bool,
+}
+
+impl<'a> Rights<'a> {
+    fn of(container: &'a Container, spec: &PodSpec) -> Self {
+        let (own, pods) = (container.security_context.as_ref(), spec.security_context.as_ref());
+        let user = own.and_then(|it| it.run_as_user).or_else(|| pods?.run_as_user);
+        let not_root = own.and_then(|it| it.run_as_non_root).or_else(|| pods?.run_as_non_root);
+        let mounts = list(&container.volume_mounts);
+        Rights {
+            container,
+            is_privileged: own.and_then(|it| it.privileged) == Some(true),
+            is_root: user.map(|it| it == 0).or_else(|| not_root.filter(|it| *it).map(|_| false)),
+            sees_processes: spec.host_pid == Some(true),
+            has_proc: own.is_some_and(|it| it.proc_mount.is_some())
+                || mounts.iter().any(|it| it.mount_path.starts_with("/proc")),
+        }
+    }
+
+    fn capabilities(&self) -> Option<&Capabilities> {
+        self.container.security_context.as_ref()?.capabilities.as_ref()
+    }
+
+    fn names(list: Option<&Vec<String>>, name: &str) -> bool {
+        let is_meant = |it: &String| it == "ALL" || it.strip_prefix("CAP_").unwrap_or(it) == name;
+        list.is_some_and(|it| it.iter().any(is_meant))
+    }
+
+    fn adds(&self, name: &str) -> bool {
+        Self::names(self.capabilities().and_then(|it| it.add.as_ref()), name)
+    }
+
+    fn drops(&self, name: &str) -> bool {
+        Self::names(self.capabilities().and_then(|it| it.drop.as_ref()), name)
+    }
+
+    /// Returns what a command lacks: the program, and its arguments.
+    fn lack(&self, words: &[&str]) -> Option<Lack> {
+        let (first, arguments) = words.split_first()?;
+        let has = |word: &str| arguments.contains(&word);
+        match read::program(first) {
+            _ if self.is_privileged
+                && (self.sees_processes || read::program(first) != "nsenter") =>
+            {
+                None
+            }
+            "chown" if self.changes_owner(arguments) => self.lacks_chown(),
+            "sysctl" if !self.has_proc && (has("-w") || has("--write") || has("-p")) => {
+                Some(Lack {
+                    what: "sysctl changes nothing",
+                    why: "/proc/sys is read-only in a container that is not privileged",
+                    help: "set privileged: true in the securityContext of this container",
+                })
+            }
+            "mount" if arguments.len() > 1 && !self.adds("SYS_ADMIN") => Some(Lack {
+                what: "mount fails",
+                why: "the container is not privileged and has no capability SYS_ADMIN",
+                help: "set privileged: true in the securityContext of this container",
+            }),
+            "nsenter" if enters_first_process(arguments) && !self.sees_processes => Some(Lack {
+                what: "nsenter doesn't reach the node",
+                why: "without hostPID process 1 is the container's own",
+                help: "set hostPID: true for the pod, and privileged: true for this container",
+            }),
+            "nsenter" if enters_first_process(arguments) && !self.adds("SYS_ADMIN") => Some(Lack {
+                what: "nsenter fails",
+                why: "the container is not privileged and has no capability SYS_ADMIN",
+                help: "set privileged: true in the securityContext of this container",
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a `chown` gives a volume to a user. Files of the image may have the right owner already.
+    fn changes_owner(&self, arguments: &[&str]) -> bool {
+        let mut rest = arguments.iter().filter(|it| !it.starts_with('-'));
+        let gives = rest.next().is_some_and(|it| !it.starts_with(':'));
+        let mounts = list(&self.container.volume_mounts);
+        let is_in_volume = |path: &&&str| {
+            mounts
+                .iter()
+                .any(|it| path.trim_end_matches('/') == it.mount_path.trim_end_matches('/'))
+        };
+        gives && rest.any(|path| is_in_volume(&path))
+    }
+
+    fn lacks_chown(&self) -> Option<Lack> {
+        let why = if self.is_root == Some(false) && !self.adds("CHOWN") {
+            "the container doesn't run as root"
+        } else if self.is_root == Some(true) && self.drops("CHOWN") && !self.adds("CHOWN") {
+            "the container has no capability CHOWN"
+        } else {
+            return None;
+        };
+        let help = "run this container as root with the capability CHOWN, or set fsGroup for the pod and leave out chown";
+        Some(Lack { what: "chown fails", why, help })
+    }
+}
+
+/// `-t 1`, in each way to write it.
+fn enters_first_process(arguments: &[&str]) -> bool {
+    let is_target = |word: &str| matches!(word, "-t1" | "--target=1");
+    arguments.iter().any(|it| is_target(it))
+        || arguments.windows(2).any(|it| matches!(it, ["-t" | "--target", "1"]))
+}

@@ -1,0 +1,62 @@
+//! A probe or hook with the address of the node itself.
+
+use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{
+        absent::{list, text},
+        cluster::Cluster,
+        containers::visit,
+    },
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "probe-asks-node",
+    title: "the probe asks the node, not the pod",
+    summary: "a probe or hook with the host localhost, which is the node",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+/// Kubernetes: `NewRequestForHTTPGetAction`, pkg/probe/http/request.go; `runProbe`, pkg/kubelet/prober/prober.go.
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    if spec.host_network == Some(true) {
+        return;
+    }
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        read::network_actions(container, path, &mut |it| {
+            let host = text(it.host);
+            if is_loopback(host) && !is_port_of_node(container, it.port) {
+                let message = format!(
+                    "the kubelet asks {host}, which is the node and not the pod, so {}",
+                    it.effect
+                );
+                let help = "leave out host: the kubelet then asks the pod's own address";
+                found.report(&it.path.child("host"), Reason::Invalid, message, help);
+            }
+        });
+    });
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host == "::1" || host.starts_with("127.")
+}
+
+/// The node has a hostPort too.
+fn is_port_of_node(container: &Container, port: &IntOrString) -> bool {
+    list(&container.ports).iter().any(|it| {
+        it.host_port.is_some()
+            && match port {
+                IntOrString::Int(number) => {
+                    it.host_port == Some(*number) || it.container_port == *number
+                }
+                IntOrString::String(name) => it.name.as_ref() == Some(name),
+            }
+    })
+}

@@ -1,0 +1,81 @@
+//! A reference to the resources of a container that the pod does not have.
+
+use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, ResourceFieldSelector};
+
+use super::read;
+use crate::{
+    finding::{
+        Findings, Mode, Path, Reason, nearest_of,
+        paths::{POD_SPEC, VOLUMES},
+    },
+    kubernetes::{
+        absent::{list, text},
+        cluster::Cluster,
+        containers::{containers, visit},
+    },
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "resource-container-missing",
+    title: "the pod has no container of this name",
+    summary: "a resourceFieldRef to a container that the pod does not have",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+/// Kubernetes: `findContainerInPod`, pkg/api/v1/resource/helpers.go.
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let mut report = |it: Option<&ResourceFieldSelector>, effect: &str, path: &Path<'_>| {
+        let Some(name) = it.map(|it| text(&it.container_name)).filter(|it| !it.is_empty()) else {
+            return;
+        };
+        let mut names = containers(spec).map(|it| it.name.as_str());
+        if names.clone().any(|it| it == name) {
+            return;
+        }
+        let help = match nearest_of(name, names.clone()).or_else(|| names.next_back()) {
+            Some(near) => {
+                format!("write {near}, unless something adds a container {name} to the pods")
+            }
+            None => "name a container of the pod".to_owned(),
+        };
+        let message = format!("the pod has no container {name:?}, so {effect}");
+        let path = path.child("resourceFieldRef");
+        let path = path.child("containerName");
+        found.report(&path, Reason::NotFound, message, help).planned_if(true);
+    };
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let at = path.child("env");
+        for (i, env) in list(&container.env).iter().enumerate() {
+            let from = env.value_from.as_ref().and_then(|it| it.resource_field_ref.as_ref());
+            let effect = "this container never starts (CreateContainerConfigError)";
+            report(from, effect, &at.index(i).child("valueFrom"));
+        }
+    });
+    let mut report_files = |items: &Option<Vec<DownwardAPIVolumeFile>>, path: &Path<'_>| {
+        let path = path.child("downwardAPI");
+        let at = path.child("items");
+        for (i, file) in list(items).iter().enumerate() {
+            let effect = "the volume is never mounted, and no container starts";
+            report(file.resource_field_ref.as_ref(), effect, &at.index(i));
+        }
+    };
+    for (i, volume) in list(&spec.volumes).iter().enumerate() {
+        let path = VOLUMES.index(i);
+        if let Some(it) = &volume.downward_api {
+            report_files(&it.items, &path);
+        }
+        let projected = path.child("projected");
+        let at = projected.child("sources");
+        let sources = volume.projected.as_ref().map_or(&[][..], |it| list(&it.sources));
+        for (i, source) in sources.iter().enumerate() {
+            if let Some(it) = &source.downward_api {
+                report_files(&it.items, &at.index(i));
+            }
+        }
+    }
+}

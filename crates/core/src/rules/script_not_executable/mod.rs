@@ -1,0 +1,98 @@
+//! A program in a ConfigMap or Secret that nobody may execute.
+
+use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec, Volume, VolumeMount};
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
+    kubernetes::{
+        absent::{list, text},
+        cluster::Cluster,
+        containers::visit,
+    },
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "script-not-executable",
+    title: "nobody may execute the script",
+    summary: "a command that is a file of a ConfigMap or Secret which is not executable",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+/// The mode of files if a volume sets none.
+const DEFAULT: i32 = 0o644;
+
+/// Kubernetes: `MakePayload`, pkg/volume/configmap/configmap.go and pkg/volume/secret/secret.go.
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let effect = format!("container {:?} never starts", container.name);
+        let mut report = |command: &[String], effect: &str, path: &Path<'_>| {
+            let Some((i, file)) = executed(command) else { return };
+            let Some(mode) = mode(file, container, spec).filter(|mode| mode & 0o111 == 0) else {
+                return;
+            };
+            let message = format!(
+                "nobody may execute {file}, because its mode in the volume is {mode:04o}, so {effect}"
+            );
+            let help =
+                "set defaultMode: 0755 for the volume, or let a shell read the script: [sh, FILE]";
+            let path = path.child("command");
+            found.report(&path.index(i), Reason::Invalid, message, help).planned_if(true);
+        };
+        report(list(&container.command), &effect, path);
+        read::exec_actions(container, path, &mut |it| {
+            report(list(&it.action.command), it.effect, it.path);
+        });
+    });
+}
+
+/// The file that is executed: the program, or the only word of a shell's script.
+fn executed(command: &[String]) -> Option<(usize, &str)> {
+    match command {
+        [shell, option, file] if read::is_shell(shell) && option == "-c" => {
+            Some((2, file.as_str()))
+        }
+        [file, ..] => Some((0, file.as_str())),
+        [] => None,
+    }
+}
+
+/// The mode of a file in a volume; `None` if the volume is of another type.
+fn mode(file: &str, container: &Container, spec: &PodSpec) -> Option<i32> {
+    let below = |mount: &VolumeMount| {
+        let rest = file.strip_prefix(mount.mount_path.trim_end_matches('/'))?;
+        let rest = rest.strip_prefix('/').or_else(|| rest.is_empty().then_some(""))?;
+        let inner = text(&mount.sub_path).trim_matches('/');
+        Some(format!("{inner}/{rest}").trim_matches('/').to_owned())
+    };
+    let mounts = list(&container.volume_mounts).iter();
+    let nearest = mounts.filter(|it| below(it).is_some()).max_by_key(|it| it.mount_path.len())?;
+    let path = below(nearest).filter(|it| !it.is_empty())?;
+    let volume = list(&spec.volumes).iter().find(|it| it.name == nearest.name)?;
+    of_volume(volume, &path)
+}
+
+fn of_volume(volume: &Volume, path: &str) -> Option<i32> {
+    let own = |items: &Option<Vec<KeyToPath>>| {
+        list(items).iter().find(|it| it.path == path).and_then(|it| it.mode)
+    };
+    let (own, default) = if let Some(it) = &volume.config_map {
+        (own(&it.items), it.default_mode)
+    } else if let Some(it) = &volume.secret {
+        (own(&it.items), it.default_mode)
+    } else {
+        let it = volume.projected.as_ref()?;
+        let mut sources = list(&it.sources).iter();
+        let of_source = sources.find_map(|it| {
+            let config = it.config_map.as_ref().and_then(|it| own(&it.items));
+            config.or_else(|| it.secret.as_ref().and_then(|it| own(&it.items)))
+        });
+        (of_source, it.default_mode)
+    };
+    Some(own.or(default).unwrap_or(DEFAULT))
+}

@@ -1,0 +1,74 @@
+//! A sysctl that the kubelet refuses.
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{absent::list, cluster::Cluster, pod_security::SAFE_SYSCTLS},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "sysctl-refused",
+    title: "the kubelet refuses the sysctl",
+    summary: "a sysctl for which the kubelet refuses each pod, without end",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+/// Kubernetes: `nameToNamespace`, component-helpers/node/util/sysctl/namespace.go.
+const NAMESPACED: [&str; 10] = [
+    "kernel.domainname",
+    "kernel.msg",
+    "kernel.msgmax",
+    "kernel.msgmnb",
+    "kernel.msgmni",
+    "kernel.sem",
+    "kernel.shm",
+    "kernel.shmall",
+    "kernel.shmmax",
+    "kernel.shmmni",
+];
+
+/// Safe since 1.37, on nodes whose kernel has a value for each pod.
+const SAFE_LATER: [&str; 2] = ["net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_slow_start_after_idle"];
+
+/// Kubernetes: `validateSysctl` and `NewAllowlist`, pkg/kubelet/sysctl/allowlist.go.
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let sysctls = spec.security_context.as_ref().map_or(&[][..], |it| list(&it.sysctls));
+    let context = POD_SPEC.child("securityContext");
+    let at = context.child("sysctls");
+    for (i, sysctl) in sysctls.iter().enumerate() {
+        let name = sysctl.name.replace('/', ".");
+        let is_safe = SAFE_SYSCTLS.contains(&&*name)
+            || cluster.version.minor() >= 37 && SAFE_LATER.contains(&&*name);
+        if is_safe {
+            continue;
+        }
+        let may_be_allowed = NAMESPACED.contains(&&*name)
+            || name.starts_with("net.")
+            || name.starts_with("fs.mqueue.")
+            || name.starts_with("user.") && spec.host_users == Some(false);
+        let (message, help) = if may_be_allowed {
+            (
+                format!(
+                    "kubelets refuse each pod with the sysctl {name}, unless --allowed-unsafe-sysctls names it"
+                ),
+                "start the kubelets with this option, and select their nodes",
+            )
+        } else {
+            (
+                format!(
+                    "every kubelet refuses a pod with the sysctl {name}, which is the node's own: each pod ends \
+                     as Failed (SysctlForbidden), and the controller makes another one"
+                ),
+                "set it on the nodes, for example with sysctl -w in a privileged init container",
+            )
+        };
+        let path = at.index(i);
+        let path = path.child("name");
+        found.report(&path, Reason::Forbidden, message, help).noted_if(may_be_allowed);
+    }
+}

@@ -1,0 +1,46 @@
+//! An autoscaler that compares with a request that a container does not make.
+
+use crate::{
+    finding::{Mode, Reason},
+    inventory::demand::Demand,
+    kubernetes::kind::Kind,
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "utilization-without-request",
+    title: "the autoscaler has no request to compare with",
+    summary: "an autoscaler by utilization, and a container without the request",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
+};
+
+/// Kubernetes: `calculatePodRequestsFromContainers`, pkg/controller/podautoscaler/replica_calculator.go.
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let (set, kind) = (query.item, Kind::HorizontalPodAutoscaler);
+    let Some((other, autoscaler)) = query.inventory().autoscaler(kind, set) else { return };
+    // Its defaults may add the request.
+    if query.inventory().has_any(Kind::LimitRange, set.namespace()) {
+        return;
+    }
+    let demand = set.details().map_or(&[][..], |it| &it.demand);
+    for (resource, container) in &autoscaler.by_use {
+        let counts = |it: &&Demand| container.as_ref().is_none_or(|name| *name == it.container);
+        let mut counted = demand.iter().filter(|it| !it.is_init).filter(counts);
+        let Some(lacks) = counted.find(|it| !it.requests.contains_key(&**resource)) else {
+            continue;
+        };
+        let message = format!(
+            "container {:?} requests no {resource}, so {other} can't compute the utilization and doesn't scale by it",
+            lacks.container
+        );
+        let help = match container {
+            Some(_) => format!("add a request for {resource}"),
+            None => format!(
+                "add a request for {resource} to each container, or measure one with ContainerResource"
+            ),
+        };
+        found.report(kind, lacks.field.clone(), Reason::Required, message, help);
+    }
+}

@@ -1,0 +1,69 @@
+//! A block device that a container mounts, or a file system that it wants as a device.
+
+use std::collections::BTreeMap;
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
+    kubernetes::{absent::list, cluster::Cluster, containers::visit},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "volume-mode-mismatch",
+    title: "the claim has the other volume mode",
+    summary: "a block device that is mounted, or a file system that is used as a device",
+    group: NeverStarts,
+    mode: Mode::Deny,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+/// Kubernetes: `createVolumeSpec`, pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let ephemeral = list(&spec.volumes).iter().filter_map(|volume| {
+        let claim = &volume.ephemeral.as_ref()?.volume_claim_template.as_ref()?.spec;
+        Some((volume.name.as_str(), claim.volume_mode.as_deref()))
+    });
+    let claims = subject.object.stateful_set().into_iter().flat_map(read::claims);
+    let claims =
+        claims.map(|(name, it)| (name, it.spec.as_ref().and_then(|it| it.volume_mode.as_deref())));
+    // A claim template replaces a volume of its name.
+    let modes: BTreeMap<_, _> = ephemeral.chain(claims).collect();
+    let is_block = |name: &str| modes.get(name).map(|mode| *mode == Some("Block"));
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let at = path.child("volumeMounts");
+        for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
+            if is_block(&mount.name) == Some(true) {
+                let words =
+                    ("a block device", "mounts it", "list it in volumeDevices, with a devicePath");
+                report(&mount.name, words, &at.index(i), found);
+            }
+        }
+        let at = path.child("volumeDevices");
+        for (i, device) in list(&container.volume_devices).iter().enumerate() {
+            if is_block(&device.name) == Some(false) {
+                let words = (
+                    "a file system",
+                    "wants a device",
+                    "list it in volumeMounts, with a mountPath",
+                );
+                report(&device.name, words, &at.index(i), found);
+            }
+        }
+    });
+}
+
+fn report(
+    name: &str,
+    (what, how, list): (&str, &str, &str),
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let message = format!(
+        "the claim {name:?} is {what}, but the container {how}, so the kubelet never starts the pod"
+    );
+    let help = format!("{list}, or change the volumeMode of the claim");
+    found.report(&path.child("name"), Reason::Invalid, message, help).planned_if(true);
+}
