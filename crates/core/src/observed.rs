@@ -41,7 +41,7 @@ pub use self::{
     workload::WorkloadStatus,
 };
 pub use self::{
-    event::{LONGEST_GAP, LONGEST_WAIT, SLACK, is_of_ended},
+    event::{LONGEST_GAP, LONGEST_WAIT, SLACK, TRY_AGAIN, is_of_ended},
     not_ready::{INITIALIZING, NOT_READY},
     scaling::{NewNode, Scaling},
     workload::{DaemonSet, Ready, StatefulSet, WorkloadState},

@@ -103,8 +103,17 @@ pub struct Course {
 pub struct Stop {
     /// The pod that the controller waits for.
     pub target: Target,
+    /// The other pods of a StatefulSet that use up what may be unavailable.
+    pub others: Vec<i64>,
     /// Why it waits.
     pub why: Waits,
+}
+
+impl Stop {
+    /// Creates a stop at one pod.
+    pub const fn new(target: Target, why: Waits) -> Self {
+        Stop { target, others: Vec::new(), why }
+    }
 }
 
 /// Why the controller does not go on.
@@ -121,4 +130,6 @@ pub enum Waits {
     Volumes,
     /// A pod outside the set has this name, so each round of the controller fails to create the pod.
     Name,
+    /// The node is down, so the pod of a DaemonSet on it does not end.
+    Node,
 }

@@ -72,6 +72,8 @@ pub fn is_of_ended(reason: &str) -> bool {
 ///
 /// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
 pub const LONGEST_WAIT: i64 = 1_000;
+/// An annotation that differs each time, for a shell. A controller retries at once when its set changes.
+pub const TRY_AGAIN: &str = "try-again=$(date +%s)";
 /// The tolerated delay, in seconds.
 pub const SLACK: i64 = 60;
 /// The longest message that is kept, in bytes.

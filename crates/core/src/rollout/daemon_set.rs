@@ -40,6 +40,8 @@ pub struct NodePods {
     pub excess_new: usize,
     /// Whether a pod is terminating. Until it ends, a node without any other pod counts as unavailable.
     pub is_ending: bool,
+    /// Whether the node is down: a pod on it neither ends nor becomes ready.
+    pub is_dead: bool,
 }
 
 impl NodePods {
@@ -100,6 +102,8 @@ struct Simulation<'a> {
     leaving: BTreeSet<usize>,
     /// Nodes that get a new pod once a pod that was already terminating ends.
     ending: BTreeSet<usize>,
+    /// Nodes that are down and have only pods that are terminating.
+    dead: BTreeSet<usize>,
     clock: Clock<(usize, Revision)>,
     /// One entry for each excess pod: old pods, then new ones.
     excess: [Vec<usize>; 2],
@@ -161,8 +165,8 @@ impl<'a> Simulation<'a> {
     fn new(settings: &'a Settings, mut nodes: Vec<NodePods>, never_ready: &'a NeverReady) -> Self {
         let wanted = nodes.iter().filter(|node| node.runs).count();
         nodes.iter_mut().for_each(|node| node.is_ending &= !node.has_pods());
-        let ending_on = |runs: bool| -> BTreeSet<usize> {
-            let nodes = (0..).zip(&nodes).filter(|(_, node)| node.is_ending && node.runs == runs);
+        let ending_on = |is_there: &dyn Fn(&NodePods) -> bool| -> BTreeSet<usize> {
+            let nodes = (0..).zip(&nodes).filter(|(_, node)| node.is_ending && is_there(node));
             nodes.map(|(index, _)| index).collect()
         };
         let mut simulation = Simulation {
@@ -172,8 +176,9 @@ impl<'a> Simulation<'a> {
             wanted,
             never_ready,
             groups: Default::default(),
-            leaving: ending_on(false),
-            ending: ending_on(true),
+            leaving: ending_on(&|node| !node.runs && !node.is_dead),
+            ending: ending_on(&|node| node.runs && !node.is_dead),
+            dead: ending_on(&|node| node.is_dead),
             clock: Clock::new(settings.min_ready_seconds),
             excess: [|it: &NodePods| it.excess, |it: &NodePods| it.excess_new].map(|count| {
                 let nodes = nodes.iter().enumerate();
@@ -280,7 +285,11 @@ impl<'a> Simulation<'a> {
     }
 
     fn put(&mut self, index: usize) {
-        let health = self.never_ready.start(Revision::New, None);
+        let is_dead = self.nodes.get(index).is_some_and(|node| node.is_dead);
+        let health = match is_dead {
+            true => Health::Broken,
+            false => self.never_ready.start(Revision::New, None),
+        };
         self.change(index, |node| {
             node.new = Some(health);
             node.new_is_stale = false;
@@ -302,8 +311,14 @@ impl<'a> Simulation<'a> {
         if let Some(kept) = self.kept.get_mut(index) {
             kept[revision as usize] = false;
         }
-        let node = self.nodes.get(index);
-        if node.is_some_and(|it| !it.runs && it.old.is_none() && it.new.is_none()) {
+        let Some(node) = self.nodes.get(index).filter(|it| it.old.is_none() && it.new.is_none())
+        else {
+            return;
+        };
+        if node.is_dead {
+            self.dead.insert(index);
+            self.change(index, |node| node.is_ending = true);
+        } else if !node.runs {
             self.leaving.insert(index);
         }
     }
@@ -373,14 +388,22 @@ impl<'a> Simulation<'a> {
             !self.settings.is_on_delete() && left.into_iter().any(|group| self.count(group) > 0);
         let blocking = [Group::BothWaiting, Group::NewDown];
         let blocking = blocking.into_iter().find_map(|it| self.set(it).first().copied());
+        let is_wanted = |index: &&usize| self.nodes.get(**index).is_some_and(|node| node.runs);
+        let is_dead = |index: &&usize| self.nodes.get(**index).is_some_and(|node| node.is_dead);
+        let mut dead = self.dead.iter().filter(|it| unfinished && !self.surges || is_wanted(it));
+        let broken = blocking.as_ref().filter(is_dead);
+        if let Some(index) = dead.next().or(broken).copied() {
+            self.course.stop = Some(Stop::new(Target::Node(index), Waits::Node));
+            return self.course;
+        }
         let why = if unfinished { Waits::Budget } else { Waits::ForTheLast };
         let is_random = blocking.is_some_and(|index| self.is_candidate(index));
-        self.course.stop = blocking.map(|index| Stop {
-            target: match self.candidates.clone().filter(|_| is_random) {
+        self.course.stop = blocking.map(|index| {
+            let target = match self.candidates.clone().filter(|_| is_random) {
                 Some(candidates) => Target::SomeNodes { count: 1, candidates },
                 None => Target::Node(index),
-            },
-            why,
+            };
+            Stop::new(target, why)
         });
         self.course
     }

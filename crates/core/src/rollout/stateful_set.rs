@@ -268,7 +268,7 @@ impl<'a> Simulation<'a> {
         self.course.at_least_seconds = self.clock.now;
         let remain = self.outdated.range(self.settings.replaced()).next().is_some();
         let unfinished = remain || !self.condemned.is_empty();
-        let stop = |ordinal: i64, why| Stop { target: Target::Ordinal(ordinal), why };
+        let stop = |ordinal: i64, why| Stop::new(Target::Ordinal(ordinal), why);
         let first = self.unavailable.first().copied();
         let failing = self.failing().next();
         self.course.stop = match self.settings.strategy {
@@ -288,7 +288,9 @@ impl<'a> Simulation<'a> {
                 blocking.map(|it| stop(it, Waits::ForThisPod))
             }
             Strategy::RollingUpdate { max_unavailable: Some(_), .. } => {
-                self.unavailable.last().map(|it| stop(*it, Waits::Budget))
+                let mut all = self.unavailable.iter().rev().copied();
+                let last = all.next();
+                last.map(|it| Stop { others: all.collect(), ..stop(it, Waits::Budget) })
             }
             Strategy::RollingUpdate { .. } | Strategy::OnDelete | Strategy::Recreate => {
                 self.unavailable.last().map(|it| stop(*it, Waits::ForThisPod))

@@ -82,6 +82,8 @@ pub(super) struct PlannedCluster {
     orphaned_revisions: BTreeMap<Box<str>, Vec<(Labels, RevisionTemplate)>>,
     /// `None` if the input has no nodes.
     pub(super) nodes: Option<Vec<NodeInfo>>,
+    /// The names of the nodes that aren't ready.
+    pub(super) dead_nodes: BTreeSet<String>,
     /// The nodes in the form that rules use.
     pub(super) view: View,
     pub(super) now: Timestamp,
@@ -129,7 +131,11 @@ impl PlannedCluster {
     }
 
     fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {
-        self.nodes.get_or_insert_default().push(Node::read(json)?.place);
+        let node = Node::read(json)?;
+        if node.not_ready.is_some() {
+            self.dead_nodes.insert(node.place.name.clone());
+        }
+        self.nodes.get_or_insert_default().push(node.place);
         if let Some(item) = ObjectSummary::read(Kind::Node, json) {
             self.view.set_freshness(Kind::Node, Freshness::Fresh);
             self.view.inventory.put(item);

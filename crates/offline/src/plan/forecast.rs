@@ -177,15 +177,29 @@ impl Forecast {
         nodes.get(index).map_or("", |node| &node.name)
     }
 
+    /// Returns the names of all pods that a rollout waits for.
+    pub(super) fn names(&self, stop: &Stop) -> Vec<String> {
+        let others = stop.others.iter().map(|it| self.name(&Target::Ordinal(*it)));
+        std::iter::once(self.name(&stop.target)).chain(others).collect()
+    }
+
     /// Returns why the controller stops.
     pub(super) fn why(&self, stop: &Stop) -> String {
         let name = self.name(&stop.target);
         match (&stop.target, stop.why) {
+            (_, Waits::Node) => format!(
+                "the pod on {name} neither ends nor becomes ready while that node is not ready, and it counts as \
+                 unavailable"
+            ),
             (Target::Ordinal(_), Waits::ForThisPod) => {
                 format!("{name} never becomes available, and no other pod is touched before")
             }
-            (Target::Ordinal(_), Waits::Budget) => {
+            (Target::Ordinal(_), Waits::Budget) if stop.others.is_empty() => {
                 format!("{name} never becomes available and uses up maxUnavailable")
+            }
+            (Target::Ordinal(_), Waits::Budget) => {
+                let names = self.names(stop).join(" and ");
+                format!("{names} never become available and use up maxUnavailable")
             }
             (Target::Ordinal(_), Waits::ForTheLast) => format!("{name} never becomes available"),
             (_, Waits::Volumes) => format!(

@@ -25,14 +25,35 @@ pub(super) fn line(forecast: &Forecast) -> Option<Line> {
             ("nothing stops it if", "the new pods never become ready, and then none is available")
         }
         _ if is_daemon => ("stops if", "the pod on the first node never becomes ready"),
+        Waits::Budget if !stop.others.is_empty() => ("stops if", "never become ready"),
         _ => ("stops if", "never becomes ready"),
     };
+    let mut names = forecast.names(stop);
+    if stop.why == Waits::ForThisPod {
+        names.extend(together(rollout, &stop.target).map(|it| forecast.name(it)));
+    }
     let subject = match (&stop.target, when) {
-        (Target::Ordinal(_), "stops if") => format!("{} {subject}", forecast.name(&stop.target)),
+        (Target::Ordinal(_), "stops if") => {
+            let and = if stop.why == Waits::Budget { " and " } else { " or " };
+            format!("{} {subject}", names.join(and))
+        }
         _ => subject.to_owned(),
     };
-    let text = format!(" {subject}; then: {}", undo(rollout, forecast, &stop.target));
+    let text = format!(" {subject}; then: {}", undo(rollout, forecast, &names));
     Some(Line::new(Tone::Caution, when).and(Tone::Plain, text))
+}
+
+/// Returns the other pods that the same wave replaces. An ordered set waits for each of them.
+fn together<'a>(rollout: &'a Rollout, target: &'a Target) -> impl Iterator<Item = &'a Target> {
+    let is_ordered = matches!(rollout.of_kind, OfKind::StatefulSet { is_ordered: true, .. });
+    let steps = rollout.course.steps.iter().filter(move |_| is_ordered);
+    let deleted = steps.clone().filter(|it| it.action == Action::Delete);
+    let wave = deleted.clone().find(|it| it.target == *target).map(|it| it.wave);
+    let others = deleted.filter(move |it| Some(it.wave) == wave && it.target != *target);
+    let comes_back = move |it: &&'a Target| {
+        steps.clone().any(|step| step.action == Action::Create && step.target == **it)
+    };
+    others.map(|it| &it.target).filter(comes_back)
 }
 
 fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
@@ -49,16 +70,19 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
             format!("{delete}, then the next one, from the lowest ordinal up, once it is available")
         }
         (Waits::Name, _) => format!("{delete}, if that pod isn't needed"),
-        (_, Remedy::Delete) => format!("{delete}, and it comes back with the new template"),
+        (Waits::Node, _) => "repair or remove the node, or raise maxUnavailable".to_owned(),
+        (_, Remedy::Delete(revision)) => {
+            format!("{delete}, and it comes back with the {} template", revision.as_str())
+        }
         (_, Remedy::Look) => describe,
         (_, Remedy::Undo) if rollout.undo == Undo::None => describe,
-        (_, Remedy::Undo) => undo(rollout, forecast, &stop.target),
+        (_, Remedy::Undo) => undo(rollout, forecast, &[pod]),
     })
 }
 
-/// Returns the commands that roll back a change while this pod does not work. An ordered set waits for the pod even
-/// then, and a pod below the partition keeps its template until somebody deletes it.
-fn undo(rollout: &Rollout, forecast: &Forecast, target: &Target) -> String {
+/// Returns the commands that roll back a change while one of these pods does not work. An ordered set waits for the pod
+/// even then, and a pod below the partition keeps its template until somebody deletes it.
+fn undo(rollout: &Rollout, forecast: &Forecast, pods: &[String]) -> String {
     let id = &forecast.id;
     let (kind, is_ordered) = match rollout.of_kind {
         OfKind::StatefulSet { is_ordered, .. } => ("sts", is_ordered),
@@ -78,8 +102,10 @@ fn undo(rollout: &Rollout, forecast: &Forecast, target: &Target) -> String {
     };
     match stays {
         true => {
-            let pod = forecast.name(target);
-            format!("{undo}, and then kubectl delete pod {pod} -n {}", id.namespace)
+            let (pod, others) = pods.split_first().map_or(("", &[][..]), |(pod, rest)| (pod, rest));
+            let delete = format!("kubectl delete pod {pod} -n {}", id.namespace);
+            let or = if others.is_empty() { "" } else { ", or likewise " };
+            format!("{undo}, and then {delete}{or}{}", others.join(" or "))
         }
         false => undo,
     }

@@ -16,6 +16,7 @@ const RUNS: NodePods = NodePods {
     excess: 0,
     excess_new: 0,
     is_ending: false,
+    is_dead: false,
 };
 const OLD: NodePods = NodePods { old: Some(Health::Available), ..RUNS };
 
@@ -144,4 +145,24 @@ fn pods_that_are_being_deleted_already_use_up_the_budget_until_they_are_gone() {
     assert_eq!(text(&course(&two, vec![ending, OLD, gone, gone])), "1 +0 -1 +1");
     let one = rolling(&json!(1), &json!(0));
     assert_eq!(text(&course(&one, vec![ending, OLD])), "1 +0 | 2 -1 +1");
+}
+
+#[test]
+fn a_pod_on_a_node_that_is_down_does_not_end_and_uses_up_the_budget() {
+    let dead = NodePods { old: Some(Health::Broken), is_dead: true, ..RUNS };
+    let leaves = NodePods { runs: false, ..dead };
+    for (most, steps, stop) in [
+        (1, "1 -1", Some(Stop::new(Target::Node(1), Waits::Node))),
+        (2, "1 -1 -1of02 +1of02 | 2 -1of02 +1of02", None),
+    ] {
+        let update = course(&rolling(&json!(most), &json!(0)), vec![OLD, leaves, OLD]);
+        assert_eq!((text(&update).as_str(), update.stop), (steps, stop));
+    }
+    let terminating = NodePods { is_ending: true, old: None, ..leaves };
+    let update = course(&rolling(&json!(1), &json!(0)), vec![OLD, terminating]);
+    assert_eq!((text(&update).as_str(), update.stop.unwrap().why), ("", Waits::Node));
+    // A pod that tolerates the taint comes back once the node does.
+    let update = course(&rolling(&json!(2), &json!(0)), vec![OLD, dead]);
+    assert_eq!(text(&update), "1 -1 -0 +0");
+    assert_eq!(update.stop, Some(Stop::new(Target::Node(1), Waits::Node)));
 }

@@ -8,7 +8,7 @@ impl Simulation<'_> {
         let old_down = [Group::OldDown, Group::OldDownLeaving];
         let unavailable: usize = down.iter().chain(&old_down).map(|it| self.count(*it)).sum();
         // A pod counts until it has terminated.
-        let unavailable = unavailable + self.leaving.len() + self.ending.len();
+        let unavailable = unavailable + self.leaving.len() + self.ending.len() + self.dead.len();
         let budget = self.budget.max_unavailable.saturating_sub(unavailable);
         for group in old_down {
             self.delete_on(group, Revision::Old);

@@ -121,10 +121,10 @@ fn a_pod_that_never_becomes_ready_stops_an_ordered_update() {
     let never = NeverReady { all_new: true, ..NeverReady::default() };
     let course = course(json!({"replicas": 3}), "", 0..3, &never);
     assert_eq!(text(&course), "1 -2 +2");
-    assert_eq!(course.stop, Some(Stop { target: Target::Ordinal(2), why: Waits::ForThisPod }));
+    assert_eq!(course.stop, Some(Stop::new(Target::Ordinal(2), Waits::ForThisPod)));
     let only = NeverReady { ordinals: vec![0], ..NeverReady::default() };
     let course = simulate(&settings(json!({"replicas": 1}), ""), State::default(), &only);
-    assert_eq!(course.stop, Some(Stop { target: Target::Ordinal(0), why: Waits::ForTheLast }));
+    assert_eq!(course.stop, Some(Stop::new(Target::Ordinal(0), Waits::ForTheLast)));
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn pods_without_the_volumes_of_the_set_end_each_round() {
         let unused: Vec<_> = course.unused_claims.iter().map(|(ordinal, _)| *ordinal).collect();
         (text(&course), unused, course.stop.unwrap())
     };
-    let at = |ordinal, why| Stop { target: Target::Ordinal(ordinal), why };
+    let at = |ordinal, why| Stop::new(Target::Ordinal(ordinal), why);
     let stop = at(1, Waits::Volumes);
     assert_eq!(misfits("OrderedReady", [1, 2, 3, 4]), (String::new(), vec![1], stop.clone()));
     // The controller handles one parallel pod, then two, then four.
@@ -223,7 +223,7 @@ fn a_name_that_another_pod_has_ends_each_round() {
         let course = simulate(&settings, state, &NeverReady::default());
         (text(&course), course.stop)
     };
-    let stop = Some(Stop { target: Target::Ordinal(1), why: Waits::Name });
+    let stop = Some(Stop::new(Target::Ordinal(1), Waits::Name));
     assert_eq!(of("OrderedReady"), ("1 +0".to_owned(), stop.clone()));
     assert_eq!(of("Parallel"), ("1 +0 +2".to_owned(), stop));
 }

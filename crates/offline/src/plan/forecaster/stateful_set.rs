@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 use setguard_core::{
     kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
     object::{Object, StatefulSetSpec},
-    observed::{Member, Pod},
+    observed::{Member, Pod, TRY_AGAIN},
     rollout::{
         Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
         stateful_set::{Replica, Settings, State, Strategy, ordinals, simulate},
@@ -325,11 +325,17 @@ fn add_going(
             transition.id.name,
             claims.join(", ")
         );
-        // The controller waits for the end of such claims only if it deletes claims.
-        if settings.ordinals.contains(&ordinal) && !settings.deletes_claims {
-            note.push_str(
-                "; if the new pod comes first, it still gets the old claim, which goes with it",
-            );
+        // The controller waits for the end of such claims only if it deletes claims. It does not notice that end.
+        if settings.ordinals.contains(&ordinal) {
+            note.push_str(&match settings.deletes_claims {
+                true => format!(
+                    "; the new pod may come minutes later, or at once after kubectl annotate sts/{} -n {} \
+                     --overwrite {TRY_AGAIN}",
+                    transition.id.name, transition.id.namespace
+                ),
+                false => "; if the new pod comes first, it still gets the old claim, which goes with it"
+                    .to_owned(),
+            });
         }
         notes.push(note);
         let revision = state.terminating.get(&ordinal).map_or(Revision::Old, |it| it.revision);
@@ -359,8 +365,12 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
         || settings.replaced().contains(ordinal)
         || !matches!(settings.strategy, Strategy::RollingUpdate { .. });
     Some(match created.or_else(|| Some(state.pods.get(ordinal)?.revision)) {
+        // The partition covers a pod that has its template from before.
+        Some(Revision::New) if created.is_none() && !comes_back_new => {
+            Remedy::Delete(Revision::Old)
+        }
         Some(Revision::New) => Remedy::Undo,
-        Some(Revision::Old) if created.is_none() && comes_back_new => Remedy::Delete,
+        Some(Revision::Old) if created.is_none() && comes_back_new => Remedy::Delete(Revision::New),
         Some(Revision::Old) | None => Remedy::Look,
     })
 }

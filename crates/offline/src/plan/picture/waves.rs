@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use setguard_core::rollout::{Action, Course, Revision, Target};
 
 use crate::plan::{
-    forecast::{Forecast, Rollout},
+    forecast::{Forecast, OfKind, Rollout},
     name_list::list,
     styled_line::{Line, Symbols, Tone},
 };
@@ -32,7 +32,7 @@ pub(super) fn lines(
         by_wave.entry(one.wave).or_default().push(one);
     }
     let mut lines = Vec::new();
-    let mut before: Option<String> = None;
+    let mut before: Option<Vec<&Move>> = None;
     let has_old = moves.iter().any(|it| it.revision == Some(Revision::Old));
     let total = by_wave.len();
     for (i, (wave, moves)) in by_wave.into_iter().enumerate() {
@@ -51,14 +51,11 @@ pub(super) fn lines(
                 let names = format!("{comma} {} ", list(names, symbols));
                 line = line.and(Tone::Plain, names).and(*tone, what);
             }
-            let once = before.map(|before| once(min_ready_seconds, &before)).unwrap_or_default();
-            lines.push(line.and(Tone::Plain, once));
+            let after = before.map(|it| after(&it, rollout, moves.len() > 1, forecast, symbols));
+            let after = after.map(|it| in_time(min_ready_seconds, &it)).unwrap_or_default();
+            lines.push(line.and(Tone::Plain, after));
         }
-        before = moves.last().map(|it| {
-            let is_gone = it.is_deleted && it.back.is_none();
-            let name = forecast.name(&Target::Ordinal(it.ordinal));
-            format!("{name} {}", if is_gone { "is gone" } else { "is available" })
-        });
+        before = Some(moves);
     }
     lines.extend(kept(rollout, forecast, symbols));
     lines
@@ -109,12 +106,43 @@ fn fates(
     kinds
 }
 
-fn once(min_ready_seconds: i64, before: &str) -> String {
+/// Returns the event that the next wave waits for. In a parallel set, each pod that becomes available makes room for
+/// another; an ordered one waits for the pod that comes back last.
+fn after(
+    moves: &[&Move],
+    rollout: &Rollout,
+    are_several: bool,
+    forecast: &Forecast,
+    symbols: Symbols,
+) -> String {
+    let name = |it: &&Move| forecast.name(&Target::Ordinal(it.ordinal));
+    let broken = rollout.course.stop.as_ref().map(|stop| forecast.names(stop)).unwrap_or_default();
+    let is_ordered = matches!(rollout.of_kind, OfKind::StatefulSet { is_ordered: true, .. });
+    if !is_ordered && moves.iter().all(|it| it.is_deleted) {
+        let replaced = moves.iter().filter(|it| it.back.is_some());
+        let names: Vec<_> = replaced.map(name).filter(|it| !broken.contains(it)).collect();
+        match &names[..] {
+            [] => {}
+            [_, _, ..] if are_several => {
+                return format!("as {} become available", list(&names, symbols));
+            }
+            _ => return format!("once {} is available", names.join(" or ")),
+        }
+    }
+    let late = moves.iter().filter(|it| it.back.is_some_and(|back| back > it.wave));
+    let last = late.max_by_key(|it| it.back).or(moves.last());
+    let is_gone = last.is_some_and(|it| it.is_deleted && it.back.is_none());
+    let name = last.map(name).unwrap_or_default();
+    format!("once {name} {}", if is_gone { "is gone" } else { "is available" })
+}
+
+fn in_time(min_ready_seconds: i64, after: &str) -> String {
     match min_ready_seconds {
-        0 => format!(", once {before}"),
+        0 => format!(", {after}"),
         seconds => {
-            let ready = format!("has been ready for {seconds} s");
-            format!(", once {}", before.replace("is available", &ready))
+            let after = after.replace("is available", &format!("has been ready for {seconds} s"));
+            let ready = format!("have been ready for {seconds} s");
+            format!(", {}", after.replace("become available", &ready))
         }
     }
 }

@@ -68,18 +68,29 @@ impl Forecaster<'_> {
         let Some(live) = self.daemons(spec, transition, never_ready) else {
             let before = pods_before(nodes, transition);
             let all = named.zip(before);
-            return all.map(|((name, after), on)| DaemonNode::new(name, after, on)).collect();
+            let all = all.map(|((name, after), on)| (name, after, self.on_node(name, on)));
+            return all.map(|(name, after, on)| DaemonNode::new(name, after, on)).collect();
         };
         let set = transition.set();
         let ending = self.input.world.ending_daemons(&set);
         let on = |name: &str| {
             let pods = live.get(name).map(|it| node_pods(it, surges(spec))).unwrap_or_default();
-            NodePods { is_ending: ending.contains(name), ..pods }
+            self.on_node(name, NodePods { is_ending: ending.contains(name), ..pods })
         };
         let known: HashSet<_> = names.clone().collect();
         let gone = live.keys().filter(|name| !known.contains(**name));
         let gone = gone.map(|name| (*name, Placement::Loses(WhyNot::Gone)));
         named.chain(gone).map(|(name, after)| DaemonNode::new(name, after, on(name))).collect()
+    }
+
+    /// A pod on a node that is down becomes neither ready nor gone.
+    fn on_node(&self, name: &str, pods: NodePods) -> NodePods {
+        let is_dead = self.input.world.dead_nodes.contains(name);
+        let broken = |health: Option<Health>| match health {
+            Some(health) if is_dead && health != Health::Ended => Some(Health::Broken),
+            other => other,
+        };
+        NodePods { is_dead, old: broken(pods.old), new: broken(pods.new), ..pods }
     }
 
     /// Returns the pods by node; `None` if the input has no pods.
