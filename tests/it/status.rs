@@ -87,7 +87,7 @@ fn the_tool_that_deploys_a_set_is_named_after_a_command_that_changes_it() {
         ]
     );
     // A command about a node changes no set.
-    assert_eq!(help("pod-stuck-terminating", flux), "can lose data)");
+    assert_eq!(help("pod-stuck-terminating", flux), "restarts no pod)");
 }
 
 /// The creation time of all objects in the cluster.

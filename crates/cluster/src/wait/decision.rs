@@ -171,7 +171,8 @@ pub(crate) fn decide(
     diagnosis: &Diagnosis,
     memory: &mut Memory,
 ) -> Decision {
-    let standing = set.map(|set| RolloutStatus::of(set, view.cluster, view.allow_none));
+    let standing =
+        set.map(|set| RolloutStatus::of(view.observed, set, view.cluster, view.allow_none));
     let mut obstacles = match (set, &standing) {
         (Some(set), Some(standing)) => {
             let mut obstacles = obstacles(view, target, set, standing, diagnosis, memory);
@@ -266,6 +267,10 @@ fn of_finding(
     let Outlook { state, hold } = facts.outlook;
     let mut key = format!("{} {state}", found.rule.id);
     let mut repair = facts.in_the_way.clone().map(Repair::DeletePod);
+    if repair.is_some() {
+        // A pod that was only unready until then holds up the rollout from now on.
+        key.push_str(" in the way");
+    }
     let is_tried = matches!(hold, Hold::Tried(_));
     if is_tried || state == IDLE {
         let RolloutStatus { updated, ready, exist, .. } = standing;

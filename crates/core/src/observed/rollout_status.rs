@@ -1,4 +1,7 @@
-use super::workload::{DaemonSet, StatefulSet, WorkloadState, WorkloadStatus};
+use super::{
+    store::Observed,
+    workload::{DaemonSet, StatefulSet, WorkloadState, WorkloadStatus},
+};
 use crate::{
     kubernetes::cluster::Cluster,
     rollout::stateful_set::{Settings, Strategy},
@@ -74,10 +77,19 @@ impl Completion {
 impl RolloutStatus {
     /// Returns the progress of a set. `allow_none` counts a set as done even if no pod gets the new revision: no node
     /// matches a DaemonSet, or a partition covers all pods.
-    pub fn of(set: &WorkloadStatus, cluster: &Cluster, allow_none: bool) -> Self {
+    pub fn of(
+        observed: &Observed,
+        set: &WorkloadStatus,
+        cluster: &Cluster,
+        allow_none: bool,
+    ) -> Self {
         let mut progress = match &set.state {
             WorkloadState::StatefulSet(it) => stateful_set(set.name(), it, cluster, allow_none),
-            WorkloadState::DaemonSet(it) => daemon_set(it, set.is_on_delete(), allow_none),
+            WorkloadState::DaemonSet(it) => {
+                let stale = observed.stale_pods(set).count();
+                let stale = i32::try_from(stale).unwrap_or(i32::MAX);
+                daemon_set(it, stale, set.is_on_delete(), allow_none)
+            }
         };
         if !set.is_current() {
             progress.phase = Phase::Unseen(set.generation());
@@ -167,11 +179,12 @@ fn stateful_set(
     RolloutStatus { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
 }
 
-/// Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go.
-fn daemon_set(set: &DaemonSet, is_on_delete: bool, allow_none: bool) -> RolloutStatus {
+/// Unlike kubectl, does not count stale pods as updated. Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl
+/// pkg/polymorphichelpers/rollout_status.go.
+fn daemon_set(set: &DaemonSet, stale: i32, is_on_delete: bool, allow_none: bool) -> RolloutStatus {
     let status = &set.status;
     let wanted = status.desired_number_scheduled;
-    let updated = status.updated_number_scheduled.unwrap_or_default();
+    let updated = status.updated_number_scheduled.unwrap_or_default().saturating_sub(stale).max(0);
     let ready = status.number_ready;
     let available = status.number_available.unwrap_or_default();
     let serves =

@@ -111,7 +111,32 @@ impl Observed {
             let wanted = placements.iter().filter(|it| **it == Placement::Runs).count();
             usize::try_from(daemons.status.desired_number_scheduled) == Ok(wanted)
         };
-        set.is_healthy() && (!set.is_current() || !self.knows(Kind::Node, "") || is_up_to_date())
+        set.is_healthy()
+            && (!set.is_current() || !self.knows(Kind::Node, "") || is_up_to_date())
+            && !self.may_have_stale_pods(set)
+    }
+
+    /// Before the pods are known, a revision that is older than its set is enough.
+    fn may_have_stale_pods(&self, set: &WorkloadStatus) -> bool {
+        match self.pods(set) {
+            [] => set.ready().wanted > 0 && self.revisions(set).any(|it| it.created < set.created),
+            _ => self.stale_pods(set).next().is_some(),
+        }
+    }
+
+    /// Returns the pods of an older template that the controller of a DaemonSet counts as updated, and so never
+    /// replaces: their label has the generation of the set's template. Generations begin again when the set is deleted
+    /// without its pods and created again.
+    ///
+    /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
+    pub fn stale_pods<'a>(&'a self, set: &'a WorkloadStatus) -> impl Iterator<Item = &'a Pod> {
+        let newest = self.newest(set);
+        let is_stale = move |pod: &&Pod| {
+            newest.is_some_and(|it| !pod.is_of(it))
+                && set.has_generation_of(pod)
+                && pod.deleted.is_none()
+        };
+        self.pods(set).iter().filter(is_stale)
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod node_without_pod_since;
 pub mod outlook;
 pub(crate) mod phrases;
 pub(crate) mod pod_events;
+pub(crate) mod pod_loop;
 pub(crate) mod quota;
 pub(crate) mod refusal;
 pub(crate) mod revisions;

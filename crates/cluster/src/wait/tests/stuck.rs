@@ -227,6 +227,26 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
     assert_eq!(gives_up(&below, FACT, "db-1"), None);
 }
 
+/// Somebody rolls back while the patience with the broken pod is almost over, and then deletes the pod.
+#[test]
+fn the_patience_with_a_pod_in_the_way_begins_when_the_rollout_waits_for_it() {
+    let config = "configmap \"settings\" not found";
+    for begins in [&slow as &dyn Fn(Value) -> Value, &|pod| {
+        waiting(pod, "CreateContainerConfigError", config, 0)
+    }] {
+        let world = |now: i64| {
+            let mut world = last(begins);
+            if now >= TRANSIENT - 1 {
+                world[0].1["status"]["updateRevision"] = json!("db-1");
+            }
+            world
+        };
+        let end = given_up(world).unwrap();
+        assert_eq!(end.0, 2 * TRANSIENT);
+        assert_eq!(end.1.stuck[0].repair, Some(Repair::DeletePod("db-2".to_owned())));
+    }
+}
+
 fn missing() -> WatchedCluster {
     let mut set = stateful_set(3, 2, 0);
     set["status"]["replicas"] = json!(2);
@@ -423,4 +443,54 @@ fn nothing_goes_on_and_nothing_says_why() {
     let world = of_stateful_set(stateful_set(3, 3, 0), pods);
     gives_up(&world, TRANSIENT, "the controller replaces none");
     gives_up(&missing(), TRANSIENT, "1 pod is missing");
+}
+
+/// The status counts a pod with the generation of the set as updated.
+#[test]
+fn daemons_that_count_as_updated_are_not_rolled_out() {
+    let mut set = daemon_set(1, 1, 1);
+    set["metadata"]["creationTimestamp"] = json!(at(-90));
+    let mut old = pod("db-a", 2, Some("n0"));
+    old["metadata"]["labels"]["controller-revision-hash"] = json!("hash-1");
+    let world = |pod: Value| of_daemon_set(set.clone(), [node("n0", None)], [pod]);
+    gives_up(&world(old), FACT, "db-a has an older template");
+    let current = world(pod("db-a", 2, Some("n0")));
+    assert!(look(&current, 0, false, &mut Memory::default()).is_done());
+}
+
+/// Each pod is young, and its state is new.
+#[test]
+fn the_patience_with_a_loop_does_not_begin_again_with_each_pod() {
+    let fresh = |mut pod: Value, now: i64| {
+        pod["metadata"]["creationTimestamp"] = json!(at(now - now.rem_euclid(20)));
+        let reason = if now % 20 < 10 { "Pending" } else { "ContainerCreating" };
+        waiting(pod, reason, "", 0)
+    };
+    let evicted = |name: &str, now: i64| {
+        let mut event = event("Pod", name, "Evicted", "The node was low on memory", now - now % 20);
+        event["firstTimestamp"] = json!(at(0));
+        event["count"] = json!(now / 20 + 1);
+        (Kind::Event, event)
+    };
+    let world = |now: i64| {
+        let mut world = last(|pod| fresh(pod, now));
+        world.push(evicted("db-2", now));
+        world
+    };
+    let why = "its pods end and are replaced again and again: Evicted: The node was low on memory";
+    let end = given_up(world).unwrap();
+    assert_eq!((end.0, end.1.stuck[0].facts.cause.as_deref()), (TRANSIENT, Some(why)));
+    let world = |now: i64| {
+        let name = format!("db-{}", now / 20);
+        let mut event = event("DaemonSet", "db", "FailedDaemonPod", "Found failed daemon pod", now);
+        event["firstTimestamp"] = json!(at(0));
+        event["count"] = json!(now / 20 + 1);
+        let pods = [fresh(pod(&name, 2, Some("n0")), now)];
+        let mut world = of_daemon_set(daemon_set(1, 0, 1), [node("n0", None)], pods);
+        world.push((Kind::Event, event));
+        world
+    };
+    let end = given_up(world).unwrap();
+    assert_eq!(end.0, TRANSIENT);
+    assert!(end.1.stuck[0].facts.heading().contains("FailedDaemonPod"), "{:?}", end.1.stuck);
 }

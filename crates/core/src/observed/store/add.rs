@@ -91,7 +91,7 @@ impl Observed {
 
     fn put_revision(&mut self, (owner, revision): (Option<Owner>, Revision)) {
         match owner {
-            Some(owner) if self.may_matter(&owner) => {
+            Some(owner) if self.may_matter(&owner) || self.is_older(&revision, &owner) => {
                 let all = self.revisions.entry(owner).or_default();
                 all.insert(revision.name.clone(), revision);
                 let mut known: Vec<_> = all.values_mut().filter(|it| it.data.is_some()).collect();
@@ -137,6 +137,14 @@ impl Observed {
     }
 
     fn may_matter(&self, owner: &Owner) -> bool {
-        self.keeps_all || self.sets.get(owner).is_none_or(|set| !set.is_healthy())
+        self.keeps_all
+            || self.revisions.contains_key(owner)
+            || self.sets.get(owner).is_none_or(|set| !set.is_healthy())
+    }
+
+    /// Returns whether a DaemonSet has adopted a revision, and so perhaps pods; see [`Observed::stale_pods`].
+    fn is_older(&self, revision: &Revision, owner: &Owner) -> bool {
+        owner.kind == WorkloadKind::DaemonSet
+            && self.sets.get(owner).is_some_and(|set| revision.created < set.created)
     }
 }

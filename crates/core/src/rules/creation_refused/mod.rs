@@ -60,8 +60,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let attempt =
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
     // The controller tries a set that is created again at once.
-    let is_of_claim = message.starts_with(OF_CLAIMS) && quota::exceeded(message).is_none();
-    let is_created_again = is_of_claim || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
+    let is_of_surroundings =
+        || quota::exceeded(message).is_some() || by_admission(query, message).is_some();
+    let is_created_again = message.starts_with(OF_CLAIMS) && !is_of_surroundings()
+        || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
     let help = if is_created_again { help } else { refusal.try_again(query, help) };
     let cause = webhooks::fault_of_named(query, message).unwrap_or(said);
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
@@ -122,12 +124,12 @@ fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
     let next = last.saturating_add(LONGEST_WAIT);
     if next.saturating_add(SLACK) < query.audit.now.as_second() {
         return Help::say("the controller should have tried again since, so see whether it runs; ")
-            .run(annotate(query, last))
+            .run(annotate(query))
             .and(" makes it try now");
     }
     Help::say(format!("no change is needed: the controller tries again before {}, ", at(next)))
         .and("or at once after ")
-        .run(annotate(query, last))
+        .run(annotate(query))
 }
 
 fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
@@ -140,7 +142,8 @@ fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
     };
     match (&query.set.state, nodes.len()) {
         (WorkloadState::StatefulSet(_), _) => {
-            match Replicas::of(query).and_then(|it| it.first_missing()) {
+            let replicas = Replicas::of(query);
+            match replicas.and_then(|it| Some(it.pod_name(it.first_missing()?))) {
                 Some(pod) => format!("pod {pod} {is}"),
                 None => format!("pods {are}"),
             }

@@ -4,15 +4,17 @@ use super::{
     no_container_restarts,
     status::{
         outlook::IDLE,
-        phrases::{at, one_line},
+        phrases::{at, names, one_line},
+        refusal::annotate,
+        stateful_set::Replicas,
         template_churn,
         webhooks::down_for,
     },
 };
 use crate::{
-    finding::{Facts, Help, Hold, Mode, Outlook, paths::STATUS},
+    finding::{Effect, Facts, Help, Hold, Mode, Outlook, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::{Call, Event, LONGEST_GAP, Phase, Pod, Ready, RolloutStatus, is_of_ended},
+    observed::{Call, Phase, Pod, Ready, RolloutStatus},
     rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
@@ -25,14 +27,12 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
 
-/// A rollout creates one pod less often than this.
-const MANY_TIMES: i32 = 10;
-
-const NO_RESTART: &str =
-    "no container is restarted after exit code 0, so each pod ends once its containers have exited";
-
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     if let Some(report) = template_churn::report(query) {
+        found.add(report);
+        return;
+    }
+    if let Some(report) = stale(query) {
         found.add(report);
         return;
     }
@@ -53,31 +53,60 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         None if query.set.ends => Help::say(no_container_restarts::HELP).and("; "),
         None => Help::say(""),
     };
-    let ended =
-        if query.set.ends { recreated(query) } else { replaced(query).or_else(|| looping(query)) };
+    let ended = query.pod_loop();
     let restarts = ended.as_ref().filter(|_| query.set.ends);
     let (is_stuck, of_spec) =
         (ended.is_some(), restarts.map(|_| no_container_restarts::RULE.meta.id));
-    let (when, why) = match (ended, written) {
-        (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default()),
+    let idle = Outlook::new(IDLE, Hold::Passing);
+    let is_lost = down.is_none() && ended.is_none() && query.set.lacks_pods();
+    let (when, why, outlook) = match (ended, written) {
+        (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default(), idle),
         (Some((first, why)), _) => {
-            (first, format!("its pods end and are replaced again and again: {why}"))
+            let why = format!("its pods end and are replaced again and again: {why}");
+            (first, why, Outlook::new("loop", Hold::Since(first)))
         }
-        (None, Some(written)) => (written, ending(query).unwrap_or_else(|| unknown(query))),
+        (None, Some(written)) => (written, ending(query).unwrap_or_else(|| unknown(query)), idle),
         (None, None) => return,
     };
     let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
-    let facts = facts.outlook(Outlook::new(IDLE, Hold::Passing));
+    let facts = facts.outlook(outlook);
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = help.run(describe).and(" shows its pods and events");
+    let help = match is_lost {
+        true => help.and("; the controller tries again at once after ").run(annotate(query)),
+        false => help,
+    };
     found.add(Report::new(&STATUS, facts, help).stuck(is_stuck).instead_of(of_spec));
+}
+
+/// Pods of an older template that count as updated; see [`Observed::stale_pods`].
+fn stale(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+    let set = query.set;
+    let pods: Vec<&str> =
+        query.audit.observed.stale_pods(set).map(|pod| &*pod.name).collect();
+    if pods.is_empty() || set.is_on_delete() {
+        return None;
+    }
+    let have = if pods.len() == 1 { "has" } else { "have" };
+    let cause = format!(
+        "{} {have} an older template, and the controller never replaces such pods: by their label \
+         pod-template-generation they count as updated, because the set was deleted without its pods and created \
+         again",
+        names(pods.iter().copied())
+    );
+    let restart =
+        query.kubectl().does(Effect::Restarts(pods.len()), "rollout restart", &[&query.target()]);
+    let help = Help::say("to replace them within maxUnavailable, run ").run(restart);
+    let facts = Facts::title("the rollout does not go on").cause(cause).since(set.created);
+    let facts = facts.pods(pods).outlook(Outlook::new("stale", Hold::Lasting));
+    Some(Report::new(&STATUS, facts, help).stuck(true))
 }
 
 /// A rollout that does not go on although all pods are ready, if nothing has moved for longer than the patience.
 fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let (audit, set) = (query.audit, query.set);
     let pods = audit.observed.pods(set);
-    let progress = RolloutStatus::of(set, audit.cluster, true);
+    let progress = RolloutStatus::of(audit.observed, set, audit.cluster, true);
     let rests = |pod: &Pod| {
         pod.deleted.is_none() && pod.ready.0 && audit.is_long_ago(pod.ready.1.max(pod.created))
     };
@@ -101,62 +130,33 @@ fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     Some(Report::new(&STATUS, facts, help).stuck(true))
 }
 
-/// The time since which nodes have ended pods of the set again and again, and the reason, if that still goes on.
-fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
-    let (observed, set) = (query.audit.observed, query.set);
-    let of_set = observed.events(set.namespace(), set.kind().into(), set.name()).iter();
-    let of_set =
-        of_set.filter(|it| ["FailedDaemonPod", "RecreatingFailedPod"].contains(&&*it.reason));
-    let of_pods = observed.pods(set).iter().flat_map(|pod| {
-        let events = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
-        events.filter(|it| is_of_ended(&it.reason))
-    });
-    let events: Vec<_> = of_set.chain(of_pods).collect();
-    let first = events.iter().map(|it| it.first).min().filter(|it| query.audit.is_long_ago(*it))?;
-    let latest = events.iter().max_by_key(|it| it.last)?;
-    let ended = observed.pods(set).iter().find(|pod| pod.has_ended && pod.trouble.is_some());
-    let why = match ended {
-        Some(pod) => query.why(pod),
-        None => format!("{}: {}", latest.reason, one_line(&latest.message)),
-    };
-    // Of many events about an object, only some are recorded.
-    let goes_on = query.audit.now.as_second() - latest.last;
-    (goes_on < query.audit.patience.as_secs().max(LONGEST_GAP)).then_some((first, why))
-}
-
-/// Like [`replaced`], for a StatefulSet that has created a pod of one name again and again.
-fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
-    let now = query.audit.now.as_second();
-    let goes_on = |it: &&Event| {
-        it.count >= MANY_TIMES
-            && it.last + 2 * LONGEST_GAP > now
-            && query.audit.is_long_ago(it.first)
-            && (it.last - it.first) / i64::from(it.count) < LONGEST_GAP
-    };
-    let worst =
-        query.audit.observed.creations(query.set).filter(goes_on).max_by_key(|it| it.count)?;
-    // `create Pod db-0 in StatefulSet db successful`
-    let pod = worst.message.split(' ').nth(2).unwrap_or_default();
-    Some((worst.first, format!("{pod} has been created at least {} times", worst.count)))
-}
-
-/// Like [`replaced`], for a set whose pods end by themselves: they are young and the set is not. A StatefulSet's
-/// controller records no event about it, and the recorder drops all but the first of a DaemonSet's.
-fn recreated(query: &StatusQuery<'_>) -> Option<(i64, String)> {
-    let begun = query.set.spec_written.unwrap_or(0).max(query.set.created);
-    let pods = query.audit.observed.pods(query.set);
-    let is_young = |pod: &Pod| !query.audit.is_long_ago(pod.created);
-    let goes_on = query.set.ends && query.audit.is_long_ago(begun) && pods.iter().any(is_young);
-    goes_on.then(|| (begun, NO_RESTART.to_owned()))
-}
-
 fn unknown(query: &StatusQuery<'_>) -> String {
-    let progress = RolloutStatus::of(query.set, query.audit.cluster, true);
+    if let Some(pod) = waits_for_claim(query) {
+        return format!(
+            "{pod} is missing, and no event says why: with whenScaled: Delete the controller creates no pod while the claim of its \
+             predecessor is being deleted, and does not notice the end of that"
+        );
+    }
+    let progress = RolloutStatus::of(query.audit.observed, query.set, query.audit.cluster, true);
     match usize::try_from(progress.wanted - progress.exist) {
         Ok(1) => "1 pod is missing, and the cause is not known".to_owned(),
         Ok(missing @ 2..) => format!("{missing} pods are missing, and the cause is not known"),
         _ => "the cause is not known".to_owned(),
     }
+}
+
+/// Returns the first missing pod of a StatefulSet that deletes claims when it is scaled down, if the pod has no claims.
+///
+/// Kubernetes: `PodClaimIsStale`, pkg/controller/statefulset/stateful_pod_control.go.
+fn waits_for_claim(query: &StatusQuery<'_>) -> Option<String> {
+    let (observed, namespace) = (query.audit.observed, query.set.namespace());
+    let replicas = Replicas::of(query).filter(|it| it.settings.deletes_claims)?;
+    let ordinal = replicas.first_missing()?;
+    let is_gone = |name: String| observed.claim(namespace, &name).is_none();
+    let mut claims = replicas.settings.claims_of(ordinal).peekable();
+    claims.peek()?;
+    let is_known = observed.knows(Kind::PersistentVolumeClaim, namespace);
+    (is_known && claims.all(is_gone)).then(|| replicas.pod_name(ordinal))
 }
 
 fn ending(query: &StatusQuery<'_>) -> Option<String> {

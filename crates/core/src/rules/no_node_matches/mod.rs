@@ -2,6 +2,8 @@
 
 mod status;
 
+use std::collections::BTreeMap;
+
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     inventory::{node::Node, nodes::Nodes},
@@ -60,11 +62,20 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         Kind::DaemonSet => "it gets no pods, and its rollout counts as complete",
         _ => "its pods stay Pending",
     };
+    let is_absent = |(key, value): &(&str, &str)| {
+        let label = BTreeMap::from([((*key).to_owned(), (*value).to_owned())]);
+        !query.inventory().has_node(&Nodes::by(Some(&label), None, None), |_, _| true)
+    };
+    let label = nodes.pins().find(is_absent);
+    let label = label.map(|(key, value)| format!(" (none has the label {key}={value})"));
+    let label = label.unwrap_or_default();
     found.report(
         Kind::Node,
         &POD_SPEC.child(field),
         Reason::NotFound,
-        format!("none of the {count} nodes matches nodeSelector and node affinity, so {outcome}"),
+        format!(
+            "none of the {count} nodes matches nodeSelector and node affinity{label}, so {outcome}"
+        ),
         "correct them, unless nodes that match are added later, as to a pool that is scaled to zero",
     );
 }

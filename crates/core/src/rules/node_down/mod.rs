@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::status::{
-    outlook::IDLE,
-    phrases::{count, names, one_line},
+use super::{
+    pod_stuck_terminating::{OUT_OF_SERVICE, back_in_service},
+    status::{
+        outlook::IDLE,
+        phrases::{count, names, one_line},
+    },
 };
 use crate::{
-    finding::{Facts, Help, Hold, Mode, Outlook, Path, paths::STATUS},
+    finding::{Facts, Help, Hold, Mode, Outlook, Path, paths::{SPEC, STATUS}},
     kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Node, Pod, WorkloadStatus},
     rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings},
@@ -16,7 +19,7 @@ use crate::{
 pub(super) static RULE: Rule = rule! {
     id: "node-down",
     title: "a node is not ready",
-    summary: "a node that is not ready, and the sets with pods on it",
+    summary: "a node that is not ready, or is ready and still marked as out of service",
     group: Cluster,
     mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
@@ -26,6 +29,9 @@ pub(super) static RULE: Rule = rule! {
 type Down<'a> = (&'a Node, Vec<(&'a WorkloadStatus, &'a Pod)>);
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    for node in audit.observed.nodes().filter(|node| is_out_of_service(audit, node)) {
+        found.add(out_of_service(audit, node));
+    }
     let down = |node: &&Node| node.not_ready.is_some_and(|since| audit.is_long_ago(since));
     let mut nodes: BTreeMap<&str, Down<'_>> = BTreeMap::new();
     for node in audit.observed.nodes().filter(down) {
@@ -45,6 +51,32 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     }
 }
 
+fn is_out_of_service(audit: &Audit<'_>, node: &Node) -> bool {
+    node.ready_since.is_some_and(|since| audit.is_long_ago(since))
+        && node.place.taints.iter().any(|taint| taint.key == OUT_OF_SERVICE)
+}
+
+fn out_of_service(audit: &Audit<'_>, node: &Node) -> Report<'static> {
+    let name = node.place.name.as_str();
+    let help = Help::say("Kubernetes does not remove the taint; if the node is back in service, run ");
+    let help = help.run(back_in_service(audit, name));
+    let facts = Facts::title(format!("the node is ready and still has the taint {OUT_OF_SERVICE}"))
+        .effect("its pods were deleted, and none comes back".to_owned())
+        .since(node.ready_since.unwrap_or_default())
+        .nodes([name]);
+    Report::new(&TAINTS, facts, help).about(about(node))
+}
+
+fn about(node: &Node) -> ObjectName {
+    ObjectName {
+        namespace: "".into(),
+        kind: Kind::Node,
+        name: node.place.name.as_str().into(),
+        api_version: "v1",
+        uid: node.uid.clone(),
+    }
+}
+
 fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> Report<'static> {
     let name = node.place.name.as_str();
     let kinds =
@@ -54,13 +86,6 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> R
     let help = Help::say("repair the node, or remove it; the sets need no change; ")
         .run(describe)
         .and(" shows its conditions");
-    let about = ObjectName {
-        namespace: "".into(),
-        kind: Kind::Node,
-        name: name.into(),
-        api_version: "v1",
-        uid: node.uid.clone(),
-    };
     let facts = Facts::title("the node is not ready")
         .effect(format!("with pods on it: {}", sets.join(" and ")))
         .since(node.not_ready.unwrap_or_default())
@@ -71,7 +96,7 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> R
         "" => facts,
         said => facts.cause(one_line(said)),
     };
-    Report::new(&CONDITIONS, facts, help).about(about)
+    Report::new(&CONDITIONS, facts, help).about(about(node))
 }
 
 /// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`
@@ -93,3 +118,4 @@ fn of_kind(kind: WorkloadKind, pods: &[(&WorkloadStatus, &Pod)]) -> Option<Strin
 }
 
 static CONDITIONS: Path<'static> = STATUS.child("conditions");
+static TAINTS: Path<'static> = SPEC.child("taints");

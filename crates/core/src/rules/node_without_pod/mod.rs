@@ -8,7 +8,7 @@ use super::status::{
     node_without_pod_since::Lacking,
     outlook::IDLE,
     phrases::{count, names},
-    refusal::Refusal,
+    refusal::{Refusal, annotate},
     webhooks::down_for,
 };
 use crate::{
@@ -42,6 +42,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let is_refused = Refusal::of_creation(query).is_some();
     let eaten = eats_budget(query, &daemons).is_some();
     let lacking = daemons.lacking(query);
+    let is_of_loop = query.is_of_loop();
     let mut groups: BTreeMap<(Lack, &str), Group<'_>> = BTreeMap::new();
     for (node, pods) in daemons.wanted(query) {
         let Some((lack, pod)) = daemons.lack(query, node, pods) else { continue };
@@ -51,7 +52,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         };
         let is_reported_elsewhere = match pod {
             None => is_refused || lacking.is_none(),
-            Some(pod) => eaten && daemons.is_updated(pod),
+            Some(pod) => eaten && daemons.is_updated(pod) || is_of_loop(pod),
         };
         if is_reported_elsewhere {
             continue;
@@ -130,7 +131,8 @@ fn no_pod(query: &StatusQuery<'_>) -> Help {
         "see whether the controller of DaemonSets runs, which is in kube-controller-manager; ",
     )
     .run(describe)
-    .and(" shows what it did last")
+    .and(" shows what it did last; it tries again at once after ")
+    .run(annotate(query))
 }
 
 /// The controller has counted the node without creating a pod.
@@ -141,7 +143,8 @@ fn see_log(query: &StatusQuery<'_>) -> Help {
          kube-controller-manager; ",
     )
     .run(describe)
-    .and(" shows the events that are left")
+    .and(" shows the events that are left; it tries again at once after ")
+    .run(annotate(query))
 }
 
 fn advice(query: &StatusQuery<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {

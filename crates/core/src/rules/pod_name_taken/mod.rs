@@ -95,5 +95,5 @@ fn advice(query: &StatusQuery<'_>, name: &str, other: &ForeignPod) -> Help {
     };
     // The controller records no event about a name that is taken, so the time of its next attempt is unknown.
     help.and("; the controller then tries again within 17 minutes, or at once after ")
-        .run(refusal::annotate(query, other.created))
+        .run(refusal::annotate(query))
 }

@@ -9,11 +9,13 @@ use super::status::{
     stateful_set::Replicas,
 };
 use crate::{
-    finding::{Effect, Facts, Help, Mode, Path, paths::STATUS},
+    finding::{Command, Effect, Facts, Help, Mode, Path, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Pod,
     rollout::node::Placement,
-    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
+    rules::rule::status::{
+        Audit, Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery,
+    },
 };
 
 pub(super) static RULE: Rule = rule! {
@@ -26,11 +28,14 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let (pods, path) = match Replicas::of(query) {
+    let replicas = Replicas::of(query);
+    let is_updating = |it: &&Replicas<'_>| it.is_updating() && !query.set.is_on_delete();
+    let effect = replicas.as_ref().filter(is_updating).map(Replicas::holds_up);
+    let (pods, path) = match replicas {
         Some(replicas) => (replicas.pods.into_values().collect(), STATUS.child("readyReplicas")),
         None => (of_daemons(query), STATUS.child("numberReady")),
     };
-    report(query, pods, &path, found);
+    report(query, pods, &path, effect.as_ref(), found);
 }
 
 /// Only on nodes that should have a pod and are ready.
@@ -45,7 +50,14 @@ fn of_daemons<'a>(query: &StatusQuery<'a>) -> Vec<&'a Pod> {
     nodes.flat_map(|(.., pods)| pods).collect()
 }
 
-fn report(query: &StatusQuery<'_>, pods: Vec<&Pod>, path: &Path<'_>, found: &mut StatusFindings) {
+/// `effect` is the effect on a rollout.
+fn report(
+    query: &StatusQuery<'_>,
+    pods: Vec<&Pod>,
+    path: &Path<'_>,
+    effect: Option<&String>,
+    found: &mut StatusFindings,
+) {
     // By node and finalizers.
     let mut groups: BTreeMap<_, Vec<(i64, &Pod)>> = BTreeMap::new();
     for pod in pods {
@@ -61,7 +73,8 @@ fn report(query: &StatusQuery<'_>, pods: Vec<&Pod>, path: &Path<'_>, found: &mut
         let who = names(list.iter().copied());
         let facts = Facts::title(format!("{who} should be gone")).cause(why).since(*deleted);
         let facts = facts.pods(list.iter().copied()).nodes(first.node.as_deref());
-        found.add(Report::new(path, facts.outlook(query.outlook(first)), help));
+        let facts = facts.effect(effect.cloned()).outlook(query.outlook(first));
+        found.add(Report::new(path, facts, help).stuck(effect.is_some()));
     }
 }
 
@@ -87,12 +100,16 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
             let out = format!("{OUT_OF_SERVICE}=nodeshutdown:NoExecute");
             let kubectl = query.audit.kubectl_anywhere();
             let taint = kubectl.does(Effect::LosesData, "taint node", &[name, &out]);
+            let untaint = back_in_service(query.audit, name);
             (
                 format!(
                     "its node {name} is not ready {}, so it is not known whether its containers have ended",
                     since(node.not_ready.unwrap_or_default())
                 ),
-                Help::say("bring the node back; or, once it is powered off, run ").run(taint),
+                Help::say("bring the node back; or, once it is powered off, run ")
+                    .run(taint)
+                    .and(", and it loses its other pods too; when it comes back, run ")
+                    .run(untaint),
             )
         }
         None if observed.knows(Kind::Node, "") => (
@@ -117,5 +134,10 @@ fn failed_end(query: &StatusQuery<'_>, pod: &Pod) -> String {
     said.map_or_else(String::new, |it| format!(": {}", one_line(&it.message)))
 }
 
-/// Marks a node as powered off.
-const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+/// Marks a node as powered off. Nobody but a user removes this taint.
+pub(super) const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+
+pub(super) fn back_in_service(audit: &Audit<'_>, node: &str) -> Command {
+    let taint = format!("{OUT_OF_SERVICE}-");
+    audit.kubectl_anywhere().does(Effect::Changes, "taint node", &[node, &taint])
+}

@@ -5,7 +5,7 @@ use super::{
     status::{
         budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},
         daemon_set::Daemons,
-        phrases::{names, positive, since},
+        phrases::{count, names, positive, since},
     },
 };
 use crate::{
@@ -82,15 +82,15 @@ fn of_dead(dead: &[(&Node, &Pod)]) -> Option<String> {
     })
 }
 
-/// `agent-x and 2 other new pods on node n1 is not ready: …`
+/// `agent-x on node n1 is not ready, like 2 other new pods: …`
 fn of_broken(query: &StatusQuery<'_>, pod: &Pod, all: usize) -> String {
     let others = match all {
         1 => String::new(),
-        count => format!(" and {} other new pods", count - 1),
+        others => format!(", like {}", count(others - 1, "other new pod")),
     };
     let (why, is) = (query.why(pod), query.is_how(pod));
     let node = pod.node.as_deref().unwrap_or_default();
-    format!("{}{others} on node {node} {is}: {why}", pod.name)
+    format!("{} on node {node} {is}{others}: {why}", pod.name)
 }
 
 /// Only nodes that are down hold up the update.

@@ -1,6 +1,10 @@
 //! A StatefulSet that waits for a pod that does not become ready.
 
-use super::status::{phrases::lacking, stateful_set::Replicas, waiting_pod::Halt};
+use super::status::{
+    phrases::lacking,
+    stateful_set::{ORDERED, Replicas},
+    waiting_pod::Halt,
+};
 use crate::{
     finding::{Effect, Facts, Help, Hold, Mode, paths::STATUS},
     kubernetes::kind::Kind,
@@ -35,7 +39,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (true, true) if query.set.is_on_delete() => None,
         (true, true) => Some(rollout_waits::ORDERED.to_owned()),
         (true, false) => held_up(query, &replicas, &halt),
-        (false, _) => replicas.is_updating().then(|| WAITS.to_owned()),
+        (false, _) => replicas.is_updating().then(|| replicas.holds_up()),
     };
     let facts = Facts::title(format!("{} {}", pod.name, query.is_how(pod))).cause(query.why(pod));
     let facts = facts.effect(effect).since(query.unready_since(pod)).outlook(query.outlook(pod));
@@ -54,17 +58,15 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(Report::new(&path, facts, help).stuck(is_stuck));
 }
 
-/// The effect on an update without an order.
-const WAITS: &str = "the update waits for it before it replaces other pods";
-
 fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Option<String> {
     let after = halt.ordinal + 1..replicas.settings.ordinals.end;
     let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
     let missing = (after.end - after.start).saturating_sub(exist);
     let surplus = replicas.pods.range(after.end..).count();
-    let waits = if replicas.is_updating() && !query.set.is_on_delete() {
-        "the other pods keep the old template".to_owned()
-    } else if missing > 0 {
+    if replicas.is_updating() && !query.set.is_on_delete() {
+        return Some(replicas.holds_up());
+    }
+    let waits = if missing > 0 {
         format!("{} after it {} not created before it is ready", the(missing), are(missing))
     } else if surplus > 0 {
         let surplus = i64::try_from(surplus).unwrap_or(i64::MAX);
@@ -74,7 +76,7 @@ fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     } else {
         "no new template is rolled out before it is ready".to_owned()
     };
-    Some(format!("with podManagementPolicy OrderedReady {waits}"))
+    Some(format!("{ORDERED} {waits}"))
 }
 
 /// `the pod` or `the 2 pods`
@@ -120,7 +122,12 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     let is_unschedulable =
         pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
     if let Some(uncordon) = query.uncordon(pod).filter(|_| is_unschedulable) {
-        let help = Help::say("if the nodes may have pods again, run ").run(uncordon).and("; ");
+        // Pods of the previous template would wait for the same nodes, unless the change is about nodes.
+        let help = match undo.filter(|_| query.changes_placing()) {
+            Some(undo) => Help::say("to go back to the previous template, run ").run(undo).and("; "),
+            None => Help::default(),
+        };
+        let help = help.and("if the nodes may have pods again, run ").run(uncordon).and("; ");
         return help.run(query.look(pod)).and(" shows more");
     }
     if let Some(undo) = undo {

@@ -16,6 +16,8 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Others(check) }],
 };
 
+const COLUMNS: &str = "custom-columns=NAME:.metadata.name,NODE:.spec.nodeName,\
+                       DELETED:.metadata.deletionTimestamp,FINALIZERS:.metadata.finalizers";
 /// Deletion waits for the pods.
 const FOREGROUND: &str = "foregroundDeletion";
 
@@ -29,8 +31,14 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         {
             continue;
         }
+        let pods = audit.observed.pods(set).iter();
+        let mut held = pods.filter_map(|pod| Some((&pod.name, pod.finalizers.as_ref()?)));
+        let cause = match held.next().filter(|_| waits_for_pods) {
+            Some((pod, finalizers)) => format!("{pod} waits for its finalizers ({finalizers})"),
+            None => format!("it waits for its finalizers ({})", deletion.finalizers.join(", ")),
+        };
         let facts = Facts::title("the deletion of the set does not end")
-            .cause(format!("it waits for its finalizers ({})", deletion.finalizers.join(", ")))
+            .cause(cause)
             .effect("no pod of it is created or replaced meanwhile".to_owned())
             .since(deletion.requested);
         let help = advice(&StatusQuery { set, audit }, waits_for_pods);
@@ -40,10 +48,10 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
 
 fn advice(query: &StatusQuery<'_>, waits_for_pods: bool) -> Help {
     if waits_for_pods {
-        let pods = query.kubectl().looks("get pods", &["-o", "wide"]);
+        let pods = query.kubectl().looks("get pods", &["-o", COLUMNS]);
         return Help::say("see which of its pods are still there, and why; ")
             .run(pods)
-            .and(" lists the pods");
+            .and(" lists the pods with their finalizers");
     }
     let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
     let target = query.target();

@@ -6,9 +6,18 @@ use super::foreign_text::names;
 use crate::{
     kubernetes::{kind::Kind, taints::is_transient},
     observed::WorkloadState,
-    rollout::node::{Placing, WhyNot, reasons},
+    rollout::node::{NodeInfo, Placing, WhyNot, reasons},
     rules::rule::status::StatusQuery,
 };
+
+/// The taint of a cordoned node.
+const CORDON: &str = "node.kubernetes.io/unschedulable:";
+
+/// Returns whether neither labels nor other taints keep a pod from a cordoned node.
+pub(in crate::rules) fn is_kept_by_cordon(placing: &Placing, node: &NodeInfo) -> bool {
+    let is_cordon = |why: &WhyNot| matches!(why, WhyNot::Taint(taint) if taint.starts_with(CORDON));
+    reasons(placing, node).iter().all(is_cordon)
+}
 
 /// Lists the nodes that labels and taints allow for a pod of the set, or else those that a single label or taint
 /// excludes. Returns `None` if no node or every node is one of these.

@@ -1,12 +1,12 @@
 //! Phrases and commands that the status rules share.
 
 pub(in crate::rules) use super::foreign_text::{names, one_line};
-use super::{nearest_nodes, pod_events, scheduler};
+use super::{nearest_nodes, nearest_nodes::is_kept_by_cordon, pod_events, scheduler};
 pub(in crate::rules) use crate::finding::{at, count};
 use crate::{
     finding::{Command, Effect, Help},
     kubernetes::{kind::Kind, resource::WorkloadKind},
-    observed::{Ended, NotReadyKind, NotReadyReason, Pod, WorkloadStatus},
+    observed::{Ended, NotReadyKind, NotReadyReason, Pod, WorkloadState, WorkloadStatus},
     rules::{
         command::Kubectl,
         rule::status::{Audit, StatusQuery},
@@ -60,10 +60,16 @@ impl<'a> StatusQuery<'a> {
         .and(" shows the set as it is stored")
     }
 
-    /// Returns the command that uncordons nodes, if the scheduler reports cordoned nodes as a reason.
+    /// Returns the command that uncordons the nodes that a pod of a StatefulSet may otherwise run on. The scheduler
+    /// looks at the cordon first, so that it counts each cordoned node as such.
+    ///
+    /// Kubernetes: `getDefaultPlugins`, pkg/scheduler/apis/config/v1/default_plugins.go.
     pub(in crate::rules) fn uncordon(&self, pod: &Pod) -> Option<Command> {
+        let WorkloadState::StatefulSet(set) = &self.set.state else { return None };
         let message = &pod.trouble.as_deref()?.message;
-        let nodes = self.audit.observed.nodes().filter(|it| it.is_cordoned);
+        let placing = &set.spec.template.placing;
+        let nodes = self.audit.observed.nodes();
+        let nodes = nodes.filter(|it| it.is_cordoned && is_kept_by_cordon(placing, &it.place));
         let nodes: Vec<&str> = nodes.map(|it| it.place.name.as_str()).take(MOST_WORDS).collect();
         let is_reason = message.contains("were unschedulable") && !nodes.is_empty();
         is_reason.then(|| self.audit.kubectl_anywhere().does(Effect::Changes, "uncordon", &nodes))

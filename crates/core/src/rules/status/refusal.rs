@@ -4,7 +4,7 @@ use super::{
 };
 use crate::{
     finding::{Command, Effect, Help},
-    observed::{Event, LONGEST_WAIT, Pod, SLACK},
+    observed::{Event, LONGEST_WAIT, Pod, SLACK, TRY_AGAIN},
     rules::rule::status::StatusQuery,
 };
 
@@ -78,7 +78,7 @@ impl Refusal {
 
     /// Adds advice on how to make the controller retry: otherwise, it waits for up to 17 minutes.
     pub(in crate::rules) fn try_again(&self, query: &StatusQuery<'_>, help: Help) -> Help {
-        let annotate = annotate(query, self.last);
+        let annotate = annotate(query);
         let next = self.last.saturating_add(LONGEST_WAIT);
         if next.saturating_add(SLACK) < query.audit.now.as_second() {
             let text = "; the controller should have tried again since, so see whether it runs; ";
@@ -90,10 +90,10 @@ impl Refusal {
 }
 
 /// Returns a command that makes the controller retry immediately, as any change of the set does.
-pub(in crate::rules) fn annotate(query: &StatusQuery<'_>, last: i64) -> Command {
-    let mark = format!("try-again={last}");
-    let words = [&*query.target(), &mark, "--overwrite"];
-    query.kubectl().does(Effect::Changes, "annotate", &words)
+pub(in crate::rules) fn annotate(query: &StatusQuery<'_>) -> Command {
+    let words = [&*query.target(), "--overwrite"];
+    let command = query.kubectl().does(Effect::Changes, "annotate", &words);
+    Command::new(format!("{} {TRY_AGAIN}", command.line()), command.effect())
 }
 
 pub(in crate::rules) fn by_admission(query: &StatusQuery<'_>, message: &str) -> Option<Help> {
@@ -121,11 +121,14 @@ pub(in crate::rules) fn quoted_after<'m>(message: &'m str, before: &str) -> Opti
     rest.split(['"', '\'', ',', ' ']).next().filter(|word| !word.is_empty())
 }
 
-/// Removes the name of the pod: it differs in each attempt of a DaemonSet.
+/// Removes the name of the pod: it differs in each attempt of a DaemonSet. A refused claim has an event of its own and
+/// one of its pod.
 fn reason(message: &str) -> &str {
     let starts = ["Error creating: ", "Error deleting: "];
     let message = starts.iter().find_map(|it| message.strip_prefix(it)).unwrap_or(message);
     let message = message.split_once(" failed error: ").map_or(message, |(_, rest)| rest);
+    let of_claim = message.strip_prefix("failed to create PVC ").and_then(|it| it.split_once(": "));
+    let message = of_claim.map_or(message, |(_, rest)| rest);
     match message.strip_prefix("pods \"").and_then(|rest| rest.split_once("\" is forbidden: ")) {
         Some((_, reason)) => reason,
         None => message,

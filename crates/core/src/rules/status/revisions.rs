@@ -1,6 +1,6 @@
 //! The revisions of a set: how to roll back, and what the newest changes.
 
-use super::phrases::positive;
+use super::{phrases::positive, stateful_set::Replicas};
 use crate::{
     finding::{
         Command, Effect,
@@ -48,10 +48,12 @@ impl<'a> StatusQuery<'a> {
             WorkloadState::DaemonSet(it) => {
                 it.status.updated_number_scheduled.unwrap_or_default()
                     < it.status.desired_number_scheduled
+                    || self.audit.observed.stale_pods(self.set).next().is_some()
             }
-            WorkloadState::StatefulSet(it) => {
-                it.status.current_revision != it.status.update_revision
-            }
+            WorkloadState::StatefulSet(it) => match Replicas::of(self) {
+                Some(replicas) => replicas.is_updating(),
+                None => it.status.current_revision != it.status.update_revision,
+            },
         };
         let (all, undo) = self.way_back();
         let old = match undo {
@@ -69,4 +71,14 @@ impl<'a> StatusQuery<'a> {
         }
         found
     }
+
+    /// Returns whether the new template changes on which nodes its pods have a place.
+    pub(in crate::rules) fn changes_placing(&self) -> bool {
+        let is_of_place = |path: &str| PLACING.iter().any(|field| path.contains(field));
+        self.changes().iter().any(|it| is_of_place(&it.path))
+    }
 }
+
+/// The fields of a pod that the scheduler reads first.
+const PLACING: [&str; 5] =
+    [".affinity", ".nodeSelector", ".resources", ".tolerations", ".topologySpreadConstraints"];

@@ -42,7 +42,9 @@ impl StatusQuery<'_> {
     /// Reports that a pod of higher priority displaced the previous pod with this name.
     pub(in crate::rules) fn preempted(&self, pod: &Pod) -> Option<String> {
         let event = self.audit.observed.preemption(self.set.namespace(), pod)?;
-        let message = one_line(&event.message);
-        Some(format!("a pod of higher priority took its place at {}: {message}", at(event.last)))
+        // The scheduler names only the uid of the pod, and no command finds a pod by its uid.
+        let node = event.message.rsplit_once(" on node ").map(|(_, node)| one_line(node));
+        let place = node.map(|node| format!(" on node {node}")).unwrap_or_default();
+        Some(format!("a pod of higher priority took its place{place} at {}", at(event.last)))
     }
 }

@@ -6,6 +6,8 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
+pub(in crate::rules) const ORDERED: &str = "with podManagementPolicy OrderedReady";
+
 pub(in crate::rules) struct Replicas<'a> {
     pub(in crate::rules) set: &'a StatefulSet,
     pub(in crate::rules) settings: Settings,
@@ -29,10 +31,10 @@ impl<'a> Replicas<'a> {
         format!("{}-{ordinal}", self.name)
     }
 
-    /// Returns the name of the first missing pod.
-    pub(in crate::rules) fn first_missing(&self) -> Option<String> {
+    /// Returns the ordinal of the first missing pod.
+    pub(in crate::rules) fn first_missing(&self) -> Option<i64> {
         let mut ordinals = self.settings.ordinals.clone();
-        Some(self.pod_name(ordinals.find(|ordinal| !self.pods.contains_key(ordinal))?))
+        ordinals.find(|ordinal| !self.pods.contains_key(ordinal))
     }
 
     /// Returns the index below which pods keep the old template.
@@ -51,7 +53,19 @@ impl<'a> Replicas<'a> {
         self.set.status.update_revision.as_deref().unwrap_or_default()
     }
 
+    /// A set that was created again without its pods has only one revision in its status.
     pub(in crate::rules) fn is_updating(&self) -> bool {
-        self.set.status.current_revision != self.set.status.update_revision
+        let (status, new) = (&self.set.status, self.update_revision());
+        let mut replaced = self.pods.range(self.settings.replaced());
+        let mut has_old = || !new.is_empty() && replaced.any(|(_, pod)| !pod.is_of(new));
+        status.current_revision != status.update_revision || has_old()
+    }
+
+    /// Returns the effect of a pod that an update waits for.
+    pub(in crate::rules) fn holds_up(&self) -> String {
+        match self.settings.is_ordered {
+            true => format!("{ORDERED} the other pods keep the old template"),
+            false => "the update waits for it before it replaces other pods".to_owned(),
+        }
     }
 }

@@ -16,8 +16,10 @@ impl<'a> Halt<'a> {
     /// Kubernetes: `processReplica` and `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go.
     pub(in crate::rules) fn of(query: &StatusQuery<'a>, replicas: &Replicas<'a>) -> Option<Self> {
         let elsewhere = volumes::elsewhere(query, replicas);
+        let is_of_loop = query.is_of_loop();
         let is_late = |(ordinal, pod): &(i64, &Pod)| {
             let is_explained = pod.deleted.is_some()
+                || is_of_loop(pod)
                 || elsewhere.contains_key(ordinal)
                 || !claims::unbound(query, &replicas.settings, *ordinal, Some(pod)).is_empty();
             !is_explained && query.audit.is_long_ago(query.unready_since(pod))
