@@ -85,6 +85,17 @@ fn current(file: &Path) -> Option<Vec<u8>> {
     files::read_regular(file, LARGEST_IN_FOLDER).ok()
 }
 
+/// The change may have deleted the path, and folders above it.
+fn without_links(path: &Path) -> io::Result<PathBuf> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    match (dunce::canonicalize(path), path.parent(), path.file_name()) {
+        (Err(error), Some(folder), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
+            without_links(folder).map(|it| it.join(name))
+        }
+        (whole, ..) => whole,
+    }
+}
+
 /// Git may change line endings in the work tree.
 fn without_returns(bytes: &[u8]) -> impl PartialEq {
     bytes.iter().filter(|byte| **byte != b'\r').copied().collect::<Vec<u8>>()
@@ -267,7 +278,7 @@ impl Commit {
             let why = "standard input has no older version in git; use --against";
             return Err(self.error(why.to_owned()));
         }
-        let whole = dunce::canonicalize(path)
+        let whole = without_links(path)
             .map_err(|error| FileError::Path { path: path.to_owned(), error })?;
         let inside = whole.strip_prefix(&self.git.top);
         inside.map(Path::to_owned).map_err(|_| self.outside(path))
