@@ -219,6 +219,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let old = OldManifests::read(&args.against, commit, (&paths, &clusters), rendered, namespace);
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();
+    let paths = listing::remaining(&paths, found.as_ref());
     let mut listing = listing::list(&paths, &exclude, &policy.folder_names);
     let names = &policy.folder_names;
     listing.extend(rendering.read(None, &exclude, names, &mut Progress::rendering()));
