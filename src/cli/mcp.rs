@@ -24,8 +24,8 @@ use tokio::sync::Semaphore;
 
 use self::{lines::Lines, program::Answer, tools::TOOLS};
 
-/// In bytes of JSON. The protocol sends a result twice, as text too: 40 KB, or about 10,000 tokens.
-const MOST: usize = 20_000;
+/// In bytes of JSON. The protocol sends a result twice, as text with escapes too: 40 KB, or about 10,000 tokens.
+const MOST: usize = 18_000;
 
 /// More calls wait.
 const MOST_CALLS: usize = 4;
@@ -34,7 +34,7 @@ const MOST_CALLS: usize = 4;
 ///
 /// Speaks the protocol on standard input and output. The tools only read: check and plan read manifests, audit reads
 /// the cluster of the kubeconfig, explain describes rules. Their results are the JSON of the commands with the same
-/// names. A result of more than 20 KB has shorter lists, the worst findings first. It says how many entries are left
+/// names. A result of more than 18 KB has shorter lists, the worst findings first. It says how many entries are left
 /// out, and a further call returns them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
