@@ -192,7 +192,7 @@ mod tests {
             assert_ne!(next, skip);
             skip = next;
         }
-        let (_, names) = value["plan"]["objects"].as_array().unwrap().split_at(0);
+        let names = value["plan"]["objects"].as_array().unwrap();
         let steps = names.iter().flat_map(|it| it["steps"].as_array().unwrap());
         let all = names.iter().map(|it| &it["name"]).chain(steps).chain(&messages);
         let missing: Vec<_> = all.filter(|it| !seen.contains(&it.to_string())).collect();

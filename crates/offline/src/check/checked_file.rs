@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
             _ => None,
         });
         let file = (&*self.file, self.group.is_meant());
-        fix::verify(&documents, file, checked.flatten(), checker);
+        fix::verify(documents, file, checked.flatten(), checker);
         part
     }
 

@@ -184,7 +184,7 @@ pub(super) fn one(
 
 /// Removes the fixes that `--fix` would not make from the findings in documents.
 pub(super) fn verify<'d>(
-    documents: &Documents<'_>,
+    documents: Documents<'_>,
     (file, is_named): (&str, bool),
     findings: impl Iterator<Item = &'d mut Diagnostic>,
     checker: &Checker<'_>,
@@ -192,7 +192,7 @@ pub(super) fn verify<'d>(
     let can_be_made = |it: &&mut Diagnostic| {
         it.downgrade.is_none() && it.fix.as_ref().is_some_and(|fix| fix.is_safe)
     };
-    let parts = LazyCell::new(|| Part::of(documents.clone()).collect::<Vec<_>>());
+    let parts = LazyCell::new(|| Part::of(documents).collect::<Vec<_>>());
     for finding in findings.filter(can_be_made) {
         let after = parts.partition_point(|part| part.lines < finding.mark.line);
         let part = after.checked_sub(1).and_then(|it| parts.get(it));
