@@ -59,7 +59,7 @@ enum Command {
     #[command(aliases = ["lint", "validate", "verify"])]
     Check(Box<check::CheckArgs>),
     Diff(diff::DiffArgs),
-    Plan(plan::PlanArgs),
+    Plan(Box<plan::PlanArgs>),
     Audit(Box<audit::AuditArgs>),
     Wait(Box<wait::WaitArgs>),
     Inject(inject::InjectArgs),
