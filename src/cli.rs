@@ -59,7 +59,7 @@ enum Command {
     #[command(aliases = ["lint", "validate", "verify"])]
     Check(Box<check::CheckArgs>),
     Diff(diff::DiffArgs),
-    Plan(plan::PlanArgs),
+    Plan(Box<plan::PlanArgs>),
     Audit(Box<audit::AuditArgs>),
     Wait(Box<wait::WaitArgs>),
     Inject(inject::InjectArgs),
@@ -113,6 +113,10 @@ pub fn main() -> ExitCode {
             return if error.use_stderr() { Exit::Error } else { Exit::Clean }.into();
         }
     };
+    let prints_text = matches!(
+        cli.command,
+        Command::Rules(_) | Command::Explain(_) | Command::Completions(_) | Command::Man(_)
+    );
     let done = match cli.command {
         Command::Serve(args) => server::run(&args),
         Command::Cleanup(args) => server::cleanup::run(&args),
@@ -128,17 +132,18 @@ pub fn main() -> ExitCode {
         Command::Rules(args) => explain::list(&args).map(Into::into),
         Command::Explain(args) => explain::explain(&args).map(Into::into),
         Command::Lsp(args) => lsp::run(args).map(Into::into),
-        Command::Mcp(args) => mcp::run(&args).map(Into::into),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Completions(args) => completions(&args).map(Into::into),
         Command::Man(args) => man(&args).map(Into::into),
         Command::Version => version().map(Into::into),
     };
     done.unwrap_or_else(|error| {
-        // A closed pipe (`| head`) needs no message. The output is incomplete, so this is not 0.
-        if !is_broken_pipe(&error) {
+        // A closed pipe (`| head`) needs no message.
+        let is_closed = is_broken_pipe(&error);
+        if !is_closed {
             let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {error:#}");
         }
-        Exit::Error.into()
+        if is_closed && prints_text { Exit::Clean } else { Exit::Error }.into()
     })
 }
 

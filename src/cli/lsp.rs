@@ -11,13 +11,14 @@ mod protocol;
 mod server;
 
 use std::{
+    collections::VecDeque,
     io::{self, Write},
-    sync::mpsc::{self, Receiver, TryRecvError},
+    sync::mpsc::{self, Receiver},
     thread,
 };
 
 use clap::Args;
-use lsp_server::Message;
+use lsp_server::{ErrorCode, Message, Request, Response};
 use setguard_files::{exit::Exit, policy_file::args::PolicyArgs};
 
 use self::{
@@ -85,11 +86,12 @@ fn serve(
     input: &Receiver<Option<io::Result<Frame>>>,
     output: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
+    let mut waiting = VecDeque::new();
     loop {
-        let frame = match input.try_recv() {
-            Ok(frame) => frame,
-            Err(TryRecvError::Disconnected) => None,
-            Err(TryRecvError::Empty) => {
+        waiting.extend(input.try_iter().take(AHEAD.saturating_sub(waiting.len())));
+        let frame = match waiting.pop_front() {
+            Some(frame) => frame,
+            None => {
                 let messages = server.check_next();
                 if !messages.is_empty() {
                     send(messages, output)?;
@@ -99,6 +101,10 @@ fn serve(
             }
         };
         let messages = match frame.transpose()? {
+            Some(Frame::Message(Message::Request(request))) if is_cancelled(&request, &waiting) => {
+                let (code, message) = (ErrorCode::RequestCanceled as i32, "cancelled".to_owned());
+                vec![Message::Response(Response::new_err(request.id, code, message))]
+            }
             Some(Frame::Message(message)) => server.handle(message),
             Some(Frame::Skipped(reason)) => server.skipped(&reason),
             None => return Ok(ended(server.phase == Phase::ShutDown)),
@@ -110,6 +116,19 @@ fn serve(
     }
 }
 
+/// Returns whether the editor cancels a request before its turn.
+fn is_cancelled(request: &Request, waiting: &VecDeque<Option<io::Result<Frame>>>) -> bool {
+    let id = serde_json::to_value(&request.id).unwrap_or_default();
+    let frames = waiting.iter().flatten().flatten();
+    let mut cancelled = frames.filter_map(|frame| match frame {
+        Frame::Message(Message::Notification(it)) if it.method == "$/cancelRequest" => {
+            it.params.get("id")
+        }
+        _ => None,
+    });
+    cancelled.any(|it| *it == id)
+}
+
 fn send(messages: Vec<Message>, mut output: &mut dyn Write) -> io::Result<()> {
     messages.into_iter().try_for_each(|message| message.write(&mut output))
 }
@@ -117,4 +136,31 @@ fn send(messages: Vec<Message>, mut output: &mut dyn Write) -> io::Result<()> {
 /// The protocol demands these exit codes.
 const fn ended(was_shut_down: bool) -> Exit {
     if was_shut_down { Exit::Clean } else { Exit::Denied }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_request_that_is_cancelled_before_its_turn_is_answered_at_once() {
+        let (sender, input) = mpsc::sync_channel(AHEAD);
+        for message in [
+            json!({"id": 1, "method": "initialize", "params": {"capabilities": {}}}),
+            json!({"id": 2, "method": "none"}),
+            json!({"id": "3", "method": "none"}),
+            json!({"method": "$/cancelRequest", "params": {"id": 2}}),
+        ] {
+            let message = serde_json::from_value(message).unwrap();
+            sender.send(Some(Ok(Frame::Message(message)))).unwrap();
+        }
+        sender.send(None).unwrap();
+        let (mut server, mut output) = (Server::default(), Vec::new());
+        serve(&mut server, &input, &mut output).unwrap();
+        let output = String::from_utf8(output).unwrap();
+        let codes = ["-32800", "-32601"].map(|code| output.matches(code).count());
+        assert_eq!(codes, [1, 1], "{output}");
+    }
 }

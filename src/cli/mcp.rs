@@ -1,29 +1,31 @@
 //! `setguard mcp`: check, plan, audit and explain for programs that speak the Model Context Protocol.
 
 mod bound;
+mod lines;
 mod program;
 mod tools;
 
-use std::sync::Arc;
+use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context as _;
 use clap::Args;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
-        ToolAnnotations,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+        CustomResult, ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
+        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
 };
+use setguard_cluster::signals::Signals;
 use setguard_files::exit::Exit;
 use tokio::sync::Semaphore;
 
-use self::{program::Answer, tools::TOOLS};
+use self::{lines::Lines, program::Answer, tools::TOOLS};
 
-/// In bytes of JSON. The protocol sends a result twice, as text too: 40 KB, or about 10,000 tokens.
-const MOST: usize = 20_000;
+/// In bytes of JSON. The protocol sends a result twice, as text with escapes too: 40 KB, or about 10,000 tokens.
+const MOST: usize = 18_000;
 
 /// More calls wait.
 const MOST_CALLS: usize = 4;
@@ -32,8 +34,8 @@ const MOST_CALLS: usize = 4;
 ///
 /// Speaks the protocol on standard input and output. The tools only read: check and plan read manifests, audit reads
 /// the cluster of the kubeconfig, explain describes rules. Their results are the JSON of the commands with the same
-/// names. A result of more than 20 KB has shorter lists, the worst findings first, and says how many entries are left
-/// out.
+/// names. A result of more than 18 KB has shorter lists, the worst findings first. It says how many entries are left
+/// out, and a further call returns them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file that a client reads its servers from, such as .mcp.json:
@@ -47,18 +49,25 @@ pub(super) struct McpArgs {
     offline: bool,
 }
 
-pub(super) fn run(args: &McpArgs) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the async runtime")?;
     let calls = Semaphore::new(MOST_CALLS);
     let server = Server { context: args.context.clone(), is_offline: args.offline, calls };
+    // The runtime ends with this function, and ends the commands of its calls.
     runtime.block_on(async {
-        let (input, output) = rmcp::transport::io::stdio_pipes();
-        let service = rmcp::serve_server(server, (input, output)).await;
-        let service = service.context("the client does not speak the protocol")?;
-        service.waiting().await.context("the session broke off")
-    })?;
-    Ok(Exit::Clean)
+        let mut signals = Signals::new().context("cannot handle signals")?;
+        let session = async {
+            let service = rmcp::serve_server(server, Lines::of_stdio()?).await;
+            let service = service.context("the client does not speak the protocol")?;
+            service.waiting().await.context("the session broke off")?;
+            Ok(Exit::Clean.into())
+        };
+        tokio::select! {
+            ended = session => ended,
+            stop = signals.next() => Ok(stop.exit_code().into()),
+        }
+    })
 }
 
 struct Server {
@@ -97,6 +106,21 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
+    /// A request that `rmcp` knows arrives here if its parameters are wrong.
+    async fn on_custom_request(
+        &self,
+        CustomRequest { method, params, .. }: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if !matches!(&*method, "initialize" | "ping" | "tools/call" | "tools/list") {
+            let message = format!("there is no method {method}");
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None));
+        }
+        let call = serde_json::from_value::<CallToolRequestParams>(params.unwrap_or_default());
+        let why = call.err().map(|error| format!(": {error}")).unwrap_or_default();
+        Err(ErrorData::invalid_params(format!("the parameters of {method} are wrong{why}"), None))
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -113,9 +137,9 @@ impl ServerHandler for Server {
             () = context.ct.cancelled() => Err("the call was cancelled".to_owned()),
         };
         Ok(match result {
-            Ok(Answer { mut value, is_complete }) => {
+            Ok(Answer { mut value, is_complete, skip }) => {
                 bound::worst_first(&mut value);
-                let value = bound::within(value, MOST);
+                let value = bound::within(value, MOST, &skip);
                 // An agent must not take a partial result for the whole.
                 match is_complete {
                     true => CallToolResult::structured(value).into(),

@@ -39,6 +39,28 @@ fn a_change_that_is_not_safe_is_only_shown() {
     assert_eq!(ran.code, 2, "it writes nothing, so there must be something that shows it: {ran:?}");
 }
 
+#[test]
+fn the_end_of_a_file_needs_no_line_break() {
+    let strategy =
+        "  updateStrategy:\n    type: OnDelete\n    rollingUpdate:\n      maxUnavailable: 2\n";
+    let text = on_delete("agent", "");
+    assert!(text.contains(strategy));
+    let text = format!("{}{strategy}", text.replace(strategy, ""));
+    let folder = Folder::new([("a.yaml", text.trim_end())]);
+    folder.check("a.yaml").prints("1 can be fixed with --fix");
+    folder.check("a.yaml --fix").reports("fixed: a.yaml: 1 finding");
+    assert!(folder.read("a.yaml").ends_with("  updateStrategy:\n    type: OnDelete\n"));
+}
+
+#[test]
+fn only_what_can_be_fixed_is_promised() {
+    let shared = on_delete("agent", "").replace("rollingUpdate:\n     ", "? rollingUpdate\n    :");
+    let folder = Folder::new([("a.yaml", shared.as_str())]);
+    folder.check("a.yaml").prints("1 warning in 1 set in 1 file").prints_no("--fix");
+    // Standard input isn't a file.
+    folder.feed(&["check", "-"], on_delete("agent", "")).prints_no("--fix");
+}
+
 #[cfg(unix)]
 #[test]
 fn links_and_permissions_stay() {

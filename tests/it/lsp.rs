@@ -131,9 +131,17 @@ fn an_editor_shows_what_a_check_of_the_folder_finds() {
 #[test]
 fn what_is_no_manifest_has_no_findings() {
     let chart = "apiVersion: v2\nname: c\nversion: 1.0.0\n";
-    let mut editor =
-        Editor::new([("chart/Chart.yaml", chart), ("setguard.yaml", POLICY), (".git/HEAD", "")]);
     let faulty = on_delete("agent", "");
+    let mut editor = Editor::new([
+        ("chart/Chart.yaml", chart),
+        ("setguard.yaml", POLICY),
+        (".git/HEAD", ""),
+        (".gitignore", "ignored/\nlocal.yaml\n"),
+        ("ignored/a.yaml", &*faulty),
+        ("local.yaml", &*faulty),
+        ("sub/vendor/a.yaml", &*faulty),
+        ("testdata/below/a.yaml", &*faulty),
+    ]);
     for (language, name, text) in [
         ("yaml", "values.yaml", "replicas: [1, 2\n"),
         ("yaml", "list.yaml", "- a\n- b\n"),
@@ -144,6 +152,11 @@ fn what_is_no_manifest_has_no_findings() {
         ("yaml", "nul.yaml", "\0\u{1b}\u{feff}\u{2028}"),
         // A folder check skips these too.
         ("yaml", "excluded/a.yaml", &faulty),
+        ("yaml", "ignored/a.yaml", &faulty),
+        ("yaml", "local.yaml", &faulty),
+        ("yaml", "sub/vendor/a.yaml", &faulty),
+        ("yaml", "sub/vendor/new.yaml", &faulty),
+        ("yaml", "testdata/below/a.yaml", &faulty),
         ("helm", "a.tpl", &faulty),
     ] {
         let found = editor.open_as(language, name, text);
@@ -202,6 +215,16 @@ fn the_policy_of_the_folder_counts_and_may_change() {
     changed(&mut editor, &policy("deny"));
     assert_eq!(editor.diagnostics("a.yaml")[0]["severity"], 1);
     assert_eq!(editor.exit().0, Some(0));
+}
+
+#[test]
+fn the_policy_of_the_first_folder_counts_for_all_and_the_server_says_so() {
+    let mut editor = Editor::start(Folder::new([("one/.git/HEAD", ""), ("two/a.yaml", "")]), &[]);
+    let folders = ["one", "two"].map(|it| json!({ "uri": editor.uri(it), "name": it }));
+    editor.ask("initialize", &json!({ "workspaceFolders": folders, "capabilities": {} }));
+    editor.notify("initialized", &json!({}));
+    let message = editor.expect("window/showMessage")["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("one for all folders"), "{message}");
 }
 
 #[test]

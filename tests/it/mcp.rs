@@ -3,7 +3,9 @@
 #![expect(clippy::needless_pass_by_value, reason = "arguments are written in the call")]
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    collections::HashSet,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
@@ -48,11 +50,15 @@ impl Client {
     fn respond(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        let response: Value = serde_json::from_str(&line).unwrap();
+        let response = self.next();
         assert_eq!(response["id"], self.last, "{response}");
         response
+    }
+
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
     }
 
     fn tools(&mut self) -> Vec<Value> {
@@ -153,10 +159,13 @@ fn check_returns_the_report_of_texts_and_of_files() {
         (json!({"manifests": 1}), "the arguments: "),
         (json!({"fix": true}), "the arguments: unknown field `fix`"),
         (json!({"manifests": "", "kubeVersion": "2.0"}), "2.0"),
-        (json!({"paths": ["deploy"], "kubeVersion": "2.0"}), "2.0"),
+        (json!({"paths": ["deploy"], "kubeVersion": "2.0"}), "'2.0' for 'kubeVersion'"),
+        (json!({"paths": ["deploy"], "rules": ["nope"]}), "'nope' for 'rules'"),
+        (json!({"paths": ["deploy"], "againstRef": "none"}), "againstRef"),
     ] {
         let message = client.refusal("check", arguments.clone());
         assert!(message.contains(wanted), "{arguments}: {message}");
+        assert!(!message.contains("--"), "{arguments}: {message}");
     }
     // A path that looks like an option is still a path.
     let result = client.part("check", json!({"paths": ["--write-baseline=x", "deploy"]}));
@@ -195,7 +204,8 @@ fn explain_describes_rules_and_an_unknown_one_is_an_answer() {
     assert!(result["rule"]["bad"].as_str().unwrap().contains("kind: "), "{result}");
     let all = client.call("explain", json!({}));
     assert!(all["rules"][RULE].is_string() && all["leftOut"].is_null(), "{all}");
-    assert!(client.refusal("explain", json!({"rule": "none"})).contains("no such rule"));
+    let near = client.refusal("explain", json!({"rule": "partition-cover-all"}));
+    assert!(near.ends_with("did you mean partition-covers-all?"), "{near}");
     assert!(client.refusal("delete", json!({})).contains("there is no tool"));
     assert_eq!(client.end(), Some(0));
 }
@@ -219,14 +229,108 @@ fn a_large_result_has_shorter_lists_and_says_so() {
     let manifests = many.join("---\n");
     let result = client.call("check", json!({ "manifests": manifests }));
     let kept = rules(&result["report"]).len();
-    let left_out = result["leftOut"]["/report/findings"].as_u64().unwrap();
-    assert!(kept > 10 && result.to_string().len() < 21_000, "{kept}");
-    assert_eq!(kept as u64 + left_out, 2_002);
-    // A long list of warnings doesn't displace a denial, and a call can request the rest by rule.
+    assert!(kept > 10 && result.to_string().len() < 19_000, "{kept}");
+    // A long list of warnings doesn't displace a denial, and a call can request the rest.
     assert_eq!(result["report"]["findings"][0]["severity"], "error");
     assert_eq!(result["findingsByRule"]["api-validation"], 1);
+    let left_out = result["leftOut"]["/report/findings"].as_u64().unwrap();
+    assert_eq!(kept as u64 + left_out, 2_002);
+    let arguments = json!({"manifests": manifests, "skip": result["next"]});
+    let further = client.call("check", arguments);
+    let names = |result: &Value| {
+        let findings = result["report"]["findings"].as_array().unwrap();
+        findings.iter().map(|it| it["object"].to_string()).collect::<HashSet<_>>()
+    };
+    assert!(names(&further).len() > 10 && names(&further).is_disjoint(&names(&result)));
     let result =
         client.call("check", json!({ "manifests": manifests, "rules": ["api-validation"] }));
     assert_eq!(rules(&result["report"]), ["api-validation"]);
     assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_plan_that_is_cut_begins_with_what_is_refused_and_has_totals() {
+    let set =
+        |i: usize, image: &str| on_delete(&format!("agent-{i}"), "").replace("agent:1", image);
+    let retention = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}\n";
+    let all = |image: &str, label: &str, replicas: u8| {
+        let mut all: Vec<_> = (0..120).map(|i| set(i, image)).collect();
+        all.push(stateful_set("db", replicas, "db:1", retention));
+        all.push(set(120, image).replace("app: agent-120", label));
+        all.join("---\n")
+    };
+    let (before, after) = (all("agent:2", "app: old", 3), all("agent:3", "app: new", 2));
+    let mut client = Client::start(Folder::new([]), &[]);
+    let result = client.call("plan", json!({"manifests": after, "before": before}));
+    assert_eq!(result["exitCode"], 1);
+    assert!(result["messages"][0].as_str().unwrap().contains("would refuse"), "{result}");
+    assert_eq!(result["objectsByChange"]["refused"], 1, "{}", result["objectsByChange"]);
+    assert_eq!(result["claimsDeleted"], 1);
+    let objects = result["plan"]["objects"].as_array().unwrap();
+    let first: Vec<_> = objects.iter().take(2).map(|it| &it["object"]["name"]).collect();
+    assert_eq!(first, ["agent-120", "db"]);
+    let left_out = result["leftOut"]["/plan/objects"].as_u64().unwrap();
+    assert_eq!(objects.len() as u64 + left_out, 122);
+    let arguments = json!({"manifests": after, "before": before, "skip": result["next"]});
+    let further = client.call("plan", arguments);
+    assert_ne!(further["plan"]["objects"][0]["object"]["name"], "agent-120");
+    let empty =
+        client.call("plan", json!({"manifests": "", "before": set(1, "a:1"), "allowEmpty": true}));
+    assert_eq!(empty["plan"]["objects"][0]["change"], "delete", "{empty}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn what_is_no_request_is_answered_and_the_session_goes_on() {
+    let mut client = Client::start(Folder::new([]), &[]);
+    let long = "#".repeat(17 << 20);
+    for (line, code, id) in [
+        ("garbage".to_owned(), -32700, Value::Null),
+        (json!({"jsonrpc": "2.0", "id": "a"}).to_string(), -32600, json!("a")),
+        (
+            json!({"method": "tools/call", "params": {"name": long}, "id": 7}).to_string(),
+            -32600,
+            json!(7),
+        ),
+    ] {
+        writeln!(client.input.as_mut().unwrap(), "{line}").unwrap();
+        let answer = client.next();
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{answer}");
+    }
+    for (params, code) in
+        [(json!({"arguments": {}}), -32602), (json!({"name": "explain", "arguments": [1]}), -32602)]
+    {
+        let answer = client.respond("tools/call", params);
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+    }
+    assert_eq!(client.respond("none", json!({}))["error"]["code"], -32601);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_commands_of_a_server_end_with_it() {
+    let cluster = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = cluster.local_addr().unwrap();
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {}}],
+        "current-context": "c",
+    });
+    let mut client =
+        Client::start(Folder::new([(".kube/config", config.to_string().as_str())]), &[]);
+    let call = json!({"name": "audit", "arguments": {}});
+    client.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}));
+    // The cluster never answers, so the audit goes on.
+    let (mut audit, _) = cluster.accept().unwrap();
+    let server = client.server.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &server]).status().unwrap().success());
+    assert_eq!(client.end(), Some(128 + 15));
+    let mut request = Vec::new();
+    // The connection ends with the audit.
+    let _ = audit.read_to_end(&mut request);
+    assert!(request.starts_with(b"GET /"), "{request:?}");
 }

@@ -120,18 +120,22 @@ fn planned(before: &str, after: &str, args: &str) -> (Folder, Ran) {
     let folder = Folder::new([("deploy/a b.yaml", before)]);
     folder.commit();
     folder.write("deploy/a b.yaml", after);
+    let ran = plan(&folder, "deploy/a b.yaml\n", args);
+    (folder, ran)
+}
+
+fn plan(folder: &Folder, paths: &str, args: &str) -> Ran {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/action/plan");
     let mut command = folder.command("bash");
     command.arg(script).envs([
         ("SETGUARD_ACTION_BINARY", env!("CARGO_BIN_EXE_setguard")),
-        ("SETGUARD_ACTION_PATHS", "deploy/a b.yaml\n"),
+        ("SETGUARD_ACTION_PATHS", paths),
         ("SETGUARD_ACTION_PLAN_ARGS", args),
         ("RUNNER_TEMP", folder.0.path().to_str().unwrap()),
         ("GITHUB_OUTPUT", folder.path("output").to_str().unwrap()),
         ("GITHUB_STEP_SUMMARY", folder.path("summary").to_str().unwrap()),
     ]);
-    let ran = command.output().unwrap().into();
-    (folder, ran)
+    command.output().unwrap().into()
 }
 
 fn comment(folder: &Folder) -> String {
@@ -169,4 +173,33 @@ fn a_comment_that_is_too_long_leaves_out_whole_objects() {
     assert_eq!((count("<details>"), count("```")), (count("</details>"), 2 * count("```text")));
     assert!((50..150).contains(&count("\n### `")), "{comment}");
     assert!(comment.ends_with("the summary of the run has the rest.\n"), "{comment}");
+}
+
+#[test]
+fn a_change_that_deletes_all_objects_is_planned() {
+    let set = stateful_set("db", 3, "db:1", "");
+    let folder = Folder::new([("deploy/db.yaml", &*set), ("README.md", "")]);
+    folder.commit();
+    let deleted = |what: &str, paths: &str| {
+        let _ = std::fs::remove_file(folder.path("output"));
+        let ran = plan(&folder, paths, "--against-ref=HEAD\n");
+        assert_eq!((ran.code, &*ran.stderr), (0, ""), "{what}: {ran:?}");
+        let comment = comment(&folder);
+        assert!(comment.contains("all pods are deleted"), "{what}: {comment}");
+        assert_eq!(folder.check(&format!("{paths} --against-ref HEAD --allow-empty")).code, 0);
+    };
+    std::fs::remove_file(folder.path("deploy/db.yaml")).unwrap();
+    deleted("the folder is empty", "deploy");
+    folder.setguard(&["plan", "deploy", "--against-ref", "HEAD"]).ends(0);
+    std::fs::remove_dir(folder.path("deploy")).unwrap();
+    deleted("the folder is deleted", "deploy");
+    deleted("the file is deleted", "deploy/db.yaml");
+    folder.setguard(&["plan", "other", "--against-ref", "HEAD"]).ends(2);
+    folder.setguard(&["check", "other", "--against-ref", "HEAD", "--allow-empty"]).ends(2);
+
+    // A repository without objects.
+    folder.git("commit -q -a -m delete");
+    let ran = plan(&folder, ".", "--against-ref=HEAD\n");
+    assert_eq!((ran.code, &*ran.stderr), (0, ""), "{ran:?}");
+    folder.setguard(&["plan", ".", "--against-ref", "HEAD"]).ends(2);
 }

@@ -66,10 +66,11 @@ const TICK: Duration = Duration::from_millis(200);
 #[command(after_help = "\
 Exit codes:
   0  no error
-  1  at least one error: something that would be denied, a set without a ready pod although it should
-     have some, with --deny-warnings also a warning; or setguard is registered as a webhook and is not called
-  2  wrong usage, an invalid policy, no cluster, or an answer that cannot be read; with --strict also
-     if something may not be read
+  1  at least one error: something that would be denied, a set without a
+     ready pod although it should have some, with --deny-warnings also a
+     warning; or setguard is registered as a webhook and is not called
+  2  wrong usage, an invalid policy, no cluster, or an answer that cannot be
+     read; with --strict also if something may not be read
   130, 143  a signal has ended it
 
 Examples:

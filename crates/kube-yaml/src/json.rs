@@ -20,7 +20,7 @@ pub(super) enum Stop {
 
 type Read<'a> = Result<Node<'a>, Stop>;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,

@@ -32,7 +32,9 @@ pub fn spans(text: &str) -> Option<Vec<Span<'_>>> {
             let Token { kind, mark, end } = scanner.take().ok()?;
             let is_end = kind == Kind::End;
             let start = starts.of(mark)?;
-            let bytes = offset + start..offset + end.max(start);
+            // The scanner takes the end of the text for a line break.
+            let end = end.min(chunk_text.len()).max(start);
+            let bytes = offset + start..offset + end;
             spans.push(Span { kind, mark, bytes });
             if is_end {
                 break;

@@ -34,7 +34,7 @@ pub(super) fn yaml_documents(text: &str) -> Documents<'_> {
 }
 
 /// The iterator of [`documents`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Documents<'a> {
     rest: &'a str,
     line: usize,
@@ -46,7 +46,7 @@ pub struct Documents<'a> {
     header: Vec<Comment<'a>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Json<'a> {
     reader: json::Reader<'a>,
     /// The number of documents read: after the first, the stream may still be YAML.
@@ -102,6 +102,11 @@ impl<'a> Documents<'a> {
         }
         parts.push(self);
         parts
+    }
+
+    /// Returns the text to read, and the number of lines before it.
+    pub const fn rest(&self) -> (&'a str, usize) {
+        (self.rest, self.line)
     }
 
     /// `None` if the rest is YAML.

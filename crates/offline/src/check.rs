@@ -68,8 +68,8 @@ pub use setguard_files::{
 
 /// Check manifests as the API server and the webhook would, without a cluster
 ///
-/// Reads files, folders (every .yaml, .yml and .json file below them, except hidden ones) and
-/// standard input (`-`). Checks DaemonSets and StatefulSets, also those inside a List: each alone,
+/// Reads files, folders (every .yaml, .yml and .json file below them, except those that git ignores)
+/// and standard input (`-`). Checks DaemonSets and StatefulSets, also those inside a List: each alone,
 /// then together with each other and with the objects of other kinds in the same run that matter to
 /// them, such as Services, Deployments, PodDisruptionBudgets and Namespaces. Skips everything else.
 /// Input that isn't a Kubernetes object is an error; in a folder only if it seems to be meant as
@@ -219,6 +219,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut old = OldManifests::read(&args.against, commit, &paths, settings, rendered, namespace);
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();
+    let paths = listing::remaining(&paths, found.as_ref());
     let mut listing = listing::list(&paths, &exclude, &policy.folder_names);
     let names = &policy.folder_names;
     listing.extend(rendering.read(None, &exclude, names, &mut Progress::rendering()));
@@ -250,6 +251,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 
     let mut sink = FindingSink::new(repository, reports, known, progress);
     sink.selection = args.selection.clone();
+    sink.fixes_files = true;
     old.failures.iter().chain(&unreadable).for_each(|it| sink.failure(it));
     sink.not_checked.extend(new.not_checked);
     for Wrong { file, problem } in new.wrong {
@@ -334,7 +336,7 @@ fn record(
         Some(all) => take(all)?,
         None => {
             let reader = Reader::of(&source);
-            let check = |documents| reader.check(documents, checker);
+            let check = |documents| reader.check_with_fixes(documents, checker);
             workers::in_batches(reader.parts(), 1, check, take)?;
         }
     }

@@ -12,7 +12,7 @@ use setguard_files::{exit::Exit, report::screen::Screen};
 #[derive(Debug, Args)]
 pub struct RulesArgs {
     /// The output format
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(short = 'o', long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
 }
 

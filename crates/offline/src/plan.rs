@@ -157,6 +157,9 @@ pub struct PlanArgs {
         help_heading = "Report"
     )]
     format: Format,
+    /// Print no plan: the exit code says whether anything would be refused
+    #[arg(short, long, help_heading = "Report")]
+    quiet: bool,
     /// Use no characters but those of ASCII
     #[arg(long, help_heading = "Report")]
     ascii: bool,
@@ -221,8 +224,11 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     if plan.forecasts.iter().any(is_denied) {
         exit = exit.and(Exit::Denied);
     }
-    args.print(&plan, none)?;
-    Ok(exit)
+    // The exit code counts even if the reader ends early, as `head` does.
+    match args.print(&plan, none) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(exit),
+    }
 }
 
 fn is_denied(forecast: &Forecast) -> bool {
@@ -298,6 +304,9 @@ impl PlanArgs {
     }
 
     fn print(&self, plan: &Plan, none: &str) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
         let Plan { forecasts, unknown, .. } = plan;
         let stdout = io::stdout();
         let choice = AutoStream::choice(&stdout);

@@ -33,21 +33,25 @@ pub(super) fn of(
     let (uri, lines) = (&params.text_document.uri, document.lines(encoding));
     let mut actions = Vec::new();
     let here = document.findings_in(params.range, encoding);
+    let Some(findings) = &document.findings else { return Vec::new() };
+    let text = document.editor_text(policy);
     if is_wanted(QUICK_FIX) {
-        for (_, finding) in here.iter().take(MOST) {
-            actions.extend(fix(document, finding, uri, policy, &lines));
-            actions.extend(exempt(document, finding, uri, policy, &lines));
+        let some: Vec<_> = here.iter().take(MOST).map(|(_, finding)| *finding).collect();
+        for (finding, edits) in some.iter().zip(text.fixes(&some)) {
+            let exempting = text.exempt(finding, &findings.diagnostics);
+            actions.extend(edits.and_then(|edits| fix(finding, &edits, uri, &lines)));
+            actions.extend(exempting.map(|edit| exempt(finding, edit, uri, &lines)));
         }
     }
     let has_fix = |it: &Diagnostic| it.fix.as_ref().is_some_and(|fix| fix.is_safe);
     // Editors ask at each move of the cursor. Unless they ask for this kind, only findings there count.
     let is_asked_for = params.context.only.is_some();
-    let mut findings = document.findings.iter().flat_map(|it| &it.diagnostics);
     if is_wanted(FIX_ALL)
-        && (here.iter().any(|(_, it)| has_fix(it)) || is_asked_for && findings.any(has_fix))
-        && let Some(text) = document.editor_text(policy).fix_all()
+        && (here.iter().any(|(_, it)| has_fix(it))
+            || is_asked_for && findings.diagnostics.iter().any(has_fix))
+        && let Some(fixed) = findings.fixed.get_or_init(|| text.fix_all())
     {
-        let edit = difference(&document.text, &text);
+        let edit = difference(&document.text, fixed);
         actions.push(json!({
             "title": "Fix all that setguard can fix",
             "kind": FIX_ALL,
@@ -64,37 +68,28 @@ fn is_part_of(kind: &str, wanted: &str) -> bool {
 }
 
 fn fix(
-    document: &Document,
     finding: &Diagnostic,
+    (edits, is_safe): &(Vec<Edit>, bool),
     uri: &str,
-    policy: &Policy,
     lines: &Lines<'_>,
 ) -> Option<Value> {
-    let (edits, is_safe) = document.editor_text(policy).fix(finding)?;
-    let doubt = if is_safe { "" } else { " (this changes what happens in the cluster)" };
+    let doubt = if *is_safe { "" } else { " (this changes what happens in the cluster)" };
     Some(json!({
         "title": format!("{}{doubt}", finding.fix.as_ref()?.title()),
         "kind": QUICK_FIX,
         "isPreferred": is_safe,
         "diagnostics": [document::of_finding(finding, uri, lines)],
-        "edit": workspace_edit(uri, &edits, lines),
+        "edit": workspace_edit(uri, edits, lines),
     }))
 }
 
-fn exempt(
-    document: &Document,
-    finding: &Diagnostic,
-    uri: &str,
-    policy: &Policy,
-    lines: &Lines<'_>,
-) -> Option<Value> {
-    let edit = document.editor_text(policy).exempt(finding)?;
-    Some(json!({
+fn exempt(finding: &Diagnostic, edit: Edit, uri: &str, lines: &Lines<'_>) -> Value {
+    json!({
         "title": format!("Exempt from {} by a comment", finding.rule.id),
         "kind": QUICK_FIX,
         "diagnostics": [document::of_finding(finding, uri, lines)],
         "edit": workspace_edit(uri, &[edit], lines),
-    }))
+    })
 }
 
 fn workspace_edit(uri: &str, edits: &[Edit], lines: &Lines<'_>) -> Value {

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env, mem,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
@@ -27,8 +27,9 @@ use super::{
     protocol::{AtPosition, DidChange, DidOpen, InRange, Initialize, OfDocument},
 };
 
-/// The protocol's number for error messages.
+/// The protocol's numbers for messages.
 const ERROR: u8 = 1;
+const WARNING: u8 = 2;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -48,6 +49,7 @@ pub(super) struct Server {
     encoding: Encoding,
     /// Whether the editor can watch files.
     watches: bool,
+    has_more_folders: bool,
     policy: PolicyInUse,
     against: Option<String>,
     /// By URI.
@@ -134,6 +136,15 @@ impl Server {
         let done = match method.as_str() {
             "initialized" => {
                 self.watch();
+                if self.has_more_folders {
+                    let folder = self.policy.folder().display().to_string();
+                    self.tell(
+                        WARNING,
+                        &format!(
+                            "setguard uses the policy and the commit of {folder} for all folders"
+                        ),
+                    );
+                }
                 self.read_policy();
                 Ok(())
             }
@@ -157,7 +168,9 @@ impl Server {
 
     fn initialize(&mut self, params: Initialize) -> Value {
         self.phase = Phase::Running;
-        let first = params.workspace_folders.into_iter().flatten().next().map(|it| it.uri);
+        let mut folders = params.workspace_folders.into_iter().flatten().map(|it| it.uri);
+        let first = folders.next();
+        self.has_more_folders = folders.next().is_some();
         let folder = first.or(params.root_uri).and_then(|uri| path(&uri));
         let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
         // git looks for the repository there too.
@@ -331,9 +344,13 @@ impl Server {
         match path(uri) {
             _ if is_template => Kind::LeftOut,
             Some(path) if self.policy.is_policy(&path) => Kind::Policy,
-            Some(path) if listing::leaves_out(&path, &self.policy.exclude) => Kind::LeftOut,
+            Some(path) if self.leaves_out(&path) => Kind::LeftOut,
             _ => Kind::Manifests,
         }
+    }
+
+    fn leaves_out(&self, path: &Path) -> bool {
+        listing::leaves_out(self.policy.folder(), path, &self.policy.exclude)
     }
 
     fn name(&self, uri: &str) -> String {
@@ -351,7 +368,11 @@ impl Server {
     }
 
     fn show(&mut self, message: &str) {
-        self.notify("window/showMessage", json!({ "type": ERROR, "message": message }));
+        self.tell(ERROR, message);
+    }
+
+    fn tell(&mut self, kind: u8, message: &str) {
+        self.notify("window/showMessage", json!({ "type": kind, "message": message }));
     }
 
     fn notify(&mut self, method: &str, params: Value) {

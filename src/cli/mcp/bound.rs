@@ -1,49 +1,138 @@
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-/// Puts the worst findings first, so that a cut leaves out the least severe, and adds the count of each rule.
+/// How many entries of a list a call has already, by the JSON pointer of the list.
+pub(super) type Skip = BTreeMap<String, usize>;
+
+/// Puts the worst findings and objects first, so that a cut leaves out the least severe, and adds totals.
 pub(super) fn worst_first(value: &mut Value) {
-    let Some(Value::Array(findings)) = value.pointer_mut("/report/findings") else { return };
-    findings.sort_by_key(|it| match it["severity"].as_str() {
-        Some("error") => 0,
-        Some("warning") => 1,
-        _ => 2,
-    });
-    let mut rules = BTreeMap::<String, u64>::new();
-    for rule in findings.iter().filter_map(|it| it["rule"].as_str()) {
-        *rules.entry(rule.to_owned()).or_default() += 1;
+    if let Some(Value::Array(findings)) = value.pointer_mut("/report/findings") {
+        findings.sort_by_key(|it| match it["severity"].as_str() {
+            Some("error") => 0,
+            Some("warning") => 1,
+            _ => 2,
+        });
+        value["findingsByRule"] = totals(findings.iter().map(|it| &it["rule"]));
     }
-    value["findingsByRule"] = json!(rules);
+    if let Some(Value::Array(objects)) = value.pointer_mut("/plan/objects") {
+        objects.sort_by_cached_key(gravity);
+        let claims: usize = objects.iter().map(deleted_claims).sum();
+        value["objectsByChange"] = totals(objects.iter().map(|it| &it["change"]));
+        value["claimsDeleted"] = claims.into();
+        if let (Some(1), Some(Value::Array(messages))) =
+            (value["exitCode"].as_u64(), value.get_mut("messages"))
+        {
+            let refused = "the API server, or a limit of the policy, would refuse what comes first";
+            messages.insert(0, format!("error: {refused} in the plan").into());
+        }
+    }
 }
 
-/// Cuts the longest lists until the value has at most `most` bytes as JSON, and adds how many entries are missing.
-pub(super) fn within(mut value: Value, most: usize) -> Value {
-    let mut left_out = Map::new();
-    while value.to_string().len() > most {
-        let Some(path) = longest(&value) else {
+fn totals<'a>(names: impl Iterator<Item = &'a Value>) -> Value {
+    let mut totals = BTreeMap::<&str, u64>::new();
+    names.filter_map(Value::as_str).for_each(|it| *totals.entry(it).or_default() += 1);
+    json!(totals)
+}
+
+/// Returns the place of an object of a plan in the order of what a reader must not miss.
+fn gravity(object: &Value) -> u8 {
+    let summary = &object["summary"];
+    match object["change"].as_str() {
+        Some("refused") => 0,
+        _ if object["findings"].is_array() => 1,
+        _ if deleted_claims(object) > 0 => 2,
+        Some("delete") => 3,
+        _ if summary["stopsAt"].is_string() => 4,
+        _ if summary["atMostUnavailable"].as_u64() > Some(0) => 5,
+        Some("none") => 7,
+        _ => 6,
+    }
+}
+
+fn deleted_claims(object: &Value) -> usize {
+    let steps = object["steps"].as_array().into_iter().flatten();
+    steps.filter_map(|it| it["claims"]["deleted"].as_array()).map(Vec::len).sum()
+}
+
+/// Leaves out what the caller has, and cuts the longest lists until the value has at most `most` bytes as JSON. Adds
+/// how many entries are missing, and the `skip` of the call that returns them.
+pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Value {
+    // A list comes after the lists that contain it, and its pointer is that of the complete value.
+    for (path, count) in skip.iter().rev() {
+        if let Some(Value::Array(list)) = value.pointer_mut(path) {
+            list.drain(..list.len().min(*count));
+        }
+    }
+    let mut left_out = BTreeMap::<String, usize>::new();
+    loop {
+        let size = value.to_string().len();
+        if size <= most {
+            break;
+        }
+        let lists = longest(&value);
+        if lists.is_empty() {
             return json!({"leftOut": "the result is too large; ask for fewer objects"});
-        };
-        let Some(Value::Array(list)) = value.pointer_mut(&path) else { break };
-        let cut = list.len().div_ceil(2);
-        list.truncate(list.len() - cut);
-        let before = left_out.get(&path).and_then(Value::as_u64).unwrap_or_default();
-        left_out.insert(path, (before + cut as u64).into());
+        }
+        for path in lists {
+            // Another cut may have removed the list together with its parent.
+            let Some(Value::Array(list)) = value.pointer_mut(&path) else { continue };
+            let part = if size > 2 * most { 2 } else { 8 };
+            let cut = list.len().div_ceil(part);
+            list.truncate(list.len() - cut);
+            *left_out.entry(path).or_default() += cut;
+        }
     }
-    // A cut may have removed a list together with its parent.
     left_out.retain(|path, _| value.pointer(path).is_some());
-    if let (Value::Object(members), false) = (&mut value, left_out.is_empty()) {
-        members.insert("leftOut".to_owned(), left_out.into());
+    if left_out.is_empty() {
+        return value;
     }
+    value["next"] = json!(next(&value, &left_out, skip));
+    value["leftOut"] = json!(left_out);
     value
 }
 
-/// Returns the JSON pointer of the list that takes the most bytes, not counting the lists inside it.
-fn longest(value: &Value) -> Option<String> {
+/// Returns the `skip` of the call that returns what this one leaves out.
+fn next(value: &Value, left_out: &BTreeMap<String, usize>, skip: &Skip) -> Skip {
+    let had = |place: &str| skip.get(place).copied().unwrap_or_default();
+    let mut next = skip.clone();
+    for path in left_out.keys() {
+        let kept = value.pointer(path).and_then(Value::as_array).map_or(0, Vec::len);
+        let place = complete(path, skip);
+        // A single entry that is too large is left out for good.
+        let now = had(&place) + kept.max(1);
+        next.insert(place, now);
+    }
+    // What an entry lacks comes before further entries.
+    let incomplete: Vec<_> = left_out.keys().map(|path| complete(path, skip)).collect();
+    for (place, count) in &mut next {
+        let inner = |it: &String| it.strip_prefix(&**place).is_some_and(|it| it.starts_with('/'));
+        if incomplete.iter().any(inner) {
+            *count = had(place);
+        }
+    }
+    next
+}
+
+/// Returns the pointer in the complete value for one in a value that lacks the first entries of some lists.
+fn complete(path: &str, skip: &Skip) -> String {
+    let mut whole = String::new();
+    for part in path.split('/').skip(1) {
+        let had = skip.get(&whole).copied().unwrap_or_default();
+        let index = part.parse().ok().filter(|_| had > 0).map(|index: usize| index + had);
+        whole.push('/');
+        whole.push_str(&index.map_or_else(|| part.to_owned(), |index| index.to_string()));
+    }
+    whole
+}
+
+/// Returns the JSON pointers of the lists that take the most bytes, not counting the lists inside them.
+fn longest(value: &Value) -> Vec<String> {
     let mut lists = Vec::new();
     collect(value, &mut String::new(), &mut lists);
-    lists.sort_by_key(|(size, path)| (Reverse(*size), path.clone()));
-    lists.into_iter().next().map(|(_, path)| path)
+    let most = lists.iter().map(|(size, _)| *size).max().unwrap_or_default();
+    lists.retain(|(size, _)| 2 * size > most);
+    lists.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Returns the size of the value without its lists.
@@ -80,13 +169,43 @@ fn collect(value: &Value, path: &mut String, lists: &mut Vec<(usize, String)>) -
 mod tests {
     use super::*;
 
+    fn cut_to(most: usize, value: Value) -> Value {
+        within(value, most, &Skip::new())
+    }
+
+    #[test]
+    fn further_calls_return_all_that_was_left_out() {
+        let steps = |object: usize| {
+            let steps = (0..(object % 3) * 150).map(|i| json!(format!("step {object}.{i}")));
+            json!({"name": format!("object {object}"), "steps": steps.collect::<Vec<_>>()})
+        };
+        let objects: Vec<_> = (0..60).map(steps).collect();
+        let messages: Vec<_> = (0..500).map(|i| json!(format!("message {i}"))).collect();
+        let value = json!({"plan": {"objects": objects}, "messages": messages});
+        let (mut skip, mut seen) = (Skip::new(), String::new());
+        for calls in 0.. {
+            assert!(calls < 200, "{skip:?}");
+            let part = within(value.clone(), 2_000, &skip);
+            assert!(part.to_string().len() < 3_000, "{part}");
+            seen.push_str(&part.to_string());
+            let Ok(next) = serde_json::from_value::<Skip>(part["next"].clone()) else { break };
+            assert_ne!(next, skip);
+            skip = next;
+        }
+        let names = value["plan"]["objects"].as_array().unwrap();
+        let steps = names.iter().flat_map(|it| it["steps"].as_array().unwrap());
+        let all = names.iter().map(|it| &it["name"]).chain(steps).chain(&messages);
+        let missing: Vec<_> = all.filter(|it| !seen.contains(&it.to_string())).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
     #[test]
     fn the_longest_lists_are_cut_and_the_entries_counted() {
         let small = json!({"report": {"findings": ["a", "b"]}});
-        assert_eq!(within(small.clone(), 1_000), small);
+        assert_eq!(cut_to(1_000, small.clone()), small);
         let many: Vec<_> = (0..1_000).map(|i| json!({"message": format!("finding {i}")})).collect();
         let value = json!({"report": {"findings": many, "files": ["a.yaml"]}});
-        let cut = within(value, 5_000);
+        let cut = cut_to(5_000, value);
         let kept = cut["report"]["findings"].as_array().unwrap().len();
         assert!(kept > 50 && cut.to_string().len() < 5_100, "{kept} are kept");
         assert_eq!(cut["leftOut"]["/report/findings"], 1_000 - kept);
@@ -97,14 +216,14 @@ mod tests {
     fn lists_in_lists_are_cut_first_if_they_are_longer() {
         let steps: Vec<_> = (0..500).map(|i| format!("step {i}")).collect();
         let value = json!({"plan": {"objects": [{"steps": steps}, {"steps": ["one"]}]}});
-        let cut = within(value, 1_000);
+        let cut = cut_to(1_000, value);
         assert_eq!(cut["plan"]["objects"].as_array().unwrap().len(), 2, "{cut}");
         assert!(cut["leftOut"]["/plan/objects/0/steps"].as_u64() > Some(400), "{cut}");
     }
 
     #[test]
     fn a_text_that_is_too_long_is_not_returned() {
-        let cut = within(json!({"text": "x".repeat(2_000)}), 1_000);
+        let cut = cut_to(1_000, json!({"text": "x".repeat(2_000)}));
         assert!(cut["leftOut"].is_string(), "{cut}");
     }
 }

@@ -5,12 +5,21 @@ use std::{env, process::Stdio, time::Duration};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 
+use super::{bound::Skip, tools};
+
 const LONGEST: Duration = Duration::from_secs(300);
 
 pub(super) struct Answer {
     pub(super) value: Value,
     /// Whether the command could read everything that it was asked about.
     pub(super) is_complete: bool,
+    pub(super) skip: Skip,
+}
+
+impl Answer {
+    pub(super) fn complete(value: Value) -> Self {
+        Answer { value, is_complete: true, skip: Skip::new() }
+    }
 }
 
 /// Returns the JSON output under `key` and standard error as `messages`. Without JSON, standard error is the error.
@@ -18,6 +27,7 @@ pub(super) async fn run(
     key: &str,
     args: &[String],
     stdin: Option<String>,
+    skip: Skip,
 ) -> Result<Answer, String> {
     let program = env::current_exe().map_err(|error| format!("cannot find setguard: {error}"))?;
     let mut command = Command::new(program);
@@ -38,12 +48,14 @@ pub(super) async fn run(
     let done = timeout(LONGEST, async { tokio::join!(child.wait_with_output(), write).0 });
     let output = done.await.map_err(|_| format!("no result after {} s", LONGEST.as_secs()))?;
     let output = output.map_err(|error| format!("cannot run setguard: {error}"))?;
-    let messages = String::from_utf8_lossy(&output.stderr);
+    let messages = tools::of_arguments(&String::from_utf8_lossy(&output.stderr));
+    let code = output.status.code();
     match serde_json::from_slice::<Value>(&output.stdout) {
         Ok(result) => Ok(Answer {
-            value: json!({key: result, "messages": messages.lines().collect::<Vec<_>>()}),
-            is_complete: matches!(output.status.code(), Some(0 | 1)),
+            value: json!({"exitCode": code, "messages": messages, key: result}),
+            is_complete: matches!(code, Some(0 | 1)),
+            skip,
         }),
-        Err(_) => Err(messages.into_owned()),
+        Err(_) => Err(messages.join("\n")),
     }
 }

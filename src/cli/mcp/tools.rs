@@ -10,7 +10,10 @@ use setguard_core::catalogue;
 use setguard_offline::browser;
 use tempfile::NamedTempFile;
 
-use super::program::{self, Answer};
+use super::{
+    bound::Skip,
+    program::{self, Answer},
+};
 
 pub(super) struct Tool {
     pub(super) name: &'static str,
@@ -32,8 +35,9 @@ pub(super) const TOOLS: [Tool; 4] = [
         name: "plan",
         description: "Says what the controllers will do with a change of DaemonSets and StatefulSets: which pods are \
                       replaced, in which order, how many are down at a time, which claims are deleted with their \
-                      data, and where the rollout stops. Returns the plan of `setguard plan --format json`. Give the \
-                      new manifests, and the state before as text, as a git commit, or by asking the cluster.",
+                      data, and where the rollout stops. Returns the plan of `setguard plan --format json`; an \
+                      exitCode of 1 means that something would be refused. Give the new manifests, and \
+                      the state before as text, as a git commit, or by asking the cluster.",
         schema: || schema_for!(PlanTool).to_value(),
         asks_cluster: false,
     },
@@ -70,11 +74,18 @@ struct CheckTool {
     against_ref: Option<String>,
     /// The namespace of manifests that name none.
     namespace: Option<String>,
-    /// The ids of rules, to see only their findings, such as those that a large result left out.
+    /// The ids of rules, to see only their findings.
     #[serde(default)]
     rules: Vec<String>,
     /// The release of the cluster, such as 1.36.
     kube_version: Option<String>,
+    /// Whether there may be nothing to check.
+    #[serde(default)]
+    allow_empty: bool,
+    /// How many entries of a list to leave out at its beginning, by its JSON pointer: the `next` of a result that left
+    /// out entries, to get them.
+    #[serde(default)]
+    skip: Skip,
 }
 
 /// The arguments of `plan`.
@@ -101,6 +112,13 @@ struct PlanTool {
     never_ready: Vec<String>,
     /// The release of the cluster, such as 1.36.
     kube_version: Option<String>,
+    /// Whether there may be no objects, because all are deleted.
+    #[serde(default)]
+    allow_empty: bool,
+    /// How many entries of a list to leave out at its beginning, by its JSON pointer: the `next` of a result that left
+    /// out entries, to get them.
+    #[serde(default)]
+    skip: Skip,
 }
 
 /// The arguments of `audit`.
@@ -112,6 +130,10 @@ struct AuditTool {
     /// Objects such as statefulset/db, instead of all.
     #[serde(default)]
     objects: Vec<String>,
+    /// How many entries of a list to leave out at its beginning, by its JSON pointer: the `next` of a result that left
+    /// out entries, to get them.
+    #[serde(default)]
+    skip: Skip,
 }
 
 /// The arguments of `explain`.
@@ -140,13 +162,13 @@ pub(super) async fn call(
         "check" => check(parse(arguments)?).await,
         "plan" => plan(parse(arguments)?, of_cluster).await,
         "audit" => {
-            let AuditTool { namespace, objects } = parse(arguments)?;
+            let AuditTool { namespace, objects, skip } = parse(arguments)?;
             let mut args = vec!["audit".to_owned(), "--format=json".to_owned()];
             of_cluster(&mut args)?;
             args.extend(namespace.map(|it| format!("--namespace={it}")));
             args.push("--".to_owned());
             args.extend(objects);
-            program::run("report", &args, None).await
+            program::run("report", &args, None, skip).await
         }
         "explain" => {
             let ExplainTool { rule } = parse(arguments)?;
@@ -154,19 +176,33 @@ pub(super) async fn call(
                 // With the modes and kinds, the list would be cut.
                 let rules = catalogue::all().iter().map(|it| (it.meta.id, it.meta.summary));
                 let rules: BTreeMap<_, _> = rules.collect();
-                return Ok(Answer { value: json!({ "rules": rules }), is_complete: true });
+                return Ok(Answer::complete(json!({ "rules": rules })));
             };
-            let text = browser::explain(&rule)
-                .ok_or("there is no such rule; explain without a rule lists all")?;
+            let Some(text) = browser::explain(&rule) else {
+                return Err(match catalogue::nearest(&rule) {
+                    Some(near) => format!("there is no rule {rule:?}; did you mean {near}?"),
+                    None => format!("there is no rule {rule:?}; explain without a rule lists all"),
+                });
+            };
             let rule: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-            Ok(Answer { value: json!({ "rule": rule }), is_complete: true })
+            Ok(Answer::complete(json!({ "rule": rule })))
         }
         other => Err(format!("there is no tool {other:?}")),
     }
 }
 
 async fn check(it: CheckTool) -> Result<Answer, String> {
-    let CheckTool { manifests, paths, before, against_ref, namespace, rules, kube_version } = it;
+    let CheckTool {
+        manifests,
+        paths,
+        before,
+        against_ref,
+        namespace,
+        rules,
+        kube_version,
+        allow_empty,
+        skip,
+    } = it;
     let manifests = source(manifests, &paths)?;
     if manifests.is_some() {
         without(&against_ref, "againstRef", "paths")?;
@@ -178,9 +214,10 @@ async fn check(it: CheckTool) -> Result<Answer, String> {
     args.extend(namespace.map(|it| format!("--namespace={it}")));
     args.extend(rules.iter().map(|it| format!("--select={it}")));
     args.extend(kube_version.map(|it| format!("--kube-version={it}")));
+    args.extend(allow_empty.then(|| "--allow-empty".to_owned()));
     args.push("--".to_owned());
     args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { paths });
-    program::run("report", &args, manifests).await
+    program::run("report", &args, manifests, skip).await
 }
 
 async fn plan(
@@ -196,6 +233,8 @@ async fn plan(
         namespace,
         never_ready,
         kube_version,
+        allow_empty,
+        skip,
     } = it;
     let manifests = source(manifests, &paths)?;
     if [before.is_some(), against_ref.is_some(), live].iter().filter(|it| **it).count() > 1 {
@@ -215,9 +254,41 @@ async fn plan(
     args.extend(namespace.map(|it| format!("--namespace={it}")));
     args.extend(never_ready.iter().map(|it| format!("--never-ready={it}")));
     args.extend(kube_version.map(|it| format!("--kube-version={it}")));
+    args.extend(allow_empty.then(|| "--allow-empty".to_owned()));
     args.push("--".to_owned());
     args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { paths });
-    program::run("plan", &args, manifests).await
+    program::run("plan", &args, manifests, skip).await
+}
+
+/// The arguments of the tools by the flags of the commands.
+const ARGUMENTS: [(&str, &str); 8] = [
+    ("--against-ref", "againstRef"),
+    ("--against", "before"),
+    ("--allow-empty", "allowEmpty"),
+    ("--kube-version", "kubeVersion"),
+    ("--live", "live"),
+    ("--namespace", "namespace"),
+    ("--never-ready", "neverReady"),
+    ("--select", "rules"),
+];
+
+/// Returns the lines that a command wrote to standard error, about arguments instead of flags.
+pub(super) fn of_arguments(messages: &str) -> Vec<String> {
+    let lines = messages.lines().filter(|it| !it.is_empty() && !it.contains("try '--help'"));
+    let lines = lines.map(|line| {
+        let mut line = line.to_owned();
+        for (flag, argument) in ARGUMENTS {
+            line = line.replace(flag, argument);
+        }
+        // The name of a flag's value.
+        let value = line.find("' for '").and_then(|at| {
+            let start = at + line.get(at..)?.find(" <")?;
+            Some(start..start + line.get(start..)?.find('>')? + 1)
+        });
+        value.into_iter().for_each(|value| line.replace_range(value, ""));
+        line
+    });
+    lines.collect()
 }
 
 /// Refuses both or neither of manifests and paths.

@@ -106,7 +106,7 @@ impl Output {
         });
         report.diagnostics = found.iter().copied().cloned().collect();
         writeln!(io::stdout())?;
-        Text::on_stdout(None, None).object(None, &report)
+        Text::on_stdout(None).object(None, &report)
     }
 
     /// Removes the screen, so that later output stays.

@@ -12,8 +12,8 @@ pub struct ManifestArgs {
     /// Files and folders; `-` is standard input, which is also read if it is a pipe and nothing is named
     #[arg(value_name = "PATH|-")]
     paths: Vec<PathBuf>,
-    /// A file or folder, as with kubectl. May be given more than once
-    #[arg(short, long, value_name = "PATH")]
+    /// Files and folders, separated by commas, as with kubectl. May be given more than once
+    #[arg(short, long, value_name = "PATH", value_delimiter = ',')]
     filename: Vec<PathBuf>,
     /// Has no effect, since folders are always read with all folders below them
     #[arg(short = 'R', long, hide = true)]

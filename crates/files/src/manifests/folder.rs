@@ -70,6 +70,16 @@ pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
     walk(folder, exclude).context
 }
 
+/// Returns whether a walk through a folder would leave out this file, or the folders above a file that does not exist.
+pub(super) fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool {
+    let walk = Walk::new(folder, exclude);
+    let deepest = file.ancestors().find(|it| it.exists()).unwrap_or(folder);
+    let entries = WalkDir::new(folder).follow_links(true).into_iter();
+    let on_the_way = entries.filter_entry(|it| deepest.starts_with(it.path()) && walk.enters(it));
+    let is_reached = on_the_way.flatten().any(|it| it.path() == deepest);
+    !is_reached && !walk.tracked().iter().any(|it| it == file)
+}
+
 struct Walked<'a> {
     files: Vec<Result<PathBuf, FileError>>,
     context: FolderContext,

@@ -2,14 +2,17 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    io,
     path::{Path, PathBuf},
 };
 
 use setguard_core::policy::FolderNames;
 
 use super::{
+    clusters::Clusters,
     exclude::Exclude,
     folder,
+    git::Commit,
     layout::Wrong,
     not_checked::NotChecked,
     path_context::{FolderContext, PathContext},
@@ -45,6 +48,20 @@ pub fn scan_then_read<'a>(
 /// Returns all sources below these paths, in order.
 pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, FileError>> {
     list(paths, &Exclude::default(), &FolderNames::new()).sources.into_iter()
+}
+
+/// Returns the paths without those that had manifests at a commit and are deleted since.
+pub fn remaining(paths: &[PathBuf], commit: Option<&Commit>) -> Vec<PathBuf> {
+    let had = |commit: &Commit, path: &PathBuf| {
+        let old = commit.manifests(std::slice::from_ref(path), &Clusters::default());
+        old.is_ok_and(|old| !old.sources.is_empty())
+    };
+    let is_deleted = |path: &PathBuf| {
+        path.as_os_str() != "-"
+            && path.symlink_metadata().is_err_and(|it| it.kind() == io::ErrorKind::NotFound)
+            && commit.is_some_and(|commit| had(commit, path))
+    };
+    paths.iter().filter(|path| !is_deleted(path)).cloned().collect()
 }
 
 /// The files below some paths.
@@ -123,8 +140,12 @@ pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
     root.join(".git").exists().then(|| folder::context(root, exclude))
 }
 
-/// Returns whether the policy leaves a file out of a folder.
-pub fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
+/// Returns whether a check of the folder leaves out a file, which need not exist. Outside, only the policy leaves out
+/// files.
+pub fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool {
+    if file.starts_with(folder) && folder::leaves_out(folder, file, exclude) {
+        return true;
+    }
     let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
 }

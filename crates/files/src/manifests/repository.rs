@@ -13,6 +13,8 @@ const NAMED_BY: [&str; 2] = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"];
 pub struct Repository {
     folder: PathBuf,
     root: PathBuf,
+    /// The folders that the pipeline names.
+    named: Vec<PathBuf>,
 }
 
 impl Repository {
@@ -28,7 +30,7 @@ impl Repository {
         let named: Vec<PathBuf> = named.filter_map(|path| dunce::canonicalize(path).ok()).collect();
         let is_root = |at: &&Path| at.join(".git").exists() || named.iter().any(|path| path == at);
         let root = folder.ancestors().find(is_root).unwrap_or(&folder).to_owned();
-        Repository { folder, root }
+        Repository { folder, root, named }
     }
 
     /// Returns the working folder and the folders above it, up to the root.
@@ -56,9 +58,10 @@ impl Repository {
             }
         }
         // Outside, Windows has a drive first: `/C:/elsewhere`, as in URLs.
-        let (path, prefix) = match path.strip_prefix(&self.root) {
-            Ok(inside) => (inside, ""),
-            Err(_) => (path.as_path(), "/"),
+        let mut roots = std::iter::once(&self.root).chain(&self.named);
+        let (path, prefix) = match roots.find_map(|root| path.strip_prefix(root).ok()) {
+            Some(inside) => (inside, ""),
+            None => (&*path, "/"),
         };
         let parts = path.components().filter(|part| *part != Component::RootDir);
         let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy()).collect();
@@ -73,7 +76,11 @@ mod tests {
     #[cfg(windows)]
     #[test]
     fn paths_of_windows_are_relative_to_the_root() {
-        let repository = Repository { folder: r"C:\repo\deploy".into(), root: r"C:\repo".into() };
+        let repository = Repository {
+            folder: r"C:\repo\deploy".into(),
+            root: r"C:\repo".into(),
+            named: Vec::new(),
+        };
         for (given, wanted) in [
             (r"a.yaml", "deploy/a.yaml"),
             (r".\a.yaml", "deploy/a.yaml"),
@@ -88,8 +95,10 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn paths_are_relative_to_the_root() {
-        let repository = Repository { folder: "/repo/deploy".into(), root: "/repo".into() };
+        let (folder, root) = ("/repo/deploy".into(), "/repo".into());
+        let repository = Repository { folder, root, named: vec!["/work/copy".into()] };
         for (given, wanted) in [
+            ("/work/copy/deploy/a.yaml", "deploy/a.yaml"),
             ("a.yaml", "deploy/a.yaml"),
             ("./a.yaml", "deploy/a.yaml"),
             ("../base/./a b.yaml", "base/a b.yaml"),

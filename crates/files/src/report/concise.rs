@@ -23,7 +23,11 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     for entry in &collected.not_checked {
         writeln!(out, "{}", entry.sentence())?;
     }
-    writeln!(out, "{}", collected.summary)
+    writeln!(out, "{}", collected.summary)?;
+    match collected.policy.as_ref().filter(|it| it.weakens()) {
+        Some(policy) => writeln!(out, "{policy}"),
+        None => Ok(()),
+    }
 }
 
 fn place(collected: &Collected, entry: &Entry) -> String {

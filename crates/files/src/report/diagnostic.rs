@@ -234,6 +234,8 @@ pub struct Summary {
     pub denied: usize,
     /// The number of objects with a warning but no error.
     pub warned: usize,
+    /// The number of objects with nothing worse than a note.
+    pub noted: usize,
     /// The number of objects of other kinds.
     pub others: usize,
     /// The number of documents that could not be read, or that should be objects but aren't.
@@ -299,7 +301,7 @@ impl Summary {
         match worst? {
             Severity::Error => Some(&mut self.denied),
             Severity::Warning => Some(&mut self.warned),
-            Severity::Note => None,
+            Severity::Note => Some(&mut self.noted),
         }
     }
 
@@ -327,6 +329,7 @@ impl fmt::Display for Summary {
             objects,
             denied,
             warned,
+            noted,
             others,
             unreadable,
             unreadable_in_folders: _,
@@ -337,10 +340,12 @@ impl fmt::Display for Summary {
             healthy,
             is_incomplete,
         } = self;
+        // A format may leave out notes, or warnings too.
         let bad = match found {
-            Counts { errors: 0, warnings: 0, .. } => 0,
-            Counts { warnings: 0, .. } => denied,
-            _ => denied + warned,
+            Counts { errors: 0, warnings: 0, notes: 0, .. } => 0,
+            Counts { warnings: 0, notes: 0, .. } => denied,
+            Counts { notes: 0, .. } => denied + warned,
+            _ => denied + warned + noted,
         };
         let of = if bad > 0 && objects > 1 { format!("{bad} of ") } else { String::new() };
         if let Some(Healthy { daemon_sets, stateful_sets, unsettled }) = healthy {

@@ -1,23 +1,19 @@
 //! Standard output whose reader may end early, such as `head`.
 
-use std::{
-    cell::Cell,
-    io::{self, Write},
-    rc::Rc,
-};
+use std::io::{self, Write};
 
 /// Drops output without an error once the reader has ended.
 pub(super) struct UntilClosed<W> {
     pub(super) out: W,
-    /// Becomes true when the reader has ended.
-    pub(super) closed: Rc<Cell<bool>>,
+    /// Whether the reader has ended.
+    pub(super) is_closed: bool,
 }
 
 impl<W> UntilClosed<W> {
-    fn unless_closed<T>(&self, done: io::Result<T>, otherwise: T) -> io::Result<T> {
+    fn unless_closed<T>(&mut self, done: io::Result<T>, otherwise: T) -> io::Result<T> {
         done.or_else(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => {
-                self.closed.set(true);
+                self.is_closed = true;
                 Ok(otherwise)
             }
             _ => Err(error),
@@ -27,7 +23,7 @@ impl<W> UntilClosed<W> {
 
 impl<W: Write> Write for UntilClosed<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.closed.get() {
+        if self.is_closed {
             return Ok(bytes.len());
         }
         let done = self.out.write(bytes);
@@ -35,7 +31,7 @@ impl<W: Write> Write for UntilClosed<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.closed.get() {
+        if self.is_closed {
             return Ok(());
         }
         let done = self.out.flush();

@@ -2,12 +2,10 @@
 
 use std::{
     borrow::Cow,
-    cell::Cell,
     env,
     io::{self, Write},
     mem,
     path::PathBuf,
-    rc::Rc,
 };
 
 use anyhow::{Context as _, bail};
@@ -23,6 +21,7 @@ use super::{
     diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
     file::{self, ReportFile},
     github, gitlab, json, junit,
+    pipe::UntilClosed,
     policy_use::PolicyUse,
     sarif, step_summary,
     text::Text,
@@ -36,8 +35,6 @@ pub struct Reports {
     is_quiet: bool,
     /// The minimum severity of each format that doesn't report everything.
     severities: Vec<(Format, Severity)>,
-    /// Whether standard output was closed before its text ended.
-    is_closed: Rc<Cell<bool>>,
     /// As trait objects, so that a browser does not download the code for text.
     texts: Vec<Box<dyn Report>>,
     /// The data for the formats other than text, if any is requested.
@@ -59,11 +56,9 @@ impl Reports {
     ) -> anyhow::Result<Self> {
         let (mut files, mut texts) = (Vec::new(), Vec::<Box<dyn Report>>::new());
         let weakening = PolicyUse::weakening(policy);
-        let is_closed = Rc::default();
         let on_stdout = args.on_stdout();
         if on_stdout == Format::Text && !args.quiet {
-            let closed = args.files().next().is_some().then(|| Rc::clone(&is_closed));
-            texts.push(Box::new(Text::on_stdout(weakening.clone(), closed)));
+            texts.push(Box::new(Text::on_stdout(weakening.clone())));
         }
         for (i, (format, path)) in args.files().enumerate() {
             if args.files().take(i).any(|(_, other)| other == path) {
@@ -85,7 +80,6 @@ impl Reports {
             on_stdout,
             is_quiet: args.quiet,
             severities: Vec::new(),
-            is_closed,
             texts,
             collected: is_collected.then(|| Collected::new(repository.clone(), policy)),
             files,
@@ -112,7 +106,6 @@ impl Reports {
             on_stdout: Format::Text,
             is_quiet: false,
             severities: Vec::new(),
-            is_closed: Rc::default(),
             texts: Vec::new(),
             collected: None,
             files: Vec::new(),
@@ -242,14 +235,12 @@ impl Reports {
             };
             write().with_context(|| format!("{} cannot be written", path.display()))?;
         }
-        if self.is_closed.get() {
-            return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
-        }
         if self.is_quiet {
             return Ok(());
         }
         let Some(collected) = self.collected(self.on_stdout) else { return Ok(()) };
-        let mut out = io::BufWriter::new(io::stdout().lock());
+        let out = UntilClosed { out: io::stdout().lock(), is_closed: false };
+        let mut out = io::BufWriter::new(out);
         self.on_stdout.write(&collected, &mut out)?;
         Ok(out.flush()?)
     }

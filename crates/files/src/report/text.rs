@@ -1,11 +1,9 @@
 //! The report for people: each problem, its position and the remedy.
 
 use std::{
-    cell::Cell,
     collections::HashMap,
     fmt::Write as _,
     io::{self, IsTerminal, Write},
-    rc::Rc,
 };
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -105,18 +103,15 @@ struct Held {
 }
 
 impl Text {
-    /// Creates a report on standard output. If the output is closed and `closed` is there, `closed` becomes true and
-    /// the report ends without an error, so that other reports are complete.
-    pub fn on_stdout(policy: Option<PolicyUse>, closed: Option<Rc<Cell<bool>>>) -> Self {
+    /// Creates a report on standard output. If the reader ends, as `head` does, the run and its other reports go on,
+    /// because the exit code says what was found.
+    pub fn on_stdout(policy: Option<PolicyUse>) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
         let choice = AutoStream::choice(&stdout);
         // The renderer has removed foreign ESCs.
-        let out = io::BufWriter::new(AutoStream::new(stdout, choice));
-        let out: Box<dyn Write> = match closed {
-            Some(closed) => Box::new(UntilClosed { out, closed }),
-            None => Box::new(out),
-        };
+        let out = UntilClosed { out: AutoStream::new(stdout, choice), is_closed: false };
+        let out: Box<dyn Write> = Box::new(io::BufWriter::new(out));
         let screen = Screen::of_stdout(is_terminal, choice);
         let report = Text::new(Printable::styled(out), renderer(choice), screen, policy);
         Text { is_terminal, ..report }

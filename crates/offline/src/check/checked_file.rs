@@ -6,6 +6,7 @@ use kube_yaml::{Document, Documents, Mark, Problem};
 use setguard_core::{finding::Field, inventory::object_summary::ObjectSummary};
 
 use super::{
+    fix,
     ignores::Ignores,
     manifest_check::{self, CheckedObject, Checker},
 };
@@ -89,7 +90,9 @@ impl CheckedSource {
         let again = source.unread();
         let source = source.read()?;
         let is_long = source.text().len() > 2 * PART;
-        let all = (!is_long).then(|| Reader::of(&source).check_all(checker));
+        let all = (!is_long).then(|| {
+            Reader::of(&source).check_with_fixes(kube_yaml::documents(source.text()), checker)
+        });
         Ok(CheckedSource { source, again, all })
     }
 }
@@ -114,6 +117,22 @@ impl<'a> Reader<'a> {
 
     pub(super) fn check_all(&self, checker: &Checker<'_>) -> CheckedPart {
         self.check(kube_yaml::documents(self.text), checker)
+    }
+
+    /// Like [`Self::check`], with those fixes that `--fix` would make.
+    pub(super) fn check_with_fixes(
+        &self,
+        documents: Documents<'_>,
+        checker: &Checker<'_>,
+    ) -> CheckedPart {
+        let mut part = self.check(documents.clone(), checker);
+        let checked = part.contents.iter_mut().filter_map(|it| match it {
+            Content::Checked(manifest) => Some(&mut manifest.report.diagnostics),
+            _ => None,
+        });
+        let file = (&*self.file, self.group.is_meant());
+        fix::verify(documents, file, checked.flatten(), checker);
+        part
     }
 
     pub(super) fn check(&self, documents: Documents<'_>, checker: &Checker<'_>) -> CheckedPart {

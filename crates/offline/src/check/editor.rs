@@ -5,6 +5,7 @@
 //! because a different file may contain it.
 
 use std::{
+    cell::OnceCell,
     convert::Infallible,
     path::{Path, PathBuf},
 };
@@ -18,7 +19,8 @@ use setguard_core::{
 use super::{
     checked_file::{Content, Reader},
     cross_object::CrossObject,
-    fix, ignores,
+    fix::{self, Part},
+    ignores::{self, Ignores},
     manifest_check::{Checker, InputContext},
     old_manifests::{self, OldManifests},
 };
@@ -65,6 +67,8 @@ pub struct Findings {
     pub diagnostics: Vec<Diagnostic>,
     /// Remarks about the policy and about comments, with the line if one applies.
     pub remarks: Vec<(Option<usize>, String)>,
+    /// The text after all safe fixes, once it was asked for.
+    pub fixed: OnceCell<Option<String>>,
 }
 
 impl EditorText<'_> {
@@ -104,10 +108,13 @@ impl EditorText<'_> {
         found
     }
 
-    /// Returns the edits that fix a finding, and whether they are safe. `None` if no automatic fix exists.
-    pub fn fix(&self, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
-        finding.fix.as_ref()?;
-        self.with_checker(|checker| fix::one(self.text, self.name, finding, checker))
+    /// Returns the edits that fix each finding, and whether they are safe. `None` if no automatic fix exists.
+    pub fn fixes(&self, findings: &[&Diagnostic]) -> Vec<Option<(Vec<Edit>, bool)>> {
+        let fix = |finding: &&Diagnostic, checker: &Checker<'_>| {
+            finding.fix.as_ref()?;
+            fix::one(self.text, self.name, finding, checker)
+        };
+        self.with_checker(|checker| findings.iter().map(|it| fix(it, checker)).collect())
     }
 
     /// Returns the text after all safe fixes. `None` if no fix applies.
@@ -115,42 +122,41 @@ impl EditorText<'_> {
         self.with_checker(|checker| fix::all(self.text, self.name, checker))
     }
 
-    /// Returns the edit that adds a comment which exempts a finding. `None` for a denial, or if the text has no place
-    /// for the comment.
-    pub fn exempt(&self, finding: &Diagnostic) -> Option<Edit> {
-        let is_exempted = finding.downgrade.is_some();
+    /// Returns the edit that adds a comment which exempts a finding, and none of the others in the text. `None` for a
+    /// denial, or if the text has no place for the comment.
+    pub fn exempt(&self, finding: &Diagnostic, all: &[Diagnostic]) -> Option<Edit> {
+        let is_open = |it: &Diagnostic| it.mode == Mode::Warn && it.downgrade.is_none();
         // JSON has no comments.
-        if finding.mode != Mode::Warn || is_exempted || self.text.trim_start().starts_with('{') {
+        if !is_open(finding) || self.text.trim_start().starts_with('{') {
             return None;
         }
-        let line = self.text.split_inclusive('\n').nth(finding.mark.line.checked_sub(1)?)?;
-        let start = line.as_ptr().addr().checked_sub(self.text.as_ptr().addr())?;
+        let Part { text, start, lines } = Part::around(self.text, finding.mark.line)?;
+        let number = finding.mark.line - lines;
+        let line = text.split_inclusive('\n').nth(number.checked_sub(1)?)?;
+        let at = line.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
         let content = line.trim_end_matches(['\r', '\n']);
         let line_break = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
         let indent: String = content.chars().take_while(|it| *it == ' ').collect();
         let comment = ignores::comment(finding.rule.id);
-        let above = Edit { bytes: start..start, with: format!("{indent}{comment}{line_break}") };
-        let end = start + content.len();
+        let above = Edit { bytes: at..at, with: format!("{indent}{comment}{line_break}") };
+        let end = at + content.len();
         let behind = Edit { bytes: end..end, with: format!(" {comment}") };
-        let open = self.with_checker(|checker| self.open(self.text, checker));
+        let of_rule = all.iter().filter(|it| it.rule.id == finding.rule.id && is_open(it));
+        let of_rule: Vec<_> = of_rule.map(|it| it.mark.line.saturating_sub(lines)).collect();
+        let (objects, _) = read(text)?;
         // Some lines can't have a comment, such as a line of a block scalar.
-        [above, behind].into_iter().find(|edit| {
-            let (before, after) = self.text.split_at(edit.bytes.start);
-            let text = format!("{before}{}{after}", edit.with);
-            let mut now = self.with_checker(|checker| self.open(&text, checker));
-            let gone = (finding.rule.id, finding.field.clone());
-            now.push(gone);
-            now.sort_unstable();
-            now == open
-        })
-    }
-
-    fn open(&self, text: &str, checker: &Checker<'_>) -> Vec<(&'static str, String)> {
-        let found = EditorText { text, ..*self }.check(checker).diagnostics.into_iter();
-        let open = found.filter(|it| it.downgrade.is_none());
-        let mut open: Vec<_> = open.map(|it| (it.rule.id, it.field)).collect();
-        open.sort_unstable();
-        open
+        let edit = [(above, 1), (behind, 0)].into_iter().find_map(|(edit, added)| {
+            let (before, after) = text.split_at(edit.bytes.start);
+            let (same, ignores) = read(&format!("{before}{}{after}", edit.with))?;
+            let is_covered = |line: &&usize| {
+                let line = **line + if **line < number { 0 } else { added };
+                ignores.iter().any(|it| it.cover(finding.rule.id, line))
+            };
+            let covered: Vec<_> = of_rule.iter().filter(is_covered).collect();
+            (same == objects && covered == [&number]).then_some(edit)
+        })?;
+        let bytes = edit.bytes.start + start..edit.bytes.end + start;
+        Some(Edit { bytes, ..edit })
     }
 
     fn with_checker<T>(&self, use_it: impl FnOnce(&Checker<'_>) -> T) -> T {
@@ -162,6 +168,12 @@ impl EditorText<'_> {
         let (delivery, strictness) = (Delivery::default(), Strictness::default());
         use_it(&Checker::new(self.policy, &self.earlier.0.objects, delivery, context, strictness))
     }
+}
+
+/// Returns the documents of a text as JSON, and their comments. `None` if one cannot be read.
+fn read(text: &str) -> Option<(Vec<String>, Vec<Ignores>)> {
+    let documents = kube_yaml::documents(text);
+    documents.map(|it| it.ok().map(|it| (it.root.to_json(), Ignores::of(&it)))).collect()
 }
 
 impl Findings {

@@ -27,6 +27,8 @@ pub(super) struct FindingSink {
     pub(super) progress: Progress,
     pub(super) known: Known,
     pub(super) selection: Selection,
+    /// Whether fixes are for files, so that a finding elsewhere has none.
+    pub(super) fixes_files: bool,
     /// Files in folders that aren't manifests and aren't readable as such.
     pub(super) strangers: Vec<String>,
     /// Unchecked parts of the input that may contain a set.
@@ -54,6 +56,7 @@ impl FindingSink {
             progress,
             known,
             selection: Selection::default(),
+            fixes_files: false,
             strangers: Vec::new(),
             not_checked: Vec::new(),
             broken: Vec::new(),
@@ -133,7 +136,9 @@ impl FindingSink {
             return;
         }
         let path = collected::path(&self.repository, source.name());
+        let is_file = !self.fixes_files || source.unread().is_some();
         for diagnostic in &mut object.diagnostics {
+            diagnostic.fix = diagnostic.fix.take().filter(|_| is_file);
             self.occurrences(source).number(&path, Some(&object.id), diagnostic);
         }
         // The baseline and the old findings are complete, whatever is reported.

@@ -9,17 +9,21 @@ mod change;
 mod copy;
 mod edit;
 mod fixer;
+mod part;
 mod remove;
 
 use std::{
+    cell::LazyCell,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
 
 use clap::Args;
+use kube_yaml::Documents;
 use similar::TextDiff;
 
 pub use self::edit::Edit;
+pub(super) use self::part::Part;
 use setguard_core::{policy::Policy, printable::Printable};
 use setguard_files::manifests::exclude::{Exclude, exempt_files};
 
@@ -113,8 +117,12 @@ impl Fixes<'_> {
             let mut fixer = Fixer::new(&checker, self.selection, &name);
             (fixer.is_named, fixer.with_unsafe) = (is_named, self.args.not_safe);
             let new = fixer.fix(&text);
-            for note in &new.left {
-                writeln!(say, "note: {name}:{note}")?;
+            for (line, rule) in &new.left {
+                writeln!(
+                    say,
+                    "note: {name}:{line}: {rule} is left to you: the text shares what would have to change, or \
+                     has something else in the same line"
+                )?;
             }
             if new.count == 0 {
                 continue;
@@ -170,7 +178,31 @@ pub(super) fn one(
     finding: &Diagnostic,
     checker: &Checker<'_>,
 ) -> Option<(Vec<Edit>, bool)> {
-    Fixer::new(checker, &Selection::default(), file).one(text, finding)
+    let part = Part::around(text, finding.mark.line)?;
+    Fixer::new(checker, &Selection::default(), file).one(&part, finding)
+}
+
+/// Removes the fixes that `--fix` would not make from the findings in documents.
+pub(super) fn verify<'d>(
+    documents: Documents<'_>,
+    (file, is_named): (&str, bool),
+    findings: impl Iterator<Item = &'d mut Diagnostic>,
+    checker: &Checker<'_>,
+) {
+    let can_be_made = |it: &&mut Diagnostic| {
+        it.downgrade.is_none() && it.fix.as_ref().is_some_and(|fix| fix.is_safe)
+    };
+    let parts = LazyCell::new(|| Part::of(documents).collect::<Vec<_>>());
+    for finding in findings.filter(can_be_made) {
+        let after = parts.partition_point(|part| part.lines < finding.mark.line);
+        let part = after.checked_sub(1).and_then(|it| parts.get(it));
+        let selection = Selection::default();
+        let mut fixer = Fixer::new(checker, &selection, file);
+        fixer.is_named = is_named;
+        if part.and_then(|part| fixer.one(part, finding)).is_none() {
+            finding.fix = None;
+        }
+    }
 }
 
 /// Returns a text in a folder after all safe fixes. `None` if no fix applies.

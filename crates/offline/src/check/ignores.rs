@@ -94,6 +94,11 @@ impl Ignores {
         }
     }
 
+    /// Returns whether a comment covers the findings of a rule at this line.
+    pub(super) fn cover(&self, rule: &str, line: usize) -> bool {
+        self.list.iter().any(|it| it.rule == rule && it.covers.contains(&line))
+    }
+
     /// Returns the remarks on the comments after all rules. `None` without remarks, or if no object of the document is
     /// checked. `number` is the number of an object in the document.
     pub(crate) fn remarks(self, number: usize) -> Option<ObjectReport> {

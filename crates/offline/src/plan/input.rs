@@ -135,15 +135,18 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let (new, contexts, mut not_read) = texts(paths.new, &mut complain_of_new);
+        let remaining = listing::remaining(paths.new, commit.as_ref());
+        let (new, contexts, mut not_read) = texts(&remaining, &mut complain_of_new);
         let compared =
-            commit.map(|it| complain_of_edited(&it, &mut not_read, &mut complain_of_new));
+            commit.as_ref().map(|it| complain_of_edited(it, &mut not_read, &mut complain_of_new));
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
         input.contexts = contexts;
         if !paths.may_be_empty {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
             let nothing = || format!("there are no objects in the new manifests; {ALLOW_EMPTY}");
-            let are_all = || new.iter().all(is_empty).then(nothing);
+            // Nothing has to write the manifests that git has: the change deletes them.
+            let are_deleted = commit.is_some() && !input.previous.is_empty();
+            let are_all = || (!are_deleted && new.iter().all(is_empty)).then(nothing);
             empty.or_else(are_all).into_iter().for_each(&mut complain_of_new);
         }
         unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);

@@ -6,6 +6,7 @@ use setguard_core::finding::{Change, Field, Fix};
 use super::{
     change,
     edit::{self, Edit, Texts},
+    part::Part,
 };
 use crate::check::{manifest_check::Checker, selection::Selection};
 pub(super) use setguard_files::{
@@ -33,8 +34,8 @@ pub(super) struct Fixed {
     pub(super) count: usize,
     /// The rules with unsafe fixes.
     pub(super) not_safe: BTreeSet<&'static str>,
-    /// The findings, with lines, that have no fix although their rules usually offer one.
-    pub(super) left: Vec<String>,
+    /// The lines and rules of the findings that have no fix although their rules usually offer one.
+    pub(super) left: Vec<(usize, &'static str)>,
 }
 
 /// The number of the document, the number of the object in the document, the rule and the field.
@@ -56,7 +57,7 @@ struct Read {
     /// The number of findings by object, rule and severity.
     found: BTreeMap<(usize, usize, &'static str, Severity), usize>,
     tries: Vec<Try>,
-    left: Vec<String>,
+    left: Vec<(usize, &'static str)>,
 }
 
 impl<'j> Fixer<'j> {
@@ -73,18 +74,44 @@ impl<'j> Fixer<'j> {
 
     /// Returns the edits that fix a single finding, and whether they are safe. `None` if the finding has no fix, or if
     /// the edits fail verification.
-    pub(super) fn one(mut self, text: &str, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
+    pub(super) fn one(
+        mut self,
+        part: &Part<'_>,
+        finding: &Diagnostic,
+    ) -> Option<(Vec<Edit>, bool)> {
+        let mark = Mark { line: finding.mark.line - part.lines, ..finding.mark };
         self.with_unsafe = true;
-        self.only = Some((finding.rule.id, finding.field.clone(), finding.mark));
-        let mut read = self.read(text);
+        self.only = Some((finding.rule.id, finding.field.clone(), mark));
+        let mut read = self.read(part.text);
         let tries = std::mem::take(&mut read.tries);
-        self.try_all(text, &read, &tries)?;
-        let mut tries = tries.into_iter();
-        tries.next().map(|only| (only.edits, only.is_safe))
+        self.try_all(part.text, &read, &tries)?;
+        let Try { mut edits, is_safe, .. } = tries.into_iter().next()?;
+        for Edit { bytes, .. } in &mut edits {
+            *bytes = bytes.start + part.start..bytes.end + part.start;
+        }
+        Some((edits, is_safe))
     }
 
-    /// Makes all changes that pass verification.
+    /// Makes all changes that pass verification. Each part is verified alone, so the time is linear.
     pub(super) fn fix(mut self, text: &str) -> Fixed {
+        let (mut all, mut end) = (Fixed::default(), 0);
+        for Part { text: part, start, .. } in Part::all(text) {
+            // Nothing but a byte order mark is between parts.
+            all.text.push_str(text.get(end..start).unwrap_or_default());
+            end = start + part.len();
+            let lines = all.text.matches('\n').count();
+            let Fixed { text, count, not_safe, left } = self.fix_part(part);
+            all.text.push_str(&text);
+            all.count += count;
+            all.not_safe.extend(not_safe);
+            let left = left.into_iter().map(|(line, rule)| (lines + line, rule));
+            all.left.extend(left);
+            self.refused.clear();
+        }
+        all
+    }
+
+    fn fix_part(&mut self, text: &str) -> Fixed {
         let mut fixed = Fixed { text: text.to_owned(), ..Fixed::default() };
         let mut read = self.read(&fixed.text);
         while !read.tries.is_empty() {
@@ -179,11 +206,7 @@ impl<'j> Fixer<'j> {
                             let at = manifest.at.clone();
                             read.tries.push(Try { key, is_safe, at, change, edits });
                         }
-                        None if is_safe => read.left.push(format!(
-                            "{}: {rule} is left to you: the text shares what would have to change, or has \
-                             something else in the same line",
-                            diagnostic.mark.line
-                        )),
+                        None if is_safe => read.left.push((diagnostic.mark.line, rule)),
                         // An unsafe change is only shown, so an impossible one needs no message.
                         _ => {}
                     }

@@ -1,0 +1,197 @@
+//! Standard input and output as lines of JSON-RPC.
+//!
+//! The reader of `rmcp` ignores a line that isn't JSON or is too long, and the client waits for ever. This one answers.
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    pin::Pin,
+    thread,
+};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{JsonRpcMessage, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::{StdioWriter, Transport, async_rw::AsyncRwTransport, stdio_pipes},
+};
+use serde::{Deserialize, de::IgnoredAny};
+use tokio::{io::Empty, sync::mpsc};
+
+const LONGEST: u64 = 16 << 20;
+
+/// How many messages the reader may be ahead.
+const AHEAD: usize = 8;
+
+type Message = RxJsonRpcMessage<RoleServer>;
+type Answer = TxJsonRpcMessage<RoleServer>;
+
+pub(super) struct Lines {
+    input: mpsc::Receiver<Result<Message, Answer>>,
+    output: AsyncRwTransport<RoleServer, Empty, StdioWriter>,
+    /// The answer to a line that is no message. A cancelled [`Lines::receive`] must not lose it.
+    answering: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
+}
+
+impl Lines {
+    pub(super) fn of_stdio() -> io::Result<Self> {
+        let (sender, input) = mpsc::channel(AHEAD);
+        // Nothing can interrupt the thread, so it ends with the process.
+        thread::Builder::new().name("mcp-reader".to_owned()).spawn(move || {
+            let mut lines = io::stdin().lock();
+            while let Ok(Some(message)) = next(&mut lines) {
+                if sender.blocking_send(message).is_err() {
+                    return;
+                }
+            }
+        })?;
+        let (_, output) = stdio_pipes();
+        let output = AsyncRwTransport::new_server(tokio::io::empty(), output);
+        Ok(Lines { input, output, answering: None })
+    }
+}
+
+impl Transport<RoleServer> for Lines {
+    type Error = io::Error;
+
+    fn send(&mut self, item: Answer) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.output.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<Message> {
+        loop {
+            if let Some(answering) = &mut self.answering {
+                answering.await.ok()?;
+                self.answering = None;
+            }
+            match self.input.recv().await? {
+                Ok(message) => return Some(message),
+                Err(answer) => self.answering = Some(Box::pin(self.output.send(answer))),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.close().await
+    }
+}
+
+/// Returns `None` at the end of the input, and the answer to a line that is no message.
+fn next(input: &mut impl BufRead) -> io::Result<Option<Result<Message, Answer>>> {
+    loop {
+        let mut line = Vec::new();
+        if input.take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        let refuse = |line: &mut dyn Read, error| Some(Err(JsonRpcMessage::error(error, id(line))));
+        if line.len() as u64 == LONGEST && line.last() != Some(&b'\n') {
+            let mut rest = RestOfLine { input, has_ended: false };
+            let most = LONGEST >> 20;
+            let error = format!("the message has more than {most} MiB, which is the limit");
+            let error = ErrorData::invalid_request(error, None);
+            let answer = refuse(&mut line.chain(&mut rest), error);
+            io::copy(&mut rest, &mut io::sink())?;
+            return Ok(answer);
+        }
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let error = match serde_json::from_slice(line) {
+            Ok(message) => return Ok(Some(Ok(message))),
+            Err(error) => error.to_string(),
+        };
+        let error = match serde_json::from_slice::<IgnoredAny>(line) {
+            Ok(_) => ErrorData::invalid_request(error, None),
+            Err(error) => ErrorData::parse_error(format!("this is not JSON: {error}"), None),
+        };
+        return Ok(refuse(&mut &*line, error));
+    }
+}
+
+/// Returns the id of a message, without keeping the rest.
+fn id(message: &mut dyn Read) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        id: Option<RequestId>,
+    }
+    serde_json::from_reader(BufReader::new(message)).ok().and_then(|it: Envelope| it.id)
+}
+
+struct RestOfLine<'a, R> {
+    input: &'a mut R,
+    has_ended: bool,
+}
+
+impl<R: BufRead> Read for RestOfLine<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.has_ended {
+            return Ok(0);
+        }
+        let available = self.input.fill_buf()?;
+        let most = available.len().min(buffer.len());
+        let available = available.get(..most).unwrap_or_default();
+        let end = memchr::memchr(b'\n', available);
+        let (line, _) = available.split_at(end.map_or(most, |at| at + 1));
+        for (to, from) in buffer.iter_mut().zip(line) {
+            *to = *from;
+        }
+        self.has_ended = end.is_some();
+        let read = line.len();
+        self.input.consume(read);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn answers(mut input: impl BufRead) -> Vec<Value> {
+        let mut all = Vec::new();
+        while let Some(message) = next(&mut input).unwrap() {
+            all.push(match message {
+                Ok(_) => json!("message"),
+                Err(answer) => {
+                    let answer = serde_json::to_value(answer).unwrap();
+                    json!([answer["error"]["code"], answer["id"]])
+                }
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn a_line_that_is_no_message_is_answered() {
+        for (line, wanted) in [
+            (r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#, json!("message")),
+            (r#"{"jsonrpc":"2.0","method":"notifications/other"}"#, json!("message")),
+            ("garbage", json!([-32700, null])),
+            ("{\"id\": 5", json!([-32700, null])),
+            (r#"{"jsonrpc":"2.0","id":5}"#, json!([-32600, 5])),
+            (r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, json!([-32600, "a"])),
+            ("[]", json!([-32600, null])),
+        ] {
+            assert_eq!(answers(format!("\n{line}\r\n").as_bytes()), [wanted], "{line}");
+        }
+        assert_eq!(answers(&b"\xff\xfe\n"[..]), [json!([-32700, null])]);
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_is_answered_with_its_id_and_the_next_one_is_read() {
+        let short = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+        let long = "a".repeat(usize::try_from(LONGEST).unwrap());
+        let first = format!(r#"{{"id":7,"method":"{long}","jsonrpc":"2.0"}}"#);
+        let last = format!(r#"{{"method":"{long}","jsonrpc":"2.0","id":"b"}}"#);
+        let input = format!("{first}\n{short}\n{last}\n{long}\n{short}\n");
+        let wanted = [
+            json!([-32600, 7]),
+            json!("message"),
+            json!([-32600, "b"]),
+            json!([-32600, null]),
+            json!("message"),
+        ];
+        assert_eq!(answers(input.as_bytes()), wanted);
+    }
+}
