@@ -76,8 +76,7 @@ pub(super) fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool 
     let deepest = file.ancestors().find(|it| it.exists()).unwrap_or(folder);
     let entries = WalkDir::new(folder).follow_links(true).into_iter();
     let on_the_way = entries.filter_entry(|it| deepest.starts_with(it.path()) && walk.enters(it));
-    let is_reached = on_the_way.flatten().any(|it| it.path() == deepest);
-    !is_reached && !walk.tracked().iter().any(|it| it == file)
+    !on_the_way.flatten().any(|it| it.path() == deepest)
 }
 
 struct Walked<'a> {

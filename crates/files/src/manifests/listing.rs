@@ -53,7 +53,8 @@ pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, FileErr
 /// Returns the paths without those that had manifests at a commit and are deleted since.
 pub fn remaining(paths: &[PathBuf], commit: Option<&Commit>) -> Vec<PathBuf> {
     let had = |commit: &Commit, path: &PathBuf| {
-        let old = commit.manifests(std::slice::from_ref(path), &Clusters::default());
+        let path = std::slice::from_ref(path);
+        let old = commit.manifests(path, &Clusters::default(), &FolderNames::new());
         old.is_ok_and(|old| !old.sources.is_empty())
     };
     let is_deleted = |path: &PathBuf| {
