@@ -111,6 +111,15 @@ fn next(value: &Value, left_out: &BTreeMap<String, usize>, skip: &Skip) -> Skip 
             *count = had(place);
         }
     }
+    // The lists of an entry that is left out need no place.
+    let outer = next.clone();
+    next.retain(|place, _| {
+        !outer.iter().any(|(list, count)| {
+            let inside = place.strip_prefix(&**list).and_then(|it| it.strip_prefix('/'));
+            let index = inside.and_then(|it| it.split('/').next()?.parse::<usize>().ok());
+            index.is_some_and(|index| index < *count)
+        })
+    });
     next
 }
 
