@@ -88,6 +88,7 @@ pub(super) struct Paths<'a> {
     pub(super) old_commit: Option<&'a str>,
     pub(super) nodes: &'a [PathBuf],
     pub(super) may_be_empty: bool,
+    pub(super) looks_at_namespaces: bool,
 }
 
 impl Input {
@@ -134,6 +135,7 @@ impl Input {
             complain(message);
         };
         let (new, contexts, mut not_read) = texts(paths.new, &mut complain_of_new);
+        not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
         let compared =
             commit.map(|it| complain_of_edited(&it, &mut not_read, &mut complain_of_new));
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
