@@ -79,6 +79,8 @@ mod release;
 mod reports;
 mod review;
 mod rollouts;
+#[cfg(unix)]
+mod roots;
 mod rule_pages;
 mod schema;
 #[cfg(unix)]

@@ -115,6 +115,12 @@ impl Policy {
         self
     }
 
+    /// Returns whether an exception or a limit is about some namespaces only.
+    pub fn looks_at_namespaces(&self) -> bool {
+        let exceptions = self.exceptions.iter().map(|it| &it.namespaces);
+        exceptions.chain(self.limits.iter().map(|it| &it.namespaces)).any(|it| !it.is_empty())
+    }
+
     /// Records that the API server reported its release, and whether it is newer than the newest that setguard knows. A
     /// release in the policy takes precedence.
     #[must_use]

@@ -53,6 +53,7 @@ pub use setguard_files::{
         listing,
         not_a_manifest::Broken,
         not_checked::NotChecked,
+        render::missing,
         repository::Repository,
         source::Source,
     },
@@ -214,15 +215,22 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let version = args.policy.kube_version.map(|it| it.to_string());
     let mut rendering = args.manifests.rendering(namespace, version, args.allow_empty);
     rendering.releases = (policy.render.clone(), root.clone());
-    let rendered = args.manifests.renders().then_some(&rendering);
-    let settings = (&clusters, &policy.folder_names);
-    let mut old = OldManifests::read(&args.against, commit, &paths, settings, rendered, namespace);
+    let names = &policy.folder_names;
+    let mut rendered = rendering.read(None, &exclude, names, &mut Progress::rendering());
+    let both = args.manifests.renders().then_some((&rendering, &rendered.roots[..]));
+    let mut old =
+        OldManifests::read(&args.against, commit, &paths, (&clusters, names), both, namespace);
+    if let Some(old) = &old.roots {
+        rendering.also(old, None, &mut rendered);
+        missing(&rendered.roots, old).for_each(|it| reports.note(&format!("{} is new", it.name())));
+        missing(old, &rendered.roots)
+            .for_each(|it| reports.note(&format!("{} is gone", it.name())));
+    }
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();
     let paths = listing::remaining(&paths, found.as_ref());
-    let mut listing = listing::list(&paths, &exclude, &policy.folder_names);
-    let names = &policy.folder_names;
-    listing.extend(rendering.read(None, &exclude, names, &mut Progress::rendering()));
+    let mut listing = listing::list(&paths, &exclude, names);
+    listing.extend(rendered);
     for (root, mut empty) in std::mem::take(&mut listing.empty) {
         empty.is_changed = old.has_rendered(&root);
         listing.not_checked.push(empty);
@@ -253,7 +261,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     sink.selection = args.selection.clone();
     sink.fixes_files = true;
     old.failures.iter().chain(&unreadable).for_each(|it| sink.failure(it));
-    sink.not_checked.extend(new.not_checked);
+    let by_namespace = policy.looks_at_namespaces() || checker.may_refuse();
+    let not_checked = new.not_checked.into_iter();
+    sink.not_checked.extend(not_checked.filter(|it| !it.by_namespace || by_namespace));
     for Wrong { file, problem } in new.wrong {
         let source = Source::FileInFolder(file, Group::Alone).reread();
         sink.unreadable(&source, manifest_check::syntax(problem, false))?;

@@ -250,6 +250,7 @@ impl PlanArgs {
             old_commit: self.against_ref.as_deref(),
             nodes: &self.nodes,
             may_be_empty: self.allow_empty,
+            looks_at_namespaces: policy.looks_at_namespaces(),
         };
         let (now, release) = (Timestamp::now(), policy.cluster.version);
         let mut inputs = Vec::new();

@@ -78,8 +78,14 @@ impl<T> Alternatives<T> {
         has_nearer: &HasNearer<'_>,
     ) -> Option<&Alternative<T>> {
         // A root continues itself, no matter which other files have the object.
-        if let Group::Rendered { .. } = group {
+        if let Group::Rendered { release, .. } = group {
+            // The object of a release may have a new name, or stand in a new file.
+            let is_release = |it: &&Alternative<T>| match &it.group {
+                Group::Rendered { release: other, .. } => release.is_some() && release == other,
+                _ => false,
+            };
             let of_root = self.0.iter().find(|it| it.group == *group);
+            let of_root = of_root.or_else(|| self.0.iter().find(is_release));
             let named = || self.0.iter().find(|it| it.group == Group::Named);
             let before = of_root.or_else(named);
             if before.is_some() || self.has_variant(group) {

@@ -12,6 +12,7 @@ use setguard_core::policy::{FolderNames, file_patterns};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
+    encoding,
     exclude::{Exclude, Excluded},
     files::{self, Fence, LARGEST_IN_FOLDER, LARGEST_POLICY, is_foreign, is_manifest},
     git,
@@ -54,8 +55,10 @@ pub(super) fn list(
         .sources
         .retain(|it| it.as_ref().map_or(true, |source| source.is_in_folder(is_manifest)));
     if is_rendered {
-        let takes = |path: &Path| layout.takes(path);
-        contents.sources.retain(|it| it.as_ref().map_or(true, |it| !it.is_in_folder(takes)));
+        let is_taken = |it: &mut Result<Source, FileError>| {
+            it.as_ref().is_ok_and(|it| it.is_in_folder(|path| layout.takes(path)))
+        };
+        contents.taken = contents.sources.extract_if(.., is_taken).flatten().collect();
         contents.roots = layout.roots();
         // The program that builds a kustomization reports its faults itself.
         contents.wrong.clear();
@@ -110,7 +113,7 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
 
 fn read(path: &Path) -> Option<String> {
     let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
-    String::from_utf8(bytes).ok()
+    Some(encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
 }
 
 #[derive(Debug, Default)]

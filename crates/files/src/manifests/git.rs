@@ -2,6 +2,7 @@
 
 pub mod checkout;
 mod command;
+mod edited;
 mod tree;
 
 use std::{
@@ -395,7 +396,13 @@ impl Commit {
         let path = |it: &&mut NotChecked| it.path.clone().unwrap_or_else(|| (&it.file).into());
         let paths: Vec<PathBuf> = open.iter().map(path).collect();
         let changed = self.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-        open.into_iter().zip(changed).for_each(|(it, changed)| it.is_changed = changed);
+        let edits =
+            if open.iter().any(|it| !it.of.is_empty()) { Some(self.edits()?) } else { None };
+        for (it, changed) in open.into_iter().zip(changed) {
+            let is_of =
+                || edits.as_ref().is_some_and(|edits| it.of.iter().any(|of| edits.touch(of)));
+            it.is_changed |= changed || is_of();
+        }
         Ok(())
     }
 

@@ -18,6 +18,8 @@ pub enum Group {
         name: String,
         /// Its folder. A chart has a root for each file of values.
         folder: PathBuf,
+        /// The name and the namespace of a release that an object of Argo CD or Flux describes.
+        release: Option<(String, Option<String>)>,
     },
     /// The files that the policy assigns to a cluster, by its name.
     Cluster(String),

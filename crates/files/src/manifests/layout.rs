@@ -2,14 +2,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
     path::{Component, Path, PathBuf},
 };
 
-use kube_yaml::{Mark, Node, Problem};
-use setguard_core::finding::Path as FieldPath;
+use kube_yaml::{Document, Mark, Node, Problem};
+use setguard_core::{finding::Path as FieldPath, policy::file_patterns};
+use walkdir::WalkDir;
 
 use super::{
+    files::is_manifest,
     group::Group,
+    kustomization::{self, Kustomization},
     not_checked::{Cause, NotChecked},
     patches::{Patch, items},
     render::root::Root,
@@ -34,14 +38,6 @@ pub struct Layout {
     tests: BTreeSet<PathBuf>,
 }
 
-#[derive(Debug)]
-struct Kustomization {
-    file: PathBuf,
-    /// Whether it makes different objects of its resources.
-    changes: bool,
-    is_component: bool,
-}
-
 /// A fault of a kustomization, and its file.
 #[derive(Clone, Debug)]
 pub struct Wrong {
@@ -51,28 +47,9 @@ pub struct Wrong {
     pub problem: Problem,
 }
 
-/// The keys of a kustomization that change its resources or add objects.
-const CHANGES: [&str; 14] = [
-    "commonLabels",
-    "components",
-    "generators",
-    "helmCharts",
-    "helmChartInflationGenerator",
-    "labels",
-    "patches",
-    "patchesJson6902",
-    "patchesStrategicMerge",
-    "replacements",
-    "replicas",
-    "transformers",
-    "validators",
-    "vars",
-];
-
 impl Layout {
     /// The file names of kustomizations.
-    pub const KUSTOMIZATIONS: [&str; 3] =
-        ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+    pub const KUSTOMIZATIONS: [&str; 3] = kustomization::NAMES;
 
     /// Returns whether the layout depends on the content of a file.
     pub fn is_about(path: &Path) -> bool {
@@ -99,7 +76,7 @@ impl Layout {
             if is_chart(file) {
                 layout.charts.insert(folder.to_owned());
                 let text = read(file).unwrap_or_default();
-                let of = kube_yaml::documents(&text).flatten().next();
+                let of = kube_yaml::documents(&text).next().and_then(Result::ok);
                 let of = of.as_ref().and_then(|it| it.root.get("type")).and_then(Node::as_str);
                 if of == Some("library") {
                     layout.libraries.insert(folder.to_owned());
@@ -107,37 +84,37 @@ impl Layout {
             } else if Layout::is_of_test(file) {
                 layout.tests.insert(folder.to_owned());
             } else if is_kustomization(file) {
-                let text = read(file).unwrap_or_default();
-                for document in kube_yaml::documents(&text).flatten() {
-                    let changes = CHANGES.iter().any(|key| document.root.get(key).is_some());
-                    let kind = document.root.get("kind").and_then(Node::as_str);
-                    let is_component = kind == Some("Component");
-                    let of = Kustomization { file: file.to_owned(), changes, is_component };
-                    layout.kustomizations.insert(folder.to_owned(), of);
-                    for (path, mark) in parts(&document.root) {
-                        layout.parts.insert(clean(&folder.join(path)), folder.to_owned());
-                        let is_remote = path.contains("://");
-                        if !is_remote && read(&folder.join(path)).is_none() {
-                            layout.wrong.push(Wrong {
-                                file: file.to_owned(),
-                                problem: no_such_patch(path, mark),
-                            });
-                        }
-                    }
-                    let listed = ["resources", "bases"].map(|key| paths(&document.root, key));
-                    for resource in listed.into_iter().flatten() {
-                        let users = layout.resources.entry(clean(&folder.join(resource)));
-                        users.or_default().insert(folder.to_owned());
-                    }
-                    let components = paths(&document.root, "components");
-                    let components = components.map(|it| clean(&folder.join(it))).collect();
-                    layout.components.insert(folder.to_owned(), components);
-                    let patches = Patch::all(folder, &document.root, read);
-                    layout.patches.insert(clean(folder), patches);
-                }
+                layout.add(folder, file, read);
             }
         }
         layout
+    }
+
+    fn add(&mut self, folder: &Path, file: &Path, read: &dyn Fn(&Path) -> Option<String>) {
+        let text = read(file).unwrap_or_default();
+        let document = kustomization::first(&text);
+        let of = Kustomization::of(file, &text, document.as_ref());
+        for resource in &of.resources {
+            let users = self.resources.entry(clean(&folder.join(resource)));
+            users.or_default().insert(folder.to_owned());
+        }
+        let components = of.components.iter().map(|it| clean(&folder.join(it))).collect();
+        self.components.insert(folder.to_owned(), components);
+        if let Some(other) = self.kustomizations.insert(folder.to_owned(), of) {
+            // kustomize refuses two in one folder.
+            self.kustomizations.insert(folder.to_owned(), Kustomization::unknown(&other.file));
+        }
+        let Some(Document { root, .. }) = document else { return };
+        for (path, mark) in parts(&root) {
+            self.parts.insert(clean(&folder.join(path)), folder.to_owned());
+            let is_remote = path.contains("://");
+            if !is_remote && read(&folder.join(path)).is_none() {
+                let (file, problem) = (file.to_owned(), no_such_patch(path, mark));
+                self.wrong.push(Wrong { file, problem });
+            }
+        }
+        let patches = Patch::all(folder, &root, read);
+        self.patches.entry(clean(folder)).or_default().extend(patches);
     }
 
     pub(super) fn is_kustomization(&self, folder: &Path) -> bool {
@@ -181,48 +158,110 @@ impl Layout {
     pub(super) fn not_built(&self, named: &Path, is_rendered: bool) -> Vec<NotChecked> {
         if is_rendered {
             // Only a different kustomization can build a component.
-            let unused = self.tops().filter(|(_, it)| it.is_component);
+            let roots = self.tops();
+            let built = self.taken_by(roots.iter().copied());
+            let unused = self.kustomizations.iter();
+            let unused = unused.filter(|(folder, it)| it.is_component && !built.contains(*folder));
             let why = "no kustomization takes this component";
-            let unused = unused.map(|(_, it)| it.file.display().to_string());
-            return unused.map(|it| NotChecked::file(it, Cause::Kustomization, why)).collect();
+            return unused
+                .map(|(folder, it)| {
+                    let file = it.file.display().to_string();
+                    NotChecked::file(file, Cause::Kustomization, why).of([folder.clone()])
+                })
+                .collect();
         }
-        let takes_others = |folder: &Path| {
-            let of = |(resource, users): (&PathBuf, &BTreeSet<PathBuf>)| {
-                users.contains(folder) && !resource.starts_with(clean(named))
+        let folders: BTreeSet<_> = self.kustomizations.keys().map(|it| clean(it)).collect();
+        let is_read = |folder: &Path, resource: &String| {
+            let path = clean(&folder.join(resource));
+            let is_read = match fs::metadata(folder.join(resource)) {
+                Ok(about) if about.is_dir() => folders.contains(&path),
+                Ok(_) => is_manifest(&path),
+                // A URL too.
+                Err(_) => false,
             };
-            self.resources.iter().any(of)
+            is_read && path.starts_with(clean(named))
         };
-        let changing = self.kustomizations.iter();
-        let changing = changing.filter(|(folder, it)| it.changes || takes_others(folder));
-        let kustomizations = changing.map(|(folder, Kustomization { file, .. })| {
+        let kustomizations = self.kustomizations.iter().filter_map(|(folder, it)| {
+            let changes = it.changes || !it.resources.iter().all(|it| is_read(folder, it));
             let why = format!("a kustomization is checked as {}", build(folder));
-            NotChecked::file(file.display().to_string(), Cause::Kustomization, why)
+            let file = it.file.display().to_string();
+            let entry = NotChecked::file(file, Cause::Kustomization, why).of([folder.clone()]);
+            let by_namespace = !changes;
+            (changes || it.sets_namespace).then_some(NotChecked { by_namespace, ..entry })
         });
         let charts = self.outer_charts().map(|chart| {
             let file = chart.join(CHART).display().to_string();
-            NotChecked::file(file, Cause::Chart, render(chart))
+            NotChecked::file(file, Cause::Chart, render(chart)).of([chart.clone()])
         });
         kustomizations.chain(charts).collect()
     }
 
     fn outer_charts(&self) -> impl Iterator<Item = &PathBuf> {
-        self.charts
-            .iter()
-            .filter(|chart| !chart.ancestors().skip(1).any(|folder| self.charts.contains(folder)))
+        self.charts.iter().filter(|chart| !self.is_inner(chart))
     }
 
-    /// Returns the kustomizations that no other uses, by folder.
-    fn tops(&self) -> impl Iterator<Item = (&PathBuf, &Kustomization)> {
-        let components: BTreeSet<_> = self.components.values().flatten().collect();
-        self.kustomizations.iter().filter(move |(folder, _)| {
-            let path = clean(folder);
-            self.users(folder).next().is_none() && !components.contains(&path)
-        })
+    /// Returns whether Helm renders a chart as a part of a different one.
+    ///
+    /// Upstream: `LoadDir` and `LoadFiles` in helm.sh/helm/v3/pkg/chart/loader.
+    fn is_inner(&self, chart: &Path) -> bool {
+        let mut outer = chart;
+        // The part of an application, or of a library that is a part of one.
+        let mut is_rendered = false;
+        while let Some(next) = self.chart_around(outer) {
+            is_rendered |= !self.libraries.contains(next);
+            outer = next;
+        }
+        is_rendered && !leaves_out(outer, chart)
+    }
+
+    fn chart_around(&self, chart: &Path) -> Option<&Path> {
+        let (name, charts) = (chart.file_name()?.to_str()?, chart.parent()?);
+        let is_dependency = charts.file_name()? == "charts" && !name.starts_with(['.', '_']);
+        self.charts.get(charts.parent()?).filter(|_| is_dependency).map(PathBuf::as_path)
+    }
+
+    /// Returns the folders of the kustomizations to build: those that no other takes. No kustomization builds a
+    /// component on its own, and none takes itself, so one of a cycle is a root too.
+    fn tops(&self) -> Vec<&PathBuf> {
+        let is_root = |(folder, it): (_, &Kustomization)| (!it.is_component).then_some(folder);
+        let all: Vec<_> = self.kustomizations.iter().filter_map(is_root).collect();
+        let taken = self.taken_by(self.kustomizations.keys());
+        let mut roots: Vec<_> = all.iter().copied().filter(|it| !taken.contains(it)).collect();
+        let mut built = self.taken_by(roots.iter().copied());
+        for folder in all {
+            if !roots.contains(&folder) && !built.contains(folder) {
+                roots.push(folder);
+                built.extend(self.taken_by([folder].into_iter()));
+            }
+        }
+        roots.sort_unstable();
+        roots
+    }
+
+    /// Returns the kustomizations that these take, and those that they take in turn.
+    fn taken_by<'l>(&'l self, folders: impl Iterator<Item = &'l PathBuf>) -> BTreeSet<&'l PathBuf> {
+        let (mut taken, mut open) = (BTreeSet::new(), folders.collect::<Vec<_>>());
+        let by_path: BTreeMap<_, _> =
+            self.kustomizations.keys().map(|folder| (clean(folder), folder)).collect();
+        while let Some(folder) = open.pop() {
+            let Some(it) = self.kustomizations.get(folder) else { continue };
+            for resource in it.resources.iter().chain(&it.components) {
+                let path = clean(&folder.join(resource));
+                // kustomize takes no folder above, and follows links before it looks for `..`.
+                if let Some(next) = by_path.get(&path)
+                    && !clean(folder).starts_with(&path)
+                    && leads_to(folder, resource, next)
+                    && taken.insert(*next)
+                {
+                    open.push(next);
+                }
+            }
+        }
+        taken
     }
 
     pub(super) fn roots(&self) -> Vec<Root> {
-        let kustomizations = self.tops().filter(|(_, it)| !it.is_component);
-        let kustomizations = kustomizations.map(|(folder, _)| Root::kustomization(shown(folder)));
+        let kustomizations = self.tops().into_iter().map(|it| Root::kustomization(shown(it)));
         let charts = self.outer_charts().filter(|it| !self.libraries.contains(*it));
         kustomizations.chain(charts.flat_map(|it| Root::variants(shown(it)))).collect()
     }
@@ -300,6 +339,29 @@ fn build(folder: &Path) -> String {
     format!("`kubectl kustomize {folder}` builds it: setguard check -k {folder}")
 }
 
+fn leads_to(folder: &Path, resource: &str, path: &Path) -> bool {
+    let real = |path: &Path| dunce::canonicalize(shown(path)).ok();
+    real(folder).is_some_and(|it| real(&it.join(resource)) == real(path))
+}
+
+/// Returns whether the `.helmignore` of a chart matches a file of a chart in it. Helm takes `!` for all other files.
+fn leaves_out(outer: &Path, chart: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(outer.join(".helmignore")) else { return false };
+    let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    let patterns = file_patterns::patterns(outer, &lines);
+    let is_left_out = |path: &Path, is_folder: bool| {
+        patterns.matched_path_or_any_parents(path, is_folder).is_ignore()
+    };
+    let entries = ["Chart.yaml", "values.yaml", "templates"].map(|it| WalkDir::new(chart.join(it)));
+    let entries = entries.into_iter().flatten().flatten();
+    let mut entries = entries.filter(|it| {
+        let is_template = it.path().extension().is_some_and(|it| it == "tpl");
+        it.file_type().is_dir() || is_template || is_manifest(it.path())
+    });
+    lines.iter().any(|line| line.trim().starts_with('!'))
+        || entries.any(|it| is_left_out(it.path(), it.file_type().is_dir()))
+}
+
 fn shown(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
@@ -339,10 +401,6 @@ fn parts<'n>(root: &'n Node<'_>) -> Vec<(&'n str, Mark)> {
         items(root.get(key)).for_each(|node| add(node.get("path").unwrap_or(node)));
     }
     parts
-}
-
-fn paths<'n>(root: &'n Node<'_>, key: &str) -> impl Iterator<Item = &'n str> {
-    items(root.get(key)).filter_map(Node::as_str)
 }
 
 /// Returns a path without `.` and `..`, as far as possible without reading the file system.

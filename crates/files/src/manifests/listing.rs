@@ -78,7 +78,10 @@ pub struct Listing {
     pub wrong: Vec<Wrong>,
     /// The facts from the path of a file, by file name.
     pub contexts: HashMap<String, PathContext>,
-    pub(super) roots: Vec<Root>,
+    /// The charts and kustomizations in the folders to render.
+    pub roots: Vec<Root>,
+    /// The files of `roots`. Not all of them are rendered.
+    pub(super) taken: Vec<Source>,
     /// The roots that render to nothing, by name.
     pub empty: Vec<(String, NotChecked)>,
 }
@@ -92,13 +95,15 @@ impl Listing {
         self.wrong.extend(other.wrong);
         self.contexts.extend(other.contexts);
         self.roots.extend(other.roots);
+        self.taken.extend(other.taken);
         self.empty.extend(other.empty);
     }
 
     /// Returns the notes for a command that reports nothing else about files.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
         let empty = self.empty.iter().map(|(_, it)| it);
-        let not_read = self.not_checked.iter().chain(empty).map(|it| {
+        let all = self.not_checked.iter().chain(empty).filter(|it| !it.by_namespace);
+        let not_read = all.map(|it| {
             let NotChecked { file, why, .. } = it;
             format!("{file} is not read: {why}")
         });

@@ -6,6 +6,7 @@ use super::{
     document::DocumentObjects,
     encoding,
     files::{self, LARGEST_IN_FOLDER},
+    render::Rendered,
 };
 
 /// A file, or an object in it, that was not checked.
@@ -22,6 +23,10 @@ pub struct NotChecked {
     pub why: String,
     /// Whether the change under check adds or edits it. The run then fails.
     pub is_changed: bool,
+    /// Files and folders that it is made of, besides the file.
+    pub(super) of: Vec<PathBuf>,
+    /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
+    pub by_namespace: bool,
 }
 
 /// The reason in one word.
@@ -86,7 +91,8 @@ impl Cause {
 impl NotChecked {
     pub(crate) fn file(file: impl Into<String>, cause: Cause, why: impl Into<String>) -> Self {
         let (file, why) = (file.into(), why.into());
-        NotChecked { file, path: None, line: None, cause, why, is_changed: false }
+        let (line, is_changed, of, by_namespace) = (None, false, Vec::new(), false);
+        NotChecked { file, path: None, line, cause, why, is_changed, of, by_namespace }
     }
 
     pub(super) fn at(path: &Path, cause: Cause, why: impl Into<String>) -> Self {
@@ -100,15 +106,21 @@ impl NotChecked {
         NotChecked { path, ..self }
     }
 
+    /// Adds what it is made of.
+    #[must_use]
+    pub(super) fn of(self, of: impl IntoIterator<Item = PathBuf>) -> Self {
+        NotChecked { of: of.into_iter().collect(), ..self }
+    }
+
     /// Records an object that was not checked.
     pub fn object(file: &str, line: usize, cause: Cause, why: String) -> Self {
         NotChecked { line: Some(line), ..NotChecked::file(file, cause, why) }
     }
 
-    /// Returns the entry for a different file, without a line.
+    /// Returns the entry for what a root renders to: for its file, without a line.
     #[must_use]
-    pub fn of_file(self, file: String) -> Self {
-        NotChecked { file, line: None, ..self }
+    pub fn of_rendered(self, rendered: &Rendered) -> Self {
+        NotChecked { file: rendered.file(), line: None, ..self.of(rendered.root.parts()) }
     }
 
     /// Returns whether a change of it fails the run. An exclusion does not, unless the change itself excludes more; an
@@ -144,6 +156,17 @@ pub fn may_have_set(text: &str) -> bool {
         Ok(document) => !DocumentObjects::of(document, false).manifests.is_empty(),
         Err(_) => is_unreadable,
     })
+}
+
+/// Returns whether a file has a set that isn't only a patch.
+pub(super) fn has_whole_set(path: &Path) -> bool {
+    let Ok(bytes) = files::read_regular(path, LARGEST_IN_FOLDER) else { return false };
+    let text = encoding::decode(bytes).unwrap_or_else(|(_, text)| text);
+    may_have_set(&text)
+        && kube_yaml::documents(&text).flatten().any(|document| {
+            let sets = DocumentObjects::of(document, false).manifests;
+            sets.iter().any(|it| !it.is_partial())
+        })
 }
 
 /// A file that cannot be read may have one.

@@ -10,6 +10,7 @@ mod program;
 pub mod root;
 
 use std::{
+    collections::HashSet,
     num::NonZero,
     ops::Range,
     path::{Path, PathBuf},
@@ -25,6 +26,7 @@ use setguard_core::policy::{ChartRelease, FolderNames};
 
 use self::{
     fence::Fence,
+    gitops::{Releases, named},
     place::Part,
     root::{Kind, Root},
 };
@@ -39,7 +41,7 @@ use super::{
     group::Group,
     layout::clean,
     listing::{self, Listing},
-    not_checked::{Cause, NotChecked},
+    not_checked::{self, Cause, NotChecked},
     source::Source,
 };
 use crate::error::FileError;
@@ -84,7 +86,7 @@ impl Rendering {
         names: &FolderNames,
         done: &mut dyn FnMut(usize),
     ) -> Listing {
-        let mut listing = Listing::default();
+        let (mut listing, mut taken) = (Listing::default(), Vec::new());
         let find = |path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
         let roots = self.roots.iter().map(|root| root.moved(&find));
         let mut roots: Vec<_> = roots.filter(|it| at.is_none() || it.exists()).collect();
@@ -99,11 +101,18 @@ impl Rendering {
             };
             let mut charts: Vec<_> =
                 found.roots.drain(..).map(|it| it.shown_in(folder, &there)).collect();
-            found.empty.extend(self.add_releases(&mut charts, &found.sources, &find));
+            let name = |file: &Path| named(file, &there, folder);
+            self.add_releases(&mut charts, &mut found, &find, &name);
             roots.append(&mut charts);
+            let first = taken.len();
+            taken.extend(found.taken.drain(..).filter_map(|it| {
+                let path = it.path_in_folder().filter(|it| not_checked::has_whole_set(it))?;
+                Some((whole(&path), it))
+            }));
             if let Some(at) = at {
                 let contexts = std::mem::take(&mut found.contexts);
-                for source in found.sources.iter_mut().flatten() {
+                let taken = taken.iter_mut().skip(first).map(|(_, source)| source);
+                for source in found.sources.iter_mut().flatten().chain(taken) {
                     let before = source.file().and_then(|(name, _)| contexts.get(&name));
                     *source = at.read(std::mem::replace(source, Source::Stdin), folder, &there);
                     found.contexts.extend(before.map(|it| (source.name().to_owned(), it.clone())));
@@ -111,8 +120,52 @@ impl Rendering {
             }
             listing.extend(found);
         }
+        if at.is_none() {
+            listing.sources.extend(self.lacking(&roots).map(Err));
+        }
+        self.render(&roots, at, &mut listing, done);
+        listing.add_not_rendered(taken);
+        listing.roots = roots;
+        listing
+    }
+
+    /// Returns an error for each release of the policy in a rendered folder that has no such chart.
+    fn lacking(&self, roots: &[Root]) -> impl Iterator<Item = FileError> {
+        let (releases, folder) = &self.releases;
+        let folder = whole(folder);
+        let charts: HashSet<_> =
+            roots.iter().filter(|it| it.is_default_chart()).map(|it| whole(&it.folder)).collect();
+        let lacks = move |chart: &str| {
+            let chart = clean(&folder.join(chart));
+            let is_here = self.folders.iter().any(|it| chart.starts_with(whole(it)));
+            is_here && !charts.contains(&chart)
+        };
+        let lacking = releases.iter().filter(move |it| lacks(&it.chart));
+        lacking.map(|it| {
+            let why = "the policy renders this chart, and no chart is there".to_owned();
+            FileError::Render { roots: vec![it.chart.clone()], why }
+        })
+    }
+
+    /// Renders the roots of the other side of a change that this side has too, but not as roots: a change must not take
+    /// a root out of sight by a kustomization that takes it.
+    pub fn also(&self, others: &[Root], at: Option<&Checkout>, known: &mut Listing) {
+        let find = |path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
+        let roots = missing(others, &known.roots);
+        let roots: Vec<_> = roots.filter_map(|it| it.on_other_side(&find)).collect();
+        self.render(&roots, at, known, &mut |_| {});
+        known.roots.extend(roots);
+    }
+
+    fn render(
+        &self,
+        roots: &[Root],
+        at: Option<&Checkout>,
+        listing: &mut Listing,
+        done: &mut dyn FnMut(usize),
+    ) {
         let count = roots.len();
-        let rendered = all(&roots, &self.settings, &mut || done(count));
+        let rendered = all(roots, &self.settings, &mut || done(count));
         for (root, rendered) in roots.iter().zip(rendered) {
             let empty =
                 |why| NotChecked::file(root.file().display().to_string(), Cause::Empty, why);
@@ -151,35 +204,62 @@ impl Rendering {
                 }
             }
         }
-        listing
     }
-}
 
-impl Rendering {
-    /// Adds the releases of each chart. Then its default values need not suffice. Returns the releases that
-    /// cannot be rendered.
+    /// Adds the releases of each chart. Then its default values need not suffice. `name` returns the name of a file
+    /// that was found.
     fn add_releases(
         &self,
         roots: &mut Vec<Root>,
-        sources: &[Result<Source, FileError>],
+        found: &mut Listing,
         find: &dyn Fn(&Path) -> PathBuf,
-    ) -> Vec<(String, NotChecked)> {
+        name: &dyn Fn(&Path) -> PathBuf,
+    ) {
+        let all: Vec<_> = roots
+            .iter()
+            .filter(|it| it.is_default_chart() || matches!(it.kind, Kind::Kustomization))
+            .collect();
+        let mut releases = Releases::default();
+        for (_, file) in found.sources.iter().flatten().chain(&found.taken).filter_map(Source::file)
+        {
+            let folder = whole(file.parent().unwrap_or(&file));
+            if let Some(top) = folder.ancestors().find(|it| it.join(".git").exists()) {
+                releases.add(&file, &name(&file), &all, top);
+            }
+        }
+        let Releases { roots: mut added, not_rendered, not_checked } = releases;
         let (releases, folder) = &self.releases;
-        let charts: Vec<_> = roots.iter().filter(|it| it.is_default_chart()).collect();
-        let Some(first) = charts.first() else { return Vec::new() };
-        let chart = whole(&first.at);
-        let top = chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(&chart);
-        let sources: Vec<_> = sources.iter().flatten().collect();
-        let (mut added, not_rendered) = gitops::releases(&sources, &charts, top);
-        let of_policy = |root: &Root| -> Vec<Root> {
-            releases.iter().filter_map(|it| root.released(it, folder, find)).collect()
-        };
-        added.extend(charts.iter().copied().flat_map(of_policy));
+        let charts = all.iter().filter(|it| it.is_default_chart());
+        added.extend(charts.flat_map(|root| {
+            releases.iter().filter_map(|it| root.released(it, folder, find)).collect::<Vec<_>>()
+        }));
         for root in roots.iter_mut() {
             root.may_fail |= added.iter().any(|it| it.at == root.at && root.is_default_chart());
         }
         roots.extend(added);
-        not_rendered
+        found.empty.extend(not_rendered);
+        found.not_checked.extend(not_checked);
+    }
+}
+
+/// Returns the roots that other ones lack.
+pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &'r Root> {
+    let others: HashSet<_> = others.iter().map(Root::name).collect();
+    roots.iter().filter(move |it| !others.contains(&it.name()))
+}
+
+impl Listing {
+    /// Adds the files that a root has and that none renders, such as a patch of nothing or what a `.helmignore` lists:
+    /// kubectl can apply them. Does nothing if a root fails, because that ends the run with an error.
+    fn add_not_rendered(&mut self, taken: Vec<(PathBuf, Source)>) {
+        let has_failed = |it: &Result<_, _>| matches!(it, Err(FileError::Render { .. }));
+        if self.sources.iter().any(has_failed) {
+            return;
+        }
+        let rendered = self.sources.iter().flatten().filter_map(Source::rendered);
+        let origins: HashSet<_> = rendered.flat_map(Rendered::origins).collect();
+        let left = taken.into_iter().filter(|(path, _)| !origins.contains(path));
+        self.sources.extend(left.map(|(_, source)| Ok(source)));
     }
 }
 
@@ -227,7 +307,8 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     if parts.is_empty() && !settings.may_be_empty && !root.is_found {
         return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
     }
-    let group = Group::Rendered { name: root.name(), folder: root.folder.clone() };
+    let (name, release) = (root.name(), root.release());
+    let group = Group::Rendered { name, folder: root.folder.clone(), release };
     let rendered = Rendered { root: root.clone(), folder, top, parts, note };
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }

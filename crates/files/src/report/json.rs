@@ -318,7 +318,7 @@ struct NotCheckedV1<'a> {
 
 impl<'a> From<&'a NotChecked> for NotCheckedV1<'a> {
     fn from(entry: &'a NotChecked) -> Self {
-        let NotChecked { file, path: _, line, cause, why, is_changed } = entry;
+        let NotChecked { file, line, cause, why, is_changed, .. } = entry;
         let (reason, changed) = (cause.as_str(), *is_changed);
         NotCheckedV1 { file, line: *line, reason, message: why, changed }
     }

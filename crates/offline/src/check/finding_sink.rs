@@ -114,7 +114,7 @@ impl FindingSink {
 
     pub(super) fn not_checked(&mut self, source: &Source, entry: NotChecked) {
         self.not_checked.push(match source.rendered() {
-            Some(rendered) => entry.of_file(rendered.file()),
+            Some(rendered) => entry.of_rendered(rendered),
             None => match source.file() {
                 Some((_, path)) => entry.found_at(&path),
                 None => entry,

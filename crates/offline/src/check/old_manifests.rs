@@ -14,7 +14,7 @@ pub(super) use setguard_files::{
         listing,
         namespaces::Namespaces,
         path_context::PathContext,
-        render::Rendering,
+        render::{Rendering, root::Root},
         source::Source,
     },
     report::{self, progress::Progress},
@@ -30,6 +30,8 @@ pub(super) struct OldManifests {
     pub(super) failures: Vec<String>,
     /// The facts from the path of a file, by the name of its source.
     pub(super) contexts: HashMap<String, PathContext>,
+    /// The charts and kustomizations as of the commit. `None` if nothing was rendered there.
+    pub(super) roots: Option<Vec<Root>>,
 }
 
 /// Finds the commit of `--against-ref`, and prints a note if the change doesn't start there.
@@ -39,19 +41,23 @@ pub(super) fn commit(reference: &str) -> Result<Commit, FileError> {
     Ok(commit)
 }
 
-/// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit.
+/// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit. `new` has the
+/// charts and kustomizations of the work tree.
 fn old(
     commit: &Commit,
     paths: &[PathBuf],
     (clusters, names): (&Clusters, &FolderNames),
-    rendering: Option<&Rendering>,
+    rendering: Option<(&Rendering, &[Root])>,
+    roots: &mut Option<Vec<Root>>,
 ) -> Result<Old, FileError> {
     let mut old = commit.manifests(paths, clusters, names)?;
-    if let Some(rendering) = rendering {
+    if let Some((rendering, new)) = rendering {
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
-        let rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
+        let mut rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
+        rendering.also(new, Some(&checkout), &mut rendered);
         old.sources.extend(rendered.sources);
         old.contexts.extend(rendered.contexts);
+        *roots = Some(rendered.roots);
     }
     Ok(old)
 }
@@ -70,13 +76,14 @@ impl OldManifests {
         commit: Option<Result<Commit, FileError>>,
         paths: &[PathBuf],
         settings: (&Clusters, &FolderNames),
-        rendering: Option<&Rendering>,
+        rendering: Option<(&Rendering, &[Root])>,
         namespace: Option<&str>,
     ) -> Self {
         let objects = OldObjects::of_namespace(namespace);
         let mut read = OldManifests { objects, ..OldManifests::default() };
         let (is_commit, mut notes, mut unreadable) = (commit.is_some(), Vec::new(), Vec::new());
-        let old = |commit: Result<Commit, FileError>| old(&commit?, paths, settings, rendering);
+        let roots = &mut read.roots;
+        let old = |it: Result<Commit, FileError>| old(&it?, paths, settings, rendering, roots);
         let mut sources = match commit.map(old) {
             Some(Ok(old)) => {
                 (notes, read.contexts) = (old.notes, old.contexts);

@@ -90,6 +90,7 @@ pub(super) struct Paths<'a> {
     pub(super) old_commit: Option<&'a str>,
     pub(super) nodes: &'a [PathBuf],
     pub(super) may_be_empty: bool,
+    pub(super) looks_at_namespaces: bool,
 }
 
 impl Input {
@@ -137,6 +138,7 @@ impl Input {
         };
         let remaining = listing::remaining(paths.new, commit.as_ref());
         let (new, contexts, mut not_read) = texts(&remaining, &mut complain_of_new);
+        not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
         let compared =
             commit.as_ref().map(|it| complain_of_edited(it, &mut not_read, &mut complain_of_new));
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));

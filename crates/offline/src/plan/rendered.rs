@@ -6,7 +6,9 @@ use super::input::{self, Side};
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
-        git::{Commit, checkout::Checkout},
+        git::Commit,
+        listing::Listing,
+        not_checked::NotChecked,
         render::{Rendered, Rendering},
         source::Source,
     },
@@ -22,6 +24,16 @@ pub(super) fn sides(
 ) -> BTreeMap<Option<String>, Side> {
     let mut sides = BTreeMap::<_, Side>::new();
     let mut new = rendering.read_all(None, &mut Progress::rendering());
+    let old = paths.old_commit.map(|reference| {
+        let (commit, note) = Commit::find_start("--against-ref", reference)?;
+        note.iter().for_each(|note| report::note(note));
+        let checkout = commit.check_out()?;
+        let mut old = rendering.read_all(Some(&checkout), &mut Progress::rendering());
+        rendering.also(&new.roots, Some(&checkout), &mut old);
+        rendering.also(&old.roots, None, &mut new);
+        Ok((commit, old))
+    });
+    new.not_checked.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
     new.all_notes().for_each(|note| report::note(&input::of_plan(&note)));
     for source in sort(new.sources) {
         match source {
@@ -33,14 +45,15 @@ pub(super) fn sides(
         }
     }
     sides.entry(None).or_default().contexts = new.contexts;
-    if let Some(reference) = paths.old_commit {
-        let checkout = Commit::find_start("--against-ref", reference).and_then(|(commit, note)| {
-            note.iter().for_each(|note| report::note(note));
+    if let Some(old) = old {
+        let old: Result<_, FileError> = old.and_then(|(commit, old): (Commit, _)| {
             input::complain_of_edited(&commit, &mut new.not_checked, complain)?;
-            commit.check_out()
+            let mut empty: Vec<_> = new.empty.iter().map(|(_, it)| it.clone()).collect();
+            input::complain_of_edited(&commit, &mut empty, complain)?;
+            Ok(old)
         });
-        match checkout {
-            Ok(checkout) => {
+        match old {
+            Ok(old) => {
                 // A chart without its default values shows nothing about its objects.
                 let without = new.empty.into_iter().filter_map(|(root, empty)| {
                     let side = sides.entry(Some(root.clone())).or_default();
@@ -48,9 +61,10 @@ pub(super) fn sides(
                     side.lacks_new.then_some((Some(root), empty))
                 });
                 let without: Vec<_> = without.collect();
-                add_old(&mut sides, rendering, &checkout);
+                add_old(&mut sides, old);
                 let is_known = |root| sides.get(root).is_some_and(|it| !it.old.is_empty());
-                let broken = without.iter().filter(|(root, _)| is_known(root));
+                let is_open = |it: &NotChecked| !it.must_be_checked(false);
+                let broken = without.iter().filter(|(root, it)| is_known(root) && is_open(it));
                 broken.for_each(|(_, empty)| complain(input::of_plan(&empty.sentence())));
             }
             Err(error) => {
@@ -76,8 +90,7 @@ pub(super) fn sides(
 }
 
 /// Adds the output at a commit. A render failure there is not the fault of the change.
-fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, checkout: &Checkout) {
-    let old = rendering.read_all(Some(checkout), &mut Progress::rendering());
+fn add_old(sides: &mut BTreeMap<Option<String>, Side>, old: Listing) {
     for source in sort(old.sources) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().old.push(source),

@@ -12,6 +12,7 @@ use kube_yaml::{Comment, Mark, Node, Value};
 
 use super::{Root, documents, fence, helm, root::Kind};
 use crate::manifests::{
+    exclude::whole,
     files::{self, LARGEST_IN_FOLDER},
     objects::{ManifestObject, text_of},
     patches::items,
@@ -183,6 +184,15 @@ impl Rendered {
     /// Returns whether there is no document.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
+    }
+
+    /// Returns the files that objects come from, without links.
+    pub(super) fn origins(&self) -> impl Iterator<Item = PathBuf> {
+        self.parts.iter().filter_map(|it| match &it.origin {
+            Origin::Kustomize { file, .. } => Some(file.clone()),
+            Origin::Helm(template) => Some(whole(&self.folder.join(template.split_once('/')?.1))),
+            Origin::Unknown => None,
+        })
     }
 
     /// Returns the file that represents the root in reports.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use setguard_core::policy::ChartRelease;
 
-use super::shown;
+use super::{gitops::named, shown};
 use crate::manifests::{
     exclude::whole,
     layout::{Layout, clean},
@@ -37,8 +37,8 @@ pub(super) struct Release {
     pub(super) values: Vec<(PathBuf, PathBuf)>,
     /// Values that stand in an object of Argo CD or Flux. They override the files.
     pub(super) inline: Option<String>,
-    /// The object of Argo CD or Flux.
-    pub(super) object: Option<String>,
+    /// The object of Argo CD or Flux, and its file.
+    pub(super) object: Option<(String, PathBuf)>,
     pub(super) name: Option<String>,
     pub(super) namespace: Option<String>,
     /// More flags of Helm. They override the earlier ones.
@@ -126,10 +126,7 @@ impl Root {
     /// Returns a root that was found in `found_in`, with its name in `folder`.
     #[must_use]
     pub(super) fn shown_in(mut self, folder: &Path, found_in: &Path) -> Self {
-        let named = |path: &Path| {
-            path.strip_prefix(found_in)
-                .map_or_else(|_| path.to_owned(), |it| clean(&folder.join(it)))
-        };
+        let named = |path: &Path| named(path, found_in, folder);
         self.is_found = true;
         self.folder = named(&self.folder);
         if let Kind::Chart(Release { values, .. }) = &mut self.kind {
@@ -138,9 +135,25 @@ impl Root {
         self
     }
 
-    /// Returns whether the root exists.
+    /// Returns the root as of the other side of a change. `None` if it is not there, or if an object describes it: the
+    /// other side has its own.
+    pub(super) fn on_other_side(&self, find: &dyn Fn(&Path) -> PathBuf) -> Option<Self> {
+        let moved = self.moved(find);
+        let is_there = match &moved.kind {
+            Kind::Kustomization => true,
+            Kind::Chart(it) => it.object.is_none() && it.values.iter().all(|(_, at)| at.exists()),
+        };
+        (is_there && moved.exists()).then_some(moved)
+    }
+
+    /// Returns whether there is something to render.
     pub fn exists(&self) -> bool {
-        self.at.exists()
+        match self.kind {
+            Kind::Kustomization => {
+                Layout::KUSTOMIZATIONS.iter().any(|it| self.at.join(it).exists())
+            }
+            Kind::Chart(_) => self.at.is_file() || self.at.join("Chart.yaml").exists(),
+        }
     }
 
     /// Returns the name: the folder, and how a chart is rendered.
@@ -149,8 +162,8 @@ impl Root {
         let folder = if is_here { Path::new(".") } else { &self.folder };
         let mut name = folder.display().to_string();
         let Kind::Chart(release) = &self.kind else { return name };
-        if let Some(object) = &release.object {
-            return format!("{name} for {object}");
+        if let Some((object, file)) = &release.object {
+            return format!("{name} for {object} in {}", file.display());
         }
         let short = |(file, _): &(PathBuf, PathBuf)| {
             file.strip_prefix(&self.folder).unwrap_or(file).display().to_string()
@@ -166,6 +179,24 @@ impl Root {
             name.extend(value.map(|value| format!(" {word} {value}")));
         }
         name
+    }
+
+    /// Returns the name and the namespace of a release that an object describes.
+    pub(super) fn release(&self) -> Option<(String, Option<String>)> {
+        let Kind::Chart(Release { object: Some(_), name, namespace, .. }) = &self.kind else {
+            return None;
+        };
+        Some((name.clone()?, namespace.clone()))
+    }
+
+    /// Returns the folders and files that the root is made of.
+    pub(in crate::manifests) fn parts(&self) -> Vec<PathBuf> {
+        let mut parts = vec![self.folder.clone()];
+        if let Kind::Chart(Release { values, object, .. }) = &self.kind {
+            parts.extend(values.iter().map(|(name, _)| name.clone()));
+            parts.extend(object.iter().map(|(_, file)| file.clone()));
+        }
+        parts
     }
 
     /// Returns the file that represents the root in reports.

@@ -1,0 +1,26 @@
+//! The paths that differ between a commit and the work tree.
+
+use super::{Commit, FileError, PathBuf};
+use crate::manifests::edits::Edits;
+
+impl Commit {
+    /// Returns the files that the work tree adds, edits or lacks, except ignored ones. Plumbing commands compare no
+    /// content of the work tree, for which git would run the filters that attributes name.
+    pub(super) fn edits(&self) -> Result<Edits, FileError> {
+        let list = |args: &[&str]| {
+            let listed = self.git.output(args).map_err(|it| self.incomplete(&it.to_string()))?;
+            let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+            let path = |name| self.git.top.join(&*String::from_utf8_lossy(name));
+            Ok::<_, FileError>(names.map(path).collect::<Vec<PathBuf>>())
+        };
+        let mut edited =
+            list(&["diff-index", "--cached", "--name-only", "--no-renames", "-z", &self.id])?;
+        edited.extend(list(&["ls-files", "--others", "--exclude-standard", "-z"])?);
+        // These may differ only in their times.
+        let touched = list(&["diff-files", "--name-only", "-z"])?;
+        let names: Vec<_> = touched.iter().map(PathBuf::as_path).collect();
+        let changed = self.changed(&names)?;
+        edited.extend(touched.into_iter().zip(changed).filter(|it| it.1).map(|it| it.0));
+        Ok(Edits(edited))
+    }
+}

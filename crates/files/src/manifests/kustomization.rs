@@ -1,0 +1,185 @@
+//! A kustomization, as kustomize reads it. What is not fully understood counts as a change of its resources.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use kube_yaml::{Document, Node, Value};
+
+use super::{
+    encoding,
+    files::{self, LARGEST_IN_FOLDER},
+    patches::items,
+};
+
+/// The file names of kustomizations.
+pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+#[derive(Debug, Default)]
+pub(super) struct Kustomization {
+    pub(super) file: PathBuf,
+    /// Whether it makes different objects of its resources, or may do so.
+    pub(super) changes: bool,
+    /// Whether it sets the namespace of its resources.
+    pub(super) sets_namespace: bool,
+    pub(super) is_component: bool,
+    /// As it writes them.
+    pub(super) resources: Vec<String>,
+    pub(super) components: Vec<String>,
+    /// All texts in it, if it loads no file that it does not name: its plugins, for example, load files of their own.
+    texts: Option<Vec<String>>,
+}
+
+/// The keys that change no resource. `images` changes an image to a different version of it at most.
+const QUIET: [&str; 13] = [
+    "apiVersion",
+    "bases",
+    "buildMetadata",
+    "configMapGenerator",
+    "generatorOptions",
+    "imageTags",
+    "images",
+    "kind",
+    "metadata",
+    "namespace",
+    "resources",
+    "secretGenerator",
+    "sortOptions",
+];
+
+/// More keys that load only files that they name.
+const PLAIN: [&str; 12] = [
+    "commonAnnotations",
+    "commonLabels",
+    "components",
+    "labels",
+    "namePrefix",
+    "nameSuffix",
+    "patches",
+    "patchesJson6902",
+    "patchesStrategicMerge",
+    "replacements",
+    "replicas",
+    "vars",
+];
+
+/// Reads the first document, with the keys as kustomize spells them.
+///
+/// Upstream: `Kustomization.Unmarshal` in sigs.k8s.io/kustomize/api/types/kustomization.go, which ignores the case of
+/// keys.
+pub(super) fn first(text: &str) -> Option<Document<'_>> {
+    let mut document = kube_yaml::documents(text).next()?.ok()?;
+    if let Value::Map(entries) = &mut document.root.value {
+        for (key, _) in entries {
+            let mut known = QUIET.iter().chain(&PLAIN);
+            if let Some(known) = known.find(|it| it.eq_ignore_ascii_case(&key.name)) {
+                key.name = (*known).into();
+            }
+        }
+    }
+    Some(document)
+}
+
+impl Kustomization {
+    /// Returns one that is not understood.
+    pub(super) fn unknown(file: &Path) -> Self {
+        Kustomization { file: file.to_owned(), changes: true, ..Self::default() }
+    }
+
+    /// `document` is the result of [`first`] for `text`.
+    pub(super) fn of(file: &Path, text: &str, document: Option<&Document<'_>>) -> Self {
+        let unknown = Self::unknown(file);
+        let Some(Document { root, problems, .. }) = document else { return unknown };
+        let Value::Map(entries) = &root.value else { return unknown };
+        let mut keys: Vec<_> = entries.iter().map(|(key, _)| &*key.name).collect();
+        let is_component = root.get("kind").and_then(Node::as_str) == Some("Component");
+        keys.sort_unstable();
+        // A key in two spellings, or twice. The last one counts, in an order that is not the order of the text.
+        if !problems.is_empty() || keys.windows(2).any(|it| it[0] == it[1]) {
+            return Kustomization { is_component, ..unknown };
+        }
+        let list = |key| items(root.get(key)).filter_map(Node::as_str).map(str::to_owned);
+        let is_plain =
+            keys.iter().all(|key| QUIET.contains(key) || PLAIN.contains(key)).then(|| {
+                let mut texts = Vec::new();
+                collect(root, &mut texts);
+                texts
+            });
+        Kustomization {
+            changes: entries.iter().any(|(key, value)| !is_quiet(&key.name, value))
+                || kube_yaml::documents(text).nth(1).is_some(),
+            sets_namespace: root.get("namespace").is_some_and(|it| !is_absent(it)),
+            is_component,
+            resources: list("resources").chain(list("bases")).collect(),
+            components: list("components").collect(),
+            texts: is_plain,
+            ..unknown
+        }
+    }
+
+    /// Reads the kustomization in a folder. `None` if there is none.
+    pub(super) fn of_folder(folder: &Path) -> Option<Self> {
+        let files = NAMES.iter().map(|name| folder.join(name));
+        let mut files = files.filter(|it| fs::symlink_metadata(it).is_ok());
+        let file = files.next()?;
+        if files.next().is_some() {
+            return Some(Self::unknown(&file));
+        }
+        let text = files::read_regular(&file, LARGEST_IN_FOLDER).map(encoding::decode);
+        let text = text.map_or_else(|_| String::new(), |it| it.unwrap_or_else(|(_, text)| text));
+        Some(Self::of(&file, &text, first(&text).as_ref()))
+    }
+
+    /// Returns whether it may load a file in its folder.
+    pub(super) fn may_load(&self, file: &Path) -> bool {
+        let Some(texts) = &self.texts else { return true };
+        let Some(name) = file.file_name().and_then(|it| it.to_str()) else { return true };
+        file == self.file || texts.iter().any(|it| it.contains(name))
+    }
+}
+
+fn is_absent(node: &Node<'_>) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::Str(text) => text.is_empty(),
+        Value::Seq(items) => items.is_empty(),
+        Value::Map(entries) => entries.is_empty(),
+        _ => false,
+    }
+}
+
+fn is_quiet(key: &str, value: &Node<'_>) -> bool {
+    let is_version = !key.starts_with("image") || items(Some(value)).all(is_version);
+    is_absent(value) || QUIET.contains(&key) && is_version
+}
+
+/// Returns whether an item of `images` only chooses the version, or the registry, of an image.
+fn is_version(item: &Node<'_>) -> bool {
+    let Value::Map(entries) = &item.value else { return false };
+    let is_in_image = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
+    let of = |key: &str| {
+        let entry = entries.iter().find(|(it, _)| it.name.eq_ignore_ascii_case(key));
+        entry.and_then(|(_, value)| value.as_str())
+    };
+    let base = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_plain = entries.iter().all(|(key, value)| {
+        let mut known = ["digest", "name", "newName", "newTag"].into_iter();
+        let is_text = |text: &str| {
+            text.chars().all(is_in_image) && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        };
+        known.any(|it| key.name.eq_ignore_ascii_case(it))
+            && (is_absent(value) || value.as_str().is_some_and(is_text))
+    });
+    let renamed = of("newName").filter(|it| !it.is_empty());
+    is_plain && renamed.is_none_or(|new| of("name").is_some_and(|old| base(new) == base(old)))
+}
+
+fn collect(node: &Node<'_>, texts: &mut Vec<String>) {
+    match &node.value {
+        Value::Str(text) => texts.push(text.to_string()),
+        Value::Seq(items) => items.iter().for_each(|item| collect(item, texts)),
+        Value::Map(entries) => entries.iter().for_each(|(_, value)| collect(value, texts)),
+        _ => {}
+    }
+}
