@@ -26,8 +26,10 @@ const NEW_ONLY: &str = "check . --against-ref main --policy-from-ref main --new-
 const POLICY: &str =
     "check . --policy ci/policy.yaml --policy-from-ref main --new-only --against-ref main";
 
-/// The exit codes of the commands after each change.
-fn ways() -> Vec<(&'static str, String, Vec<(&'static str, i32)>)> {
+/// A name, the change, and the exit code of each command after it.
+type Way = (&'static str, String, Vec<(&'static str, i32)>);
+
+fn ways() -> Vec<Way> {
     let moved = |way: &str| format!("edit deploy/db.yaml '{IMMUTABLE}'; {way}");
     let added = |way: &str| way.replace("EVIL", "cat evil >");
     let all = vec![(CHECK, 1), (FOLDER, 1), (PLAN, 1)];

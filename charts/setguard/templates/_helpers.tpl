@@ -225,7 +225,7 @@ annotations:
 {{- if and .Values.webhook.url (not (hasPrefix "https://" .Values.webhook.url)) -}}
 {{- fail "webhook.url: must begin with https://, since the API server calls webhooks over HTTPS only" -}}
 {{- end -}}
-{{- if regexMatch "[?#@]" .Values.webhook.url -}}
+{{- if regexMatch "[?#@]" (default "" .Values.webhook.url) -}}
 {{- fail "webhook.url: must have no user, query (?) or fragment (#); the API server refuses them" -}}
 {{- end -}}
 {{- end -}}

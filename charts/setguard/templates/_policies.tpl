@@ -172,6 +172,12 @@ answers. Where there is no cluster to look into, nothing is refused, and nothing
 {{- end -}}
 {{- end -}}
 
+{{/* The minor release that decides what is refused: the one in `policy`, or else the cluster's. Nothing else depends on it. */}}
+{{- define "setguard.ownMinor" -}}
+{{- $given := (.Values.policy | default dict).kubernetes | default dict | dig "version" "" -}}
+{{- if $given -}}{{- include "setguard.minor" . -}}{{- else -}}{{- regexFind "^[0-9]+" .Capabilities.KubeVersion.Minor -}}{{- end -}}
+{{- end -}}
+
 {{/* Values that a mode cannot honour. A policy that is weaker than `policy` must not go unnoticed. */}}
 {{- define "setguard.checkMode" -}}
 {{- $v := .Values -}}
@@ -195,8 +201,7 @@ answers. Where there is no cluster to look into, nothing is refused, and nothing
 {{- if $policy.injection -}}
 {{- fail (printf "policy.injection: the policies of the chart inject with the default settings only; set webhook.mutating.enabled=false and apply what `setguard export map` prints, or %s" $instead) -}}
 {{- end -}}
-{{- $given := dig "kubernetes" "version" "" $policy -}}
-{{- $minor := ternary (include "setguard.minor" .) (regexFind "^[0-9]+" .Capabilities.KubeVersion.Minor) (ne (toString $given) "") | int -}}
+{{- $minor := include "setguard.ownMinor" . | int -}}
 {{- if lt $minor 36 -}}
 {{- fail (printf "mode: injection without a server needs Kubernetes 1.36, and this is 1.%d; set webhook.mutating.enabled=false, or %s" $minor $instead) -}}
 {{- end -}}

@@ -34,7 +34,7 @@ use super::{
 pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
     let (mut objects, mut left_out) = (Vec::new(), Vec::new());
     let mut remarks = Vec::new();
-    let mut bounded = Vec::new();
+    let (mut bounded, mut has_lists) = (Vec::new(), false);
     let mut count = 0;
     for rule in catalogue::all() {
         let id = rule.meta.id;
@@ -66,6 +66,7 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
                 if cel.is_bounded() {
                     bounded.push(id);
                 }
+                has_lists |= cel.bounded_fault() != cel.fault;
                 let exceptions = Exceptions::of(policy, &rule.meta, today);
                 remarks.extend(exceptions.remark(id));
                 let mode = policy.mode(&rule.meta);
@@ -79,9 +80,11 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
         let ids = bounded.join(", ");
         remarks.push(format!("These pass over lists of more than {FEW} entries: {ids}."));
     }
-    remarks.push(format!(
-        "All pass over objects with more than {MANY} entries in a list that they read; too-large-to-check reports them."
-    ));
+    if has_lists {
+        remarks.push(format!(
+            "All pass over objects with more than {MANY} entries in a list that they read; too-large-to-check reports them."
+        ));
+    }
     Export { header: header(policy, count, &remarks, &left_out), objects }
 }
 

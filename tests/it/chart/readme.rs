@@ -205,7 +205,8 @@ fn a_value_as_in_a_different_section_has_its_default() {
     let rows = || sections.iter().flat_map(|section| &section.rows);
     let mut count = 0;
     for row in rows() {
-        let Some(section) = row.comment.strip_prefix("As in ") else { continue };
+        let section = row.comment.strip_prefix("As in ").filter(|it| !it.contains(' '));
+        let Some(section) = section else { continue };
         let name = row.key.rsplit('.').next().unwrap();
         let key = format!("{}.{name}", section.trim_end_matches('.'));
         let other = rows().find(|other| other.key == key).unwrap_or_else(|| panic!("{key}"));

@@ -120,12 +120,15 @@ fn templates_use_neither_the_cluster_nor_random_values() {
                 folders.push(path);
                 continue;
             }
-            let text = fs::read_to_string(&path).unwrap();
-            let refuses = "{{- define \"setguard.checkChange\" -}}";
-            let text = match text.split_once(refuses).map(|(_, rest)| rest.split_once("\n\n")) {
-                Some(Some((_, rest))) => text.split(refuses).next().unwrap().to_owned() + rest,
-                _ => text,
-            };
+            let mut text = fs::read_to_string(&path).unwrap();
+            for name in ["checkChange", "ownMinor"] {
+                let refuses = format!("{{{{- define \"setguard.{name}\" -}}}}");
+                if let Some((before, rest)) = text.split_once(&refuses)
+                    && let Some((_, rest)) = rest.split_once("\n\n")
+                {
+                    text = before.to_owned() + rest;
+                }
+            }
             let forbidden = [
                 "lookup ",
                 "genCA",

@@ -131,6 +131,9 @@ pub(crate) struct NamedPort {
     pub(crate) protocol: Box<str>,
 }
 
+/// A resource, and the container if it is one alone.
+type MeasuredUse = (Box<str>, Option<Box<str>>);
+
 /// A HorizontalPodAutoscaler, a ScaledObject, or a VerticalPodAutoscaler that replaces pods: its target and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Autoscaler {
@@ -140,7 +143,7 @@ pub(crate) struct Autoscaler {
     pub(crate) least: Option<i32>,
     pub(crate) most: i32,
     /// The resources whose use in percent of the requests it measures, each in all containers or in one.
-    pub(crate) by_use: Box<[(Box<str>, Option<Box<str>>)]>,
+    pub(crate) by_use: Box<[MeasuredUse]>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -287,8 +287,10 @@ impl<'a> Simulation<'a> {
                 let blocking = first.or_else(|| self.condemned.first().copied());
                 blocking.map(|it| stop(it, Waits::ForThisPod))
             }
-            Strategy::RollingUpdate { max_unavailable: Some(_), .. } => {
-                let mut all = self.unavailable.iter().rev().copied();
+            Strategy::RollingUpdate { max_unavailable: Some(most), .. } => {
+                // So many are enough to stop it.
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                let mut all = self.unavailable.iter().rev().copied().take(most);
                 let last = all.next();
                 last.map(|it| Stop { others: all.collect(), ..stop(it, Waits::Budget) })
             }

@@ -25,17 +25,7 @@ pub(super) fn pair(dice: &mut Dice, number: u64) -> (Value, Value) {
         }
         (old, manifests::daemon_set(&name))
     } else {
-        let mut old = manifests::stateful_set(&name);
-        if dice.percent(60) {
-            let replicas = dice.below(7);
-            let ready = dice.below(replicas + 1);
-            old["status"] = json!({
-                "replicas": replicas, "readyReplicas": ready,
-                "availableReplicas": dice.below(ready + 1),
-                "updatedReplicas": dice.below(replicas + 1), "observedGeneration": dice.below(2),
-            });
-        }
-        (old, manifests::stateful_set(&name))
+        (manifests::stateful_set(&name), manifests::stateful_set(&name))
     };
     let claims = json!([{ "metadata": { "name": "data" }, "spec": {
         "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }]);
@@ -74,6 +64,16 @@ pub(super) fn pair(dice: &mut Dice, number: u64) -> (Value, Value) {
             spec["persistentVolumeClaimRetentionPolicy"] =
                 json!({ "whenScaled": dice.pick(&["Retain", "Delete"]) });
         }
+    }
+    // The policies do not see pods that an earlier change removes and that still exist.
+    if let Some(most) = old["spec"]["replicas"].as_u64().filter(|_| dice.percent(60)) {
+        let replicas = dice.below(most + 1);
+        let ready = dice.below(replicas + 1);
+        old["status"] = json!({
+            "replicas": replicas, "readyReplicas": ready,
+            "availableReplicas": dice.below(ready + 1),
+            "updatedReplicas": dice.below(replicas + 1), "observedGeneration": dice.below(2),
+        });
     }
     (old, new)
 }
