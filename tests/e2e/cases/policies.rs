@@ -111,7 +111,9 @@ fn same_findings(shared: &Namespace<'_>) {
         assert!(wrong.is_empty(), "{} differences in {count} objects: {first:#?}", wrong.len());
         compared.found
     });
+    // The webhook checks longer lists than the policies.
     let missing: Vec<_> = in_cel()
+        .filter(|(_, cel)| !cel.is_about_length())
         .map(|(rule, _)| rule)
         .filter(|rule| exported(rule))
         .map(|rule| rule.meta.id)

@@ -82,8 +82,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 /// Pods of an older template that count as updated; see [`Observed::stale_pods`].
 fn stale(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let set = query.set;
-    let pods: Vec<&str> =
-        query.audit.observed.stale_pods(set).map(|pod| &*pod.name).collect();
+    let pods: Vec<&str> = query.audit.observed.stale_pods(set).map(|pod| &*pod.name).collect();
     if pods.is_empty() || set.is_on_delete() {
         return None;
     }

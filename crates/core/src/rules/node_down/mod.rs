@@ -10,7 +10,10 @@ use super::{
     },
 };
 use crate::{
-    finding::{Facts, Help, Hold, Mode, Outlook, Path, paths::{SPEC, STATUS}},
+    finding::{
+        Facts, Help, Hold, Mode, Outlook, Path,
+        paths::{SPEC, STATUS},
+    },
     kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Node, Pod, WorkloadStatus},
     rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings},
@@ -58,7 +61,8 @@ fn is_out_of_service(audit: &Audit<'_>, node: &Node) -> bool {
 
 fn out_of_service(audit: &Audit<'_>, node: &Node) -> Report<'static> {
     let name = node.place.name.as_str();
-    let help = Help::say("Kubernetes does not remove the taint; if the node is back in service, run ");
+    let help =
+        Help::say("Kubernetes does not remove the taint; if the node is back in service, run ");
     let help = help.run(back_in_service(audit, name));
     let facts = Facts::title(format!("the node is ready and still has the taint {OUT_OF_SERVICE}"))
         .effect("its pods were deleted, and none comes back".to_owned())

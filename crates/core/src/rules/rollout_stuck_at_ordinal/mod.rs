@@ -124,7 +124,9 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     if let Some(uncordon) = query.uncordon(pod).filter(|_| is_unschedulable) {
         // Pods of the previous template would wait for the same nodes, unless the change is about nodes.
         let help = match undo.filter(|_| query.changes_placing()) {
-            Some(undo) => Help::say("to go back to the previous template, run ").run(undo).and("; "),
+            Some(undo) => {
+                Help::say("to go back to the previous template, run ").run(undo).and("; ")
+            }
             None => Help::default(),
         };
         let help = help.and("if the nodes may have pods again, run ").run(uncordon).and("; ");

@@ -7,7 +7,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{BATCH, Commit, Entry, LARGEST_IN_FOLDER, SUBMODULE, below, tree::path_of};
+use super::{BATCH, Commit, Entry, LARGEST_IN_FOLDER, SUBMODULE, below};
 use crate::{error::FileError, manifests::source::Source};
 
 /// A temporary folder with the files, deleted on drop. Git itself would run the programs that attributes name.
@@ -64,7 +64,7 @@ fn write(folder: &Path, entry: &Entry, bytes: &[u8]) -> io::Result<()> {
 
 #[cfg(unix)]
 fn link(target: &[u8], path: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(path_of(target), path)
+    std::os::unix::fs::symlink(super::tree::path_of(target), path)
 }
 
 #[cfg(not(unix))]
