@@ -20,6 +20,7 @@ use setguard_core::{
             Cel, Operation, Phase, Rule,
             cel::{FEW, MANY},
         },
+        too_large_to_check::TOO_LARGE,
     },
 };
 use textwrap::{Options, WordSplitter};
@@ -81,8 +82,11 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
         remarks.push(format!("These pass over lists of more than {FEW} entries: {ids}."));
     }
     if has_lists {
+        let says = only.is_empty() || only.iter().any(|it| it == TOO_LARGE.id);
+        let says = says && policy.mode(TOO_LARGE) != Mode::Off;
         remarks.push(format!(
-            "All pass over objects with more than {MANY} entries in a list that they read; too-large-to-check reports them."
+            "All pass over objects with more than {MANY} entries in a list that they read{}.",
+            if says { "; too-large-to-check reports them" } else { "" }
         ));
     }
     Export { header: header(policy, count, &remarks, &left_out), objects }
@@ -240,8 +244,8 @@ impl Base<'_> {
     /// conditions: the API server evaluates those first, and converts the object once more for them.
     fn holds(&self, part: &Part) -> String {
         let mut any = vec![part.holds.clone(), IN_DELETION.to_owned()];
-        // An object can silence a rule that warns, but not one that denies.
-        if self.mode == Mode::Warn {
+        // An object can silence a rule that warns, but not one that denies, or that reports what the others pass over.
+        if self.mode == Mode::Warn && !self.cel.is_about_length() {
             any.push(ignored(self.rule.meta.id));
         }
         any.extend(self.exceptions.covered().map(str::to_owned));

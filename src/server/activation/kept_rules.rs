@@ -58,7 +58,7 @@ impl KeptRules {
         }
         state.version = version;
         if state.annotation.is_some() && annotation.is_some() && state.annotation != annotation {
-            tracing::warn!(
+            tracing::info!(
                 kind = configuration.kind(),
                 hint = "an upgrade or rollback of the chart does this. If there was none, somebody may have \
                         weakened the webhooks: helm upgrade restores them",

@@ -16,7 +16,7 @@ use crate::{
         annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
     },
     policy::Policy,
-    rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
+    rules::{pod_template_validation::POD_TEMPLATE_VALIDATION, too_large_to_check::TOO_LARGE},
 };
 
 /// Where an object comes from, and so what has validated it.
@@ -213,6 +213,8 @@ fn exception(
     None
 }
 
+/// An object cannot silence that rules have not looked at it.
 fn ignores(object: &Identity<'_>, rule: &Meta) -> bool {
-    object.ignore.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule.id))
+    let ids = object.ignore.filter(|_| *rule != *TOO_LARGE);
+    ids.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule.id))
 }

@@ -191,6 +191,14 @@ pub(super) fn linear(shared: &Namespace<'_>) {
     let faulty = || namespace.dry_run(&SHAPES.last().unwrap().1(1));
     let what = "the policies to be in force";
     becomes(what, faulty, |it| it.stderr.contains("history-limit-zero"));
+    // Nothing is passed over in silence, also if the object asks for that.
+    let (_, tolerations) = SHAPES[4];
+    for (n, is_long) in [(256, false), (257, true)] {
+        let mut set = tolerations(n);
+        set["metadata"]["annotations"] = json!({ "setguard.io/ignore": "too-large-to-check" });
+        let said = namespace.dry_run(&set).stderr;
+        assert_eq!(said.contains("too-large-to-check"), is_long, "{n}: {said}");
+    }
     let (short, long) =
         runtime.block_on(async { (meter.all(LONG / 8).await, meter.all(LONG).await) });
     let mut wrong = Vec::new();
