@@ -168,13 +168,12 @@ fn of_arguments(
             let is_file =
                 file.contains('.') && !file.starts_with('.') && file.chars().all(is_in_name);
             let is_folder = |it: &&VolumeMount| it.mount_path.trim_end_matches('/') == folder;
-            // A mount below the other brings files of its own.
-            let is_alone =
-                mounts.iter().filter(|it| it.mount_path.starts_with(folder)).count() == 1;
-            let mount = mounts.iter().find(is_folder).filter(|it| {
-                is_file && is_alone && it.sub_path.is_none() && it.sub_path_expr.is_none()
-            });
-            let Some(mount) = mount else { continue };
+            // A mount of the file itself brings another one.
+            if !is_file || mounts.iter().any(|it| it.mount_path == value) {
+                continue;
+            }
+            let is_whole = |it: &&VolumeMount| it.sub_path.is_none() && it.sub_path_expr.is_none();
+            let Some(mount) = mounts.iter().find(is_folder).filter(is_whole) else { continue };
             if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
                 let (name, key) = (name.clone(), Some(file.into()));
                 let field = at.index(i).to_field();

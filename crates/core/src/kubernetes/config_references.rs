@@ -26,7 +26,7 @@ pub struct ConfigReference<'a> {
 
 type Visitor<'v> = dyn FnMut(&ConfigReference<'_>, &Path<'_>) + 'v;
 
-/// Calls `visitor` with each reference and the path to its name or key.
+/// Calls `visitor` with each reference and the path to its name or key; for a whole volume, the path to its source.
 pub fn visit_config_references(pod: &PodSpec, visitor: &mut Visitor<'_>) {
     visit(pod, &POD_SPEC, &mut |container, path| of_container(container, path, visitor));
     let path = POD_SPEC.child("volumes");

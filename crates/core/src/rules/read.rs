@@ -12,7 +12,7 @@ mod wave;
 pub use self::wave::{Cause, Wave};
 pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
-    exec::{Exec, exec_actions, is_shell, network_actions, program},
+    exec::{Action, actions, is_shell, plain, program, script_at},
     images::{database, image, is_mounted_near},
     object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,

@@ -39,22 +39,22 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             continue;
         };
         let is_there = inventory.named(kind, set.namespace(), set.name()).next().is_some();
-        if is_there && kind != Kind::DaemonSet {
+        let is_of_daemons = [kind, set.kind()] == [Kind::DaemonSet; 2];
+        if is_there && !is_of_daemons {
             continue;
         }
-        let (message, help) = if set.kind() == Kind::DaemonSet {
-            (
-                format!("its {other} scales nothing, because a DaemonSet has no replicas"),
-                "remove the autoscaler: a DaemonSet has one pod on each node".to_owned(),
-            )
-        } else {
-            (
-                format!(
-                    "the target of {other} is a {kind} of this name, and the input has only a {}, so nothing scales it",
-                    set.kind()
-                ),
-                format!("write kind: {} in scaleTargetRef", set.kind()),
-            )
+        let message = match is_of_daemons {
+            true => format!("its {other} scales nothing, because a DaemonSet has no replicas"),
+            false => format!(
+                "the target of {other} is a {kind} of this name, and the input has only a {}, so nothing scales it",
+                set.kind()
+            ),
+        };
+        let help = match set.kind() {
+            Kind::DaemonSet => {
+                "remove the autoscaler: a DaemonSet has one pod on each node".to_owned()
+            }
+            own => format!("write kind: {own} in scaleTargetRef"),
         };
         let replicas = SPEC.child("replicas");
         let sets_replicas = set.details().is_some_and(|it| it.sets_replicas);

@@ -23,8 +23,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let name = &container.name;
         let effect = format!("container {name:?} never starts");
         report(list(&container.command), &effect, path, found);
-        read::exec_actions(container, path, &mut |it| {
-            report(list(&it.action.command), it.effect, it.path, found);
+        read::actions(container, path, &mut |it| {
+            report(it.command, it.effect, it.path, found);
         });
     });
 }

@@ -28,38 +28,25 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             words.iter().enumerate().map(move |(i, word)| (list, i, word.as_str()))
         });
         let words: Vec<_> = words.collect();
-        let report = |(at, i): (&'static str, usize), lack: Lack, found: &mut Findings| {
-            let path = path.child(at);
-            let Lack { what, why, help } = lack;
-            let message = format!("{what}, because {why}");
-            found.report(&path.index(i), Reason::Forbidden, message, help);
+        let all: Vec<&str> = words.iter().map(|(.., word)| *word).collect();
+        let (at, lack) = match read::script_at(&all) {
+            Some(at) => (at, all.get(at).and_then(|it| of_script(it, &rights))),
+            None if list(&container.command).is_empty() => return,
+            None => (0, rights.lack(&all)),
         };
-        if let Some((at, i, script)) = script(&words) {
-            if let Some(lack) = of_script(script, &rights) {
-                report((at, i), lack, found);
-            }
-        } else if let Some((at, i, _)) = words.first().filter(|it| it.0 == "command") {
-            let all: Vec<_> = words.iter().map(|(_, _, word)| *word).collect();
-            if let Some(lack) = rights.lack(&all) {
-                report((at, *i), lack, found);
-            }
+        if let Some((list, i, _)) = words.get(at)
+            && let Some(Lack { what, why, help }) = lack
+        {
+            let (path, message) = (path.child(list), format!("{what}, because {why}"));
+            found.report(&path.index(*i), Reason::Forbidden, message, help);
         }
     });
 }
 
-/// The script of `sh -c SCRIPT`.
-fn script<'a>(words: &[(&'static str, usize, &'a str)]) -> Option<(&'static str, usize, &'a str)> {
-    let [(_, _, shell), rest @ ..] = words else { return None };
-    let is_option =
-        |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
-    let at =
-        rest.iter().position(|(_, _, word)| is_option(word)).filter(|_| read::is_shell(shell))?;
-    rest.get(at + 1).copied()
-}
-
 /// What comes after a condition may not run, and a script may expect a failure or make the files itself.
 fn of_script(script: &str, rights: &Rights<'_>) -> Option<Lack> {
-    const LEFT_OUT: [&str; 14] = [
+    const LEFT_OUT: [&str; 15] = [
+        "<<",
         "||",
         "if ",
         "[ ",
@@ -79,9 +66,8 @@ fn of_script(script: &str, rights: &Rights<'_>) -> Option<Lack> {
     if LEFT_OUT.iter().any(|it| script.contains(it)) {
         return None;
     }
-    for line in script.split(['\n', ';', '|']).flat_map(|it| it.split("&&")) {
-        let words: Vec<_> =
-            line.split_whitespace().map(|it| it.trim_matches(['"', '\''])).collect();
+    for line in read::plain(script).split(['\n', ';', '|']).flat_map(|it| it.split("&&")) {
+        let words: Vec<_> = line.split_whitespace().collect();
         let is_nsenter = words.first().is_some_and(|it| read::program(it) == "nsenter");
         let lack = rights.lack(&words);
         // What follows nsenter runs on the node.

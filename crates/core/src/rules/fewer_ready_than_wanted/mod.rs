@@ -28,11 +28,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    if let Some(report) = template_churn::report(query) {
-        found.add(report);
-        return;
-    }
-    if let Some(report) = stale(query) {
+    if let Some(report) = template_churn::report(query).or_else(|| stale(query)) {
         found.add(report);
         return;
     }

@@ -144,6 +144,8 @@ fn is_placeholder(image: &str) -> bool {
         || is_phrase
         || image.contains(['$', '{', '}', '<', '>', '%', '*', '…'])
         || image.contains("...")
+        || image.contains("[[")
+        || image.matches('@').count() > 1
         || parts.clone().any(is_shouted) && !parts.any(is_mixed)
 }
 

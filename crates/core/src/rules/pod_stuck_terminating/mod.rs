@@ -29,8 +29,7 @@ pub(super) static RULE: Rule = rule! {
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let replicas = Replicas::of(query);
-    let is_updating = |it: &&Replicas<'_>| it.is_updating() && !query.set.is_on_delete();
-    let effect = replicas.as_ref().filter(is_updating).map(Replicas::holds_up);
+    let effect = replicas.as_ref().and_then(Replicas::holds_up);
     let (pods, path) = match replicas {
         Some(replicas) => (replicas.pods.into_values().collect(), STATUS.child("readyReplicas")),
         None => (of_daemons(query), STATUS.child("numberReady")),

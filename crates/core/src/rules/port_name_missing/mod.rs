@@ -23,8 +23,10 @@ pub(super) static RULE: Rule = rule! {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     visit(spec, &POD_SPEC, &mut |container, path| {
-        read::network_actions(container, path, &mut |it| {
-            report(container, it.port, it.effect, it.path, found);
+        read::actions(container, path, &mut |it| {
+            if let Some((_, port)) = it.asked {
+                report(container, port, it.effect, it.path, found);
+            }
         });
     });
 }

@@ -77,7 +77,7 @@ fn of_script(script: &str) -> Option<Option<i64>> {
     // Nobody expects these to fail, so the command after `&&` runs.
     const SUCCEED: [&str; 9] =
         [":", "date", "echo", "kill", "nginx", "printf", "set", "touch", "true"];
-    let script = plain(script).replace("&>", ">").replace(">&", ">");
+    let script = read::plain(script).replace("&>", ">").replace(">&", ">");
     if script.replace("&&", "").contains('&') || script.contains(['(', ')']) {
         return None;
     }
@@ -101,35 +101,9 @@ fn of_script(script: &str) -> Option<Option<i64>> {
     sum
 }
 
-/// Returns a script without comments and quotes. Within quotes and substitutions, each separator
-/// becomes an underscore.
-fn plain(script: &str) -> String {
-    let (mut plain, mut inside) = (String::new(), Vec::new());
-    let mut chars = script.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, inside.last()) {
-            ('\\', last) if last != Some(&'\'') => {
-                plain.push(if chars.next() == Some('\n') { ' ' } else { '_' });
-            }
-            (_, Some(end)) if c == *end => _ = inside.pop(),
-            ('$', last) if last != Some(&'\'') && chars.next_if_eq(&'(').is_some() => {
-                plain.push('_');
-                inside.push(')');
-            }
-            ('\'' | '"' | '`', None) => inside.push(c),
-            ('#', None) if plain.is_empty() || plain.ends_with([' ', '\n', ';']) => {
-                while chars.next_if(|it| *it != '\n').is_some() {}
-            }
-            (_, None) => plain.push(c),
-            (_, Some(_)) => plain.push(if c.is_alphanumeric() { c } else { '_' }),
-        }
-    }
-    plain
-}
-
 fn of_command(words: &[&str]) -> Option<Option<i64>> {
     let (program, rest) = words.split_first()?;
-    match name_of(program) {
+    match read::program(program) {
         "exec" | "env" | "busybox" | "nohup" => of_command(rest),
         "timeout" => {
             // The duration of the option -k comes before the limit.
@@ -145,20 +119,8 @@ fn of_command(words: &[&str]) -> Option<Option<i64>> {
             let total = rest.iter().try_fold(0_i64, |sum, it| sum.checked_add(seconds(it)?))?;
             Some(Some(total))
         }
-        shell if shell.ends_with("sh") => {
-            let flags = rest.iter().position(|flags| runs_script(flags))?;
-            let are_flags = rest.iter().take(flags).all(|it| it.starts_with('-'));
-            of_script(rest.get(flags + 1).filter(|_| are_flags)?)
-        }
-        _ => None,
+        _ => of_script(words.get(read::script_at(words)?)?),
     }
-}
-
-/// A shell with flags such as `-c` or `-ec` runs the next word.
-fn runs_script(flags: &str) -> bool {
-    flags.strip_prefix('-').is_some_and(|flags| {
-        flags.ends_with('c') && flags.bytes().all(|flag| flag.is_ascii_lowercase())
-    })
 }
 
 /// Parses an operand of sleep, such as `45` or `2m`, without fractions.
@@ -167,10 +129,6 @@ fn seconds(time: &str) -> Option<i64> {
     let unit = units.into_iter().find_map(|(unit, size)| Some((time.strip_suffix(unit)?, size)));
     let (number, unit) = unit.unwrap_or((time, 1));
     number.split('.').next()?.parse::<i64>().ok()?.checked_mul(unit)
-}
-
-fn name_of(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,11 +5,7 @@ use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::Int
 use super::read;
 use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{
-        absent::{list, text},
-        cluster::Cluster,
-        containers::visit,
-    },
+    kubernetes::{absent::list, cluster::Cluster, containers::visit},
     object::Subject,
     rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
@@ -30,9 +26,9 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         return;
     }
     visit(spec, &POD_SPEC, &mut |container, path| {
-        read::network_actions(container, path, &mut |it| {
-            let host = text(it.host);
-            if is_loopback(host) && !is_port_of_node(container, it.port) {
+        read::actions(container, path, &mut |it| {
+            let Some((host, port)) = it.asked else { return };
+            if is_loopback(host) && !is_port_of_node(container, port) {
                 let message = format!(
                     "the kubelet asks {host}, which is the node and not the pod, so {}",
                     it.effect
@@ -50,13 +46,12 @@ fn is_loopback(host: &str) -> bool {
 
 /// The node has a hostPort too.
 fn is_port_of_node(container: &Container, port: &IntOrString) -> bool {
-    list(&container.ports).iter().any(|it| {
-        it.host_port.is_some()
-            && match port {
-                IntOrString::Int(number) => {
-                    it.host_port == Some(*number) || it.container_port == *number
-                }
-                IntOrString::String(name) => it.name.as_ref() == Some(name),
-            }
-    })
+    let ports = list(&container.ports);
+    let number = match port {
+        IntOrString::Int(number) => Some(*number),
+        IntOrString::String(name) => {
+            ports.iter().find(|it| it.name.as_ref() == Some(name)).map(|it| it.container_port)
+        }
+    };
+    ports.iter().any(|it| it.host_port.is_some() && it.host_port == number)
 }

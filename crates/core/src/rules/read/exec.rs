@@ -5,24 +5,19 @@ use k8s_openapi::{
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
-use crate::finding::Path;
+use crate::{
+    finding::Path,
+    kubernetes::absent::{list, text},
+};
 
 const KILLED: &str = "the container is killed again and again";
 const NEVER_READY: &str = "the container never becomes ready";
 
-/// The handler of a probe or hook, and what happens if each try fails.
-struct Handler<'a> {
-    exec: Option<&'a ExecAction>,
-    http: Option<&'a HTTPGetAction>,
-    tcp: Option<&'a TCPSocketAction>,
-    effect: &'static str,
-    is_probe: bool,
-    path: &'a Path<'a>,
-}
-
-/// A program that a probe or hook runs.
-pub(crate) struct Exec<'a> {
-    pub(crate) action: &'a ExecAction,
+/// What a probe or hook does: it runs a command, or asks a port.
+pub(crate) struct Action<'a> {
+    pub(crate) command: &'a [String],
+    /// The host and the port.
+    pub(crate) asked: Option<(&'a str, &'a IntOrString)>,
     /// What happens if each try fails.
     pub(crate) effect: &'static str,
     /// Only a probe's command has its variables replaced.
@@ -30,44 +25,26 @@ pub(crate) struct Exec<'a> {
     pub(crate) path: &'a Path<'a>,
 }
 
-/// A port that a probe or hook asks.
-pub(crate) struct NetworkAction<'a> {
-    pub(crate) host: &'a Option<String>,
-    pub(crate) port: &'a IntOrString,
-    /// What happens if each try fails.
-    pub(crate) effect: &'static str,
-    pub(crate) path: &'a Path<'a>,
-}
+type Handler<'a> = (Option<&'a ExecAction>, Option<&'a HTTPGetAction>, Option<&'a TCPSocketAction>);
 
-/// Calls the visitor with each program that a probe or hook of the container runs.
-pub(crate) fn exec_actions(
+/// Calls the visitor with each command and request of the container's probes and hooks.
+pub(crate) fn actions(
     container: &Container,
     path: &Path<'_>,
-    visitor: &mut dyn FnMut(&Exec<'_>),
+    visitor: &mut dyn FnMut(&Action<'_>),
 ) {
-    handlers(container, path, &mut |it| {
-        let Handler { exec: Some(action), effect, is_probe, .. } = *it else { return };
-        visitor(&Exec { action, effect, is_probe, path: &it.path.child("exec") });
-    });
-}
-
-/// Calls the visitor with each port that a probe or hook of the container asks.
-pub(crate) fn network_actions(
-    container: &Container,
-    path: &Path<'_>,
-    visitor: &mut dyn FnMut(&NetworkAction<'_>),
-) {
-    handlers(container, path, &mut |it| {
-        let http = it.http.map(|it| ("httpGet", &it.host, &it.port));
-        let tcp = it.tcp.map(|it| ("tcpSocket", &it.host, &it.port));
-        if let Some((name, host, port)) = http.or(tcp) {
-            let path = &it.path.child(name);
-            visitor(&NetworkAction { host, port, effect: it.effect, path });
+    let mut act = |(exec, http, tcp): Handler<'_>, effect, is_probe, path: &Path<'_>| {
+        if let Some(it) = exec {
+            let (command, path) = (list(&it.command), &path.child("exec"));
+            visitor(&Action { command, asked: None, effect, is_probe, path });
         }
-    });
-}
-
-fn handlers(container: &Container, path: &Path<'_>, visitor: &mut dyn FnMut(&Handler<'_>)) {
+        let http = http.map(|it| ("httpGet", text(&it.host), &it.port));
+        let tcp = tcp.map(|it| ("tcpSocket", text(&it.host), &it.port));
+        if let Some((name, host, port)) = http.or(tcp) {
+            let (asked, path) = (Some((host, port)), &path.child(name));
+            visitor(&Action { command: &[], asked, effect, is_probe, path });
+        }
+    };
     let probes = [
         ("livenessProbe", &container.liveness_probe, KILLED),
         ("readinessProbe", &container.readiness_probe, NEVER_READY),
@@ -75,9 +52,8 @@ fn handlers(container: &Container, path: &Path<'_>, visitor: &mut dyn FnMut(&Han
     ];
     for (name, probe, effect) in probes {
         if let Some(it) = probe {
-            let (exec, http, tcp) =
-                (it.exec.as_ref(), it.http_get.as_ref(), it.tcp_socket.as_ref());
-            visitor(&Handler { exec, http, tcp, effect, is_probe: true, path: &path.child(name) });
+            let handler = (it.exec.as_ref(), it.http_get.as_ref(), it.tcp_socket.as_ref());
+            act(handler, effect, true, &path.child(name));
         }
     }
     let hooks = container.lifecycle.as_ref();
@@ -89,9 +65,7 @@ fn handlers(container: &Container, path: &Path<'_>, visitor: &mut dyn FnMut(&Han
     for (name, hook, effect) in hooks {
         if let Some(it) = hook {
             // The kubelet ignores tcpSocket here.
-            let (exec, http) = (it.exec.as_ref(), it.http_get.as_ref());
-            let path = &path.child(name);
-            visitor(&Handler { exec, http, tcp: None, effect, is_probe: false, path });
+            act((it.exec.as_ref(), it.http_get.as_ref(), None), effect, false, &path.child(name));
         }
     }
 }
@@ -105,4 +79,43 @@ pub(crate) fn is_shell(word: &str) -> bool {
     let shells = ["sh", "bash", "ash", "dash", "ksh", "zsh", "fish", "busybox", "cmd", "cmd.exe"];
     let name = program(word);
     shells.contains(&name) || name.starts_with("powershell") || name.starts_with("pwsh")
+}
+
+/// The index of the script in `sh -c SCRIPT`, after flags such as `-ec` or `-eo pipefail -c`.
+pub(crate) fn script_at(words: &[&str]) -> Option<usize> {
+    let runs = |flags: &&str| {
+        flags.ends_with('c') && flags.bytes().skip(1).all(|flag| flag.is_ascii_lowercase())
+    };
+    let is_before = |word: &&&str| word.starts_with('-') || **word == "pipefail" || is_shell(word);
+    words.first().filter(|it| is_shell(it))?;
+    Some(words.iter().skip(1).take_while(is_before).position(runs)? + 2)
+}
+
+/// Returns a script without comments and quotes. Within quotes and substitutions, each separator
+/// becomes an underscore.
+pub(crate) fn plain(script: &str) -> String {
+    let (mut plain, mut inside) = (String::new(), Vec::new());
+    let mut chars = script.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, inside.last()) {
+            ('\\', last) if last != Some(&'\'') => {
+                plain.push(if chars.next() == Some('\n') { ' ' } else { '_' });
+            }
+            (_, Some(end)) if c == *end => _ = inside.pop(),
+            ('$', last) if last != Some(&'\'') && chars.next_if_eq(&'(').is_some() => {
+                plain.push('_');
+                inside.push(')');
+            }
+            ('\'' | '"' | '`', None) => inside.push(c),
+            ('#', None) if plain.is_empty() || plain.ends_with([' ', '\n', ';']) => {
+                while chars.next_if(|it| *it != '\n').is_some() {}
+            }
+            (_, None) => plain.push(c),
+            (_, Some(_)) => {
+                let is_plain = c.is_alphanumeric() || matches!(c, '-' | '.' | '/' | ':' | '=');
+                plain.push(if is_plain { c } else { '_' });
+            }
+        }
+    }
+    plain
 }

@@ -29,6 +29,10 @@ pub(super) static RULE: Rule = rule! {
 /// Kubernetes: `findContainerInPod`, pkg/api/v1/resource/helpers.go.
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
+    // Then it is a patch: other containers are elsewhere.
+    if containers(spec).any(|it| it.image.is_none()) {
+        return;
+    }
     let mut report = |it: Option<&ResourceFieldSelector>, effect: &str, path: &Path<'_>| {
         let Some(name) = it.map(|it| text(&it.container_name)).filter(|it| !it.is_empty()) else {
             return;

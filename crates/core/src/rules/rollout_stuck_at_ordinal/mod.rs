@@ -39,7 +39,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (true, true) if query.set.is_on_delete() => None,
         (true, true) => Some(rollout_waits::ORDERED.to_owned()),
         (true, false) => held_up(query, &replicas, &halt),
-        (false, _) => replicas.is_updating().then(|| replicas.holds_up()),
+        (false, _) => replicas.holds_up(),
     };
     let facts = Facts::title(format!("{} {}", pod.name, query.is_how(pod))).cause(query.why(pod));
     let facts = facts.effect(effect).since(query.unready_since(pod)).outlook(query.outlook(pod));
@@ -63,8 +63,8 @@ fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
     let missing = (after.end - after.start).saturating_sub(exist);
     let surplus = replicas.pods.range(after.end..).count();
-    if replicas.is_updating() && !query.set.is_on_delete() {
-        return Some(replicas.holds_up());
+    if let Some(effect) = replicas.holds_up() {
+        return Some(effect);
     }
     let waits = if missing > 0 {
         format!("{} after it {} not created before it is ready", the(missing), are(missing))

@@ -45,21 +45,17 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             found.report(&path.index(i), Reason::Invalid, message, help).planned_if(true);
         };
         report(list(&container.command), &effect, path);
-        read::exec_actions(container, path, &mut |it| {
-            report(list(&it.action.command), it.effect, it.path);
+        read::actions(container, path, &mut |it| {
+            report(it.command, it.effect, it.path);
         });
     });
 }
 
 /// The file that is executed: the program, or the only word of a shell's script.
 fn executed(command: &[String]) -> Option<(usize, &str)> {
-    match command {
-        [shell, option, file] if read::is_shell(shell) && option == "-c" => {
-            Some((2, file.as_str()))
-        }
-        [file, ..] => Some((0, file.as_str())),
-        [] => None,
-    }
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let at = read::script_at(&words).filter(|at| at + 1 == words.len()).unwrap_or(0);
+    Some((at, *words.get(at)?))
 }
 
 /// The mode of a file in a volume; `None` if the volume is of another type.

@@ -61,11 +61,12 @@ impl<'a> Replicas<'a> {
         status.current_revision != status.update_revision || has_old()
     }
 
-    /// Returns the effect of a pod that an update waits for.
-    pub(in crate::rules) fn holds_up(&self) -> String {
-        match self.settings.is_ordered {
+    /// Returns the effect of a pod that an update waits for; `None` if no update replaces pods.
+    pub(in crate::rules) fn holds_up(&self) -> Option<String> {
+        let replaces = self.is_updating() && !matches!(self.settings.strategy, Strategy::OnDelete);
+        replaces.then(|| match self.settings.is_ordered {
             true => format!("{ORDERED} the other pods keep the old template"),
             false => "the update waits for it before it replaces other pods".to_owned(),
-        }
+        })
     }
 }

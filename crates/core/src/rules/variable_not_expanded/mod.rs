@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::read::{self, Exec};
+use super::read::{self, Action};
 use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::{absent::list, cluster::Cluster, containers::visit},
@@ -22,14 +22,14 @@ pub(super) static RULE: Rule = rule! {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     visit(spec, &POD_SPEC, &mut |container, path| {
-        read::exec_actions(container, path, &mut |it| of_command(container, it, found));
+        read::actions(container, path, &mut |it| of_command(container, it, found));
     });
 }
 
 /// Kubernetes: `ExpandContainerCommandOnlyStatic`, pkg/kubelet/container/helpers.go; `Run`,
 /// pkg/kubelet/lifecycle/handlers.go.
-fn of_command(container: &Container, it: &Exec<'_>, found: &mut Findings) {
-    let command = list(&it.action.command);
+fn of_command(container: &Container, it: &Action<'_>, found: &mut Findings) {
+    let command = it.command;
     let is_program =
         |word: &String| read::is_shell(word) || RUN_SHELLS.contains(&read::program(word));
     let has_shell =
