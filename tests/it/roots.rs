@@ -135,6 +135,11 @@ fn charts() -> Vec<(&'static str, Files, &'static [&'static str])> {
     let wrong = "      valuesObject: {lab: other}\n";
     vec![
         ("a template", files([("c/templates/db.yaml", &evil)]), BOTH),
+        (
+            "a template in Markdown",
+            files([("c/templates/evil.md", &evil.replace("name: db,", "name: evil,"))]),
+            BOTH,
+        ),
         ("a value", files([("c/values.yaml", "lab: other\n")]), BOTH),
         (
             "a library around it",

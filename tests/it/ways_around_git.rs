@@ -22,6 +22,7 @@ const FILE: &str = "check deploy/db.yaml --against-ref main";
 const PLAN: &str = "plan deploy --against-ref main";
 const STRICT: &str = "check . --against-ref main --deny-warnings";
 const CLUSTERS: &str = "clusters: [{name: a, paths: [/deploy]}, {name: b, paths: [/other]}]";
+const RENDER: &str = "check --render deploy --against-ref main";
 const NEW_ONLY: &str = "check . --against-ref main --policy-from-ref main --new-only";
 const POLICY: &str =
     "check . --policy ci/policy.yaml --policy-from-ref main --new-only --against-ref main";
@@ -111,6 +112,21 @@ fn ways() -> Vec<Way> {
             "git update-ref refs/tags/main $(git commit-tree -m tagged HEAD^{tree}); touch more"
                 .to_owned(),
             vec![(CHECK, 2), (PLAN, 2), (NEW_ONLY, 2)],
+        ),
+        (
+            "a file that is tracked and ignored before",
+            format!(
+                "echo db.yaml > .gitignore; git add .gitignore; git commit -q -m ignored; git branch -f main; \
+                 edit deploy/db.yaml '{IMMUTABLE}'"
+            ),
+            vec![(CHECK, 1), (RENDER, 1), (PLAN, 1)],
+        ),
+        (
+            "an endless .helmignore",
+            "mkdir -p deploy/c/charts/s; ln -s /dev/zero deploy/c/.helmignore; \
+             echo 'apiVersion: v2' | tee deploy/c/Chart.yaml > deploy/c/charts/s/Chart.yaml"
+                .to_owned(),
+            unread.clone(),
         ),
         (
             "the exempt fault of a copy",

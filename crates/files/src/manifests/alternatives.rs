@@ -57,10 +57,9 @@ impl<T> Alternatives<T> {
     /// Returns the object that the object in `file` continues, with its file: the one at the same path, or else the one
     /// whose path has the most in common with the end of `file`. An object that a different file continues comes last:
     /// `has_nearer` returns whether a new file with the object is at the path of an old file, or has more than this many
-    /// parts in common with it. If all others are continued,
-    /// `file` is a second file with an old object, and applying it changes the object in the nearest folder: of several
-    /// there, the last one applied. `None` if the choice is not [clear](Self::unclear), or if the policy assigns the
-    /// files to different clusters.
+    /// parts in common with it. If all others are continued, `file` is a second file with an old object, and applying
+    /// it changes the object in the nearest folder: of several there, the last one applied. `None` if the choice is not
+    /// [clear](Self::unclear), or if the policy assigns the files to different clusters.
     pub fn continued_by(
         &self,
         file: &str,
@@ -120,11 +119,9 @@ impl<T> Alternatives<T> {
     /// Returns whether a root of the same chart has the object with other values. Values for tests make no real object.
     fn has_variant(&self, group: &Group) -> bool {
         let Group::Rendered { folder: own, .. } = group else { return false };
-        let folders = self.0.iter().filter_map(|it| match &it.group {
-            Group::Rendered { folder, .. } => Some(folder),
-            _ => None,
-        });
-        folders.into_iter().any(|folder| folder == own)
+        let is_it =
+            |group: &Group| matches!(group, Group::Rendered { folder, .. } if folder == own);
+        self.0.iter().any(|it| is_it(&it.group))
     }
 
     /// Returns a note for an object that continues none of these although some exist.

@@ -15,7 +15,7 @@ pub(super) struct Edits(pub(super) Vec<PathBuf>);
 
 impl Edits {
     /// Returns whether an edited file belongs to a file, a chart or a kustomization. Nobody knows what the templates
-    /// of a chart read, so all its files but notes in Markdown count. A kustomization reads the files that it names.
+    /// of a chart read, so all its files count, but not Markdown outside of `templates`. A kustomization reads the files that it names.
     pub(super) fn touch(&self, root: &Path) -> bool {
         let (mut open, mut seen) = (vec![root.to_owned()], HashSet::new());
         while let Some(path) = open.pop() {
@@ -27,7 +27,12 @@ impl Edits {
             let is_chart = path.join("Chart.yaml").exists();
             let may_load = |file: &Path| match &kustomization {
                 Some(it) => it.may_load(file),
-                None => !is_chart || file.extension().is_none_or(|it| it != "md"),
+                // Helm renders every file in `templates`.
+                None => {
+                    !is_chart
+                        || file.iter().any(|it| it == "templates")
+                        || file.extension().is_none_or(|it| it != "md")
+                }
             };
             // For git, a submodule is a file.
             let mut edited = self.0.iter().map(PathBuf::as_path);

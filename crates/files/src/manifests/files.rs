@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::encoding;
+
 /// The size limit for a file that the user names, and for standard input: 256 MiB.
 pub const LARGEST: u64 = 256 << 20;
 /// The size limit for a file in a folder: 32 MiB.
@@ -36,6 +38,20 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it isn't a regular file"));
     }
     to_end(File::open(path)?, metadata.len(), most)
+}
+
+/// Reads the text of a regular file in a folder, with invalid bytes replaced.
+///
+/// # Errors
+/// See [`read_regular`].
+pub(super) fn text(path: &Path) -> io::Result<String> {
+    let bytes = read_regular(path, LARGEST_IN_FOLDER)?;
+    Ok(encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
+}
+
+/// A copy of a commit has an empty `.git`.
+pub(super) fn has_entries(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut it| it.next().is_some())
 }
 
 pub(super) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {

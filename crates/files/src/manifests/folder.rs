@@ -12,9 +12,8 @@ use setguard_core::policy::{FolderNames, file_patterns};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    encoding,
     exclude::{Exclude, Excluded},
-    files::{self, Fence, LARGEST_IN_FOLDER, LARGEST_POLICY, is_foreign, is_manifest},
+    files::{self, Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
     git,
     layout::Layout,
     listing::Listing,
@@ -105,15 +104,10 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     let about = paths().filter(|path| {
         Layout::is_about(path) && (!Layout::is_of_test(path) || path.parent() != Some(folder))
     });
-    let layout = Layout::of(about, &read);
+    let layout = Layout::of(about, &|path| files::text(path).ok());
     let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
     let context = FolderContext { folder: folder.to_owned(), layout, environments, versions };
     Walked { files, context, walk }
-}
-
-fn read(path: &Path) -> Option<String> {
-    let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
-    Some(encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
 }
 
 #[derive(Debug, Default)]
@@ -192,7 +186,9 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(folder: &'a Path, exclude: &'a Exclude) -> Self {
         let base = dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        let is_in_repository = base.ancestors().any(|at| at.join(".git").exists());
+        // In the copy of a commit, whose `.git` is empty, every file is tracked.
+        let git = base.ancestors().map(|at| at.join(GIT)).find(|it| it.exists());
+        let is_in_repository = git.is_some_and(|it| !it.is_dir() || has_entries(&it));
         Walk {
             folder,
             fence: Fence::around(folder),
@@ -322,6 +318,7 @@ impl<'a> Walk<'a> {
         let has = |path: &Path| {
             let mut from = tracked.iter().flat_map(|it| it.range(path.to_owned()..));
             from.next().is_some_and(|it| it.starts_with(path))
+                || tracked.iter().any(|all| path.ancestors().any(|it| all.contains(it)))
         };
         // A link may lead to the folder.
         let whole = dunce::canonicalize(folder).map(|it| it.join(name));
@@ -347,13 +344,16 @@ impl<'a> Walk<'a> {
         let ignored = ignored.into_iter();
         let ignored =
             ignored.filter(|(path, is_folder)| *is_folder || not_checked::file_may_have_set(path));
-        let why = match self.tracked.get() {
-            Some(Err(error)) => format!(
-                "a .gitignore matches it, and it is unknown whether git tracks it ({error}); name it to check it"
+        let (cause, why) = match self.tracked.get() {
+            Some(Err(error)) => (
+                Cause::Unreadable,
+                format!(
+                    "a .gitignore matches it, and it is unknown whether git tracks it ({error}); name it to check it"
+                ),
             ),
-            _ => "git ignores it; name it to check it".to_owned(),
+            _ => (Cause::Ignored, "git ignores it; name it to check it".to_owned()),
         };
-        let ignored = ignored.map(|(path, _)| NotChecked::at(&path, Cause::Ignored, &*why));
+        let ignored = ignored.map(|(path, _)| NotChecked::at(&path, cause, &*why));
         not_checked.extend(ignored);
         (notes, not_checked)
     }

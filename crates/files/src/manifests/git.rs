@@ -92,19 +92,24 @@ pub struct Commit {
 /// Returns an error without git, and outside a repository.
 pub(super) fn tracked(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
     let (mut paths, mut open) = (BTreeSet::new(), vec![folder.to_owned()]);
-    while let Some(folder) = open.pop() {
-        let git = Git::around(&folder)?;
-        let inside = folder.strip_prefix(&git.top).unwrap_or(Path::new(""));
+    while let Some(next) = open.pop() {
+        let git = match Git::around(&next) {
+            // git may refuse a submodule, for example because of its owner. All of it counts as tracked.
+            Err(_) if next != folder => {
+                paths.insert(next);
+                continue;
+            }
+            git => git?,
+        };
+        let inside = next.strip_prefix(&git.top).unwrap_or(Path::new(""));
         // Without a path, git lists everything.
         let args = ["ls-files", "-z", "--stage", "--"].map(OsStr::new).into_iter();
         let path = Some(inside.as_os_str()).filter(|it| !it.is_empty());
         let listed = git.output(&args.chain(path).collect::<Vec<_>>())?;
-        // <mode> SP <id> SP <stage> TAB <path> NUL
-        for line in listed.split(|byte| *byte == 0) {
-            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
-            let (head, name) = line.split_at(tab);
-            let path = git.top.join(path_of(name.get(1..).unwrap_or_default()));
-            let is_submodule = head.starts_with(SUBMODULE.as_bytes()) && path.join(".git").exists();
+        // The head is <mode> SP <id> SP <stage>.
+        for (head, path) in tree::listed(&listed) {
+            let path = git.top.join(path);
+            let is_submodule = head.starts_with(SUBMODULE) && path.join(".git").exists();
             // Through a link, it could lead to itself.
             if is_submodule && dunce::canonicalize(&path).is_ok_and(|it| it == path) {
                 open.push(path);
@@ -160,15 +165,13 @@ impl Commit {
             let why = format!("this needs a git repository: {error}");
             FileError::Commit { flag, why }
         })?;
-        let commit = format!("{reference}^{{commit}}");
-        let id = git.output(&["rev-parse", "--verify", "--quiet", &commit]).map_err(|_| {
+        let id = git.commit(reference).ok_or_else(|| {
             let why = format!(
                 "git knows no commit {reference:?} here. A clone that is shallow or of one branch must \
                  fetch it first (actions/checkout: fetch-depth: 0)"
             );
             FileError::Commit { flag, why }
         })?;
-        let id = String::from_utf8_lossy(&id).into_owned();
         let (label, tree) = (reference.to_owned(), Arc::default());
         let commit = Commit { git, flag, label, id, tree };
         commit.is_only_one_named(reference).map(|()| commit)
@@ -179,10 +182,6 @@ impl Commit {
     fn is_only_one_named(&self, reference: &str) -> Result<(), FileError> {
         let name = reference.split(['^', '~', ':']).next().unwrap_or_default();
         let name = name.split("@{").next().unwrap_or_default();
-        let resolve = |name: &str| {
-            let args = ["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")];
-            Some(String::from_utf8_lossy(&self.git.output(&args).ok()?).into_owned())
-        };
         let is_id = name.bytes().all(|it| it.is_ascii_hexdigit());
         // git takes these names as they are, whatever else has them.
         let is_whole = name.starts_with("refs/") || is_id && name.len() >= 40;
@@ -191,12 +190,13 @@ impl Commit {
         }
         let named = NAMED_IN.iter().filter_map(|(start, end, word)| {
             let whole = format!("{start}{name}{end}");
-            Some((resolve(&whole)?, format!("the {word} {whole}")))
+            Some((self.git.commit(&whole)?, format!("the {word} {whole}")))
         });
         let ids = is_id.then(|| self.git.output(&["rev-parse", &format!("--disambiguate={name}")]));
         let ids = ids.and_then(Result::ok).unwrap_or_default();
         let ids = String::from_utf8_lossy(&ids).into_owned();
-        let ids = ids.lines().filter_map(|id| Some((resolve(id)?, format!("the commit {id}"))));
+        let ids =
+            ids.lines().filter_map(|id| Some((self.git.commit(id)?, format!("the commit {id}"))));
         let mut all = named.chain(ids);
         let Some((first, what)) = all.next() else { return Ok(()) };
         match all.find(|(id, _)| *id != first) {
@@ -416,16 +416,12 @@ impl Commit {
         }
         let args = ["ls-tree", "-r", "-z", "--full-tree", &self.id];
         let listed = self.git.output(&args).map_err(|error| self.incomplete(&error.to_string()))?;
-        // <mode> SP <type> SP <id> TAB <path> NUL
-        let entries = listed.split(|byte| *byte == 0).filter_map(|line| {
-            let tab = line.iter().position(|byte| *byte == b'\t')?;
-            let (head, path) = line.split_at(tab);
-            let head = String::from_utf8_lossy(head);
+        // The head is <mode> SP <type> SP <id>.
+        let entries = tree::listed(&listed).map(|(head, path)| {
             let mut words = head.split(' ');
             let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
-            let path = path_of(path.get(1..)?);
             let blob = Blob { id: id.to_owned(), path: path.clone(), is_named: false };
-            Some((path, Entry { mode: mode.to_owned(), blob }))
+            (path, Entry { mode: mode.to_owned(), blob })
         });
         let mut tree = Tree { entries: entries.collect(), ..Tree::default() };
         let links = tree.entries.values().filter(|it| it.is_link()).map(|it| &it.blob);
@@ -474,10 +470,11 @@ impl Commit {
     ) -> Result<(), FileError> {
         let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
         let about: Vec<_> = blobs.iter().filter(of_layout).collect();
-        let texts = self.cat(&about, LARGEST_IN_FOLDER)?;
+        let texts = self.cat(&about, LARGEST_IN_FOLDER)?.into_iter();
+        let texts: HashMap<_, _> = about.iter().map(|it| it.path.as_path()).zip(texts).collect();
         let layout = Layout::of(about.iter().map(|blob| blob.path.as_path()), &|path| {
-            let index = about.iter().position(|blob| blob.path == path)?;
-            String::from_utf8(texts.get(index)?.as_ref().ok()?.clone()).ok()
+            let bytes = texts.get(path)?.as_ref().ok()?.clone();
+            Some(encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
         });
         let paths = || blobs.iter().map(|it| it.path.as_path());
         let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));

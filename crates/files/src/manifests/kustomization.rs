@@ -7,11 +7,7 @@ use std::{
 
 use kube_yaml::{Document, Node, Value};
 
-use super::{
-    encoding,
-    files::{self, LARGEST_IN_FOLDER},
-    patches::items,
-};
+use super::{files, patches::items};
 
 /// The file names of kustomizations.
 pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -100,12 +96,10 @@ impl Kustomization {
             return Kustomization { is_component, ..unknown };
         }
         let list = |key| items(root.get(key)).filter_map(Node::as_str).map(str::to_owned);
-        let is_plain =
-            keys.iter().all(|key| QUIET.contains(key) || PLAIN.contains(key)).then(|| {
-                let mut texts = Vec::new();
-                collect(root, &mut texts);
-                texts
-            });
+        let is_plain = keys.iter().all(|key| QUIET.contains(key) || PLAIN.contains(key));
+        let mut texts = Vec::new();
+        all_texts(root, &mut texts);
+        let texts = is_plain.then(|| texts.into_iter().map(str::to_owned).collect());
         Kustomization {
             changes: entries.iter().any(|(key, value)| !is_quiet(&key.name, value))
                 || kube_yaml::documents(text).nth(1).is_some(),
@@ -113,7 +107,7 @@ impl Kustomization {
             is_component,
             resources: list("resources").chain(list("bases")).collect(),
             components: list("components").collect(),
-            texts: is_plain,
+            texts,
             ..unknown
         }
     }
@@ -126,8 +120,7 @@ impl Kustomization {
         if files.next().is_some() {
             return Some(Self::unknown(&file));
         }
-        let text = files::read_regular(&file, LARGEST_IN_FOLDER).map(encoding::decode);
-        let text = text.map_or_else(|_| String::new(), |it| it.unwrap_or_else(|(_, text)| text));
+        let text = files::text(&file).unwrap_or_default();
         Some(Self::of(&file, &text, first(&text).as_ref()))
     }
 
@@ -175,11 +168,11 @@ fn is_version(item: &Node<'_>) -> bool {
     is_plain && renamed.is_none_or(|new| of("name").is_some_and(|old| base(new) == base(old)))
 }
 
-fn collect(node: &Node<'_>, texts: &mut Vec<String>) {
+pub(super) fn all_texts<'n>(node: &'n Node<'_>, texts: &mut Vec<&'n str>) {
     match &node.value {
-        Value::Str(text) => texts.push(text.to_string()),
-        Value::Seq(items) => items.iter().for_each(|item| collect(item, texts)),
-        Value::Map(entries) => entries.iter().for_each(|(_, value)| collect(value, texts)),
+        Value::Str(text) => texts.push(text),
+        Value::Seq(items) => items.iter().for_each(|it| all_texts(it, texts)),
+        Value::Map(entries) => entries.iter().for_each(|(_, it)| all_texts(it, texts)),
         _ => {}
     }
 }

@@ -11,7 +11,7 @@ use setguard_core::{finding::Path as FieldPath, policy::file_patterns};
 use walkdir::WalkDir;
 
 use super::{
-    files::is_manifest,
+    files::{self, is_manifest},
     group::Group,
     kustomization::{self, Kustomization},
     not_checked::{Cause, NotChecked},
@@ -165,8 +165,7 @@ impl Layout {
             let why = "no kustomization takes this component";
             return unused
                 .map(|(folder, it)| {
-                    let file = it.file.display().to_string();
-                    NotChecked::file(file, Cause::Kustomization, why).of([folder.clone()])
+                    NotChecked::at(&it.file, Cause::Kustomization, why).of([folder.clone()])
                 })
                 .collect();
         }
@@ -184,14 +183,12 @@ impl Layout {
         let kustomizations = self.kustomizations.iter().filter_map(|(folder, it)| {
             let changes = it.changes || !it.resources.iter().all(|it| is_read(folder, it));
             let why = format!("a kustomization is checked as {}", build(folder));
-            let file = it.file.display().to_string();
-            let entry = NotChecked::file(file, Cause::Kustomization, why).of([folder.clone()]);
+            let entry = NotChecked::at(&it.file, Cause::Kustomization, why).of([folder.clone()]);
             let by_namespace = !changes;
             (changes || it.sets_namespace).then_some(NotChecked { by_namespace, ..entry })
         });
         let charts = self.outer_charts().map(|chart| {
-            let file = chart.join(CHART).display().to_string();
-            NotChecked::file(file, Cause::Chart, render(chart)).of([chart.clone()])
+            NotChecked::at(&chart.join(CHART), Cause::Chart, render(chart)).of([chart.clone()])
         });
         kustomizations.chain(charts).collect()
     }
@@ -228,8 +225,9 @@ impl Layout {
         let taken = self.taken_by(self.kustomizations.keys());
         let mut roots: Vec<_> = all.iter().copied().filter(|it| !taken.contains(it)).collect();
         let mut built = self.taken_by(roots.iter().copied());
+        built.extend(&roots);
         for folder in all {
-            if !roots.contains(&folder) && !built.contains(folder) {
+            if built.insert(folder) {
                 roots.push(folder);
                 built.extend(self.taken_by([folder].into_iter()));
             }
@@ -346,7 +344,7 @@ fn leads_to(folder: &Path, resource: &str, path: &Path) -> bool {
 
 /// Returns whether the `.helmignore` of a chart matches a file of a chart in it. Helm takes `!` for all other files.
 fn leaves_out(outer: &Path, chart: &Path) -> bool {
-    let Ok(text) = fs::read_to_string(outer.join(".helmignore")) else { return false };
+    let Ok(text) = files::text(&outer.join(".helmignore")) else { return false };
     let lines: Vec<_> = text.lines().map(str::to_owned).collect();
     let patterns = file_patterns::patterns(outer, &lines);
     let is_left_out = |path: &Path, is_folder: bool| {

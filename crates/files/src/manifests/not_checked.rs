@@ -2,12 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    document::DocumentObjects,
-    encoding,
-    files::{self, LARGEST_IN_FOLDER},
-    render::Rendered,
-};
+use super::{document::DocumentObjects, files, render::Rendered};
 
 /// A file, or an object in it, that was not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,8 +155,7 @@ pub fn may_have_set(text: &str) -> bool {
 
 /// Returns whether a file has a set that isn't only a patch.
 pub(super) fn has_whole_set(path: &Path) -> bool {
-    let Ok(bytes) = files::read_regular(path, LARGEST_IN_FOLDER) else { return false };
-    let text = encoding::decode(bytes).unwrap_or_else(|(_, text)| text);
+    let Ok(text) = files::text(path) else { return false };
     may_have_set(&text)
         && kube_yaml::documents(&text).flatten().any(|document| {
             let sets = DocumentObjects::of(document, false).manifests;
@@ -171,6 +165,5 @@ pub(super) fn has_whole_set(path: &Path) -> bool {
 
 /// A file that cannot be read may have one.
 pub(super) fn file_may_have_set(path: &Path) -> bool {
-    let Ok(bytes) = files::read_regular(path, LARGEST_IN_FOLDER) else { return true };
-    may_have_set(&encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
+    files::text(path).map_or(true, |text| may_have_set(&text))
 }

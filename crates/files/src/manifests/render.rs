@@ -167,8 +167,7 @@ impl Rendering {
         let count = roots.len();
         let rendered = all(roots, &self.settings, &mut || done(count));
         for (root, rendered) in roots.iter().zip(rendered) {
-            let empty =
-                |why| NotChecked::file(root.file().display().to_string(), Cause::Empty, why);
+            let empty = |why| NotChecked::at(&root.file(), Cause::Empty, why);
             match rendered {
                 // A chart with values for tests may lack defaults.
                 Err(why) if root.may_fail && program::find(&["helm"]).is_some() => {

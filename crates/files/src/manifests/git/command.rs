@@ -157,6 +157,12 @@ impl Git {
         command
     }
 
+    /// Returns the id of the commit that a name stands for.
+    pub(super) fn commit(&self, name: &str) -> Option<String> {
+        let args = ["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")];
+        Some(String::from_utf8_lossy(&self.output(&args).ok()?).into_owned())
+    }
+
     /// Returns the output without the line break at its end. An error has git's own message.
     pub(super) fn output(&self, args: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, FileError> {
         let output = self.command(args).output().map_err(|error| cannot_run(&error))?;

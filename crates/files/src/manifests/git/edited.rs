@@ -1,6 +1,6 @@
 //! The paths that differ between a commit and the work tree.
 
-use super::{Commit, FileError, PathBuf};
+use super::{Commit, FileError, PathBuf, tree::path_of};
 use crate::manifests::edits::Edits;
 
 impl Commit {
@@ -10,7 +10,7 @@ impl Commit {
         let list = |args: &[&str]| {
             let listed = self.git.output(args).map_err(|it| self.incomplete(&it.to_string()))?;
             let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-            let path = |name| self.git.top.join(&*String::from_utf8_lossy(name));
+            let path = |name| self.git.top.join(path_of(name));
             Ok::<_, FileError>(names.map(path).collect::<Vec<PathBuf>>())
         };
         let mut edited =

@@ -1,6 +1,7 @@
 //! The files of a commit, found by their paths there.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     path::{Component, Path, PathBuf},
 };
@@ -63,6 +64,15 @@ impl Tree {
     pub(super) fn has(&self, path: &Path) -> bool {
         path.as_os_str().is_empty() || self.below(path).next().is_some()
     }
+}
+
+/// Reads what git lists: HEAD TAB PATH NUL.
+pub(super) fn listed(text: &[u8]) -> impl Iterator<Item = (Cow<'_, str>, PathBuf)> {
+    text.split(|byte| *byte == 0).filter_map(|line| {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let (head, path) = line.split_at(tab);
+        Some((String::from_utf8_lossy(head), path_of(path.get(1..)?)))
+    })
 }
 
 #[cfg(unix)]

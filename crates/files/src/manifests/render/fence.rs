@@ -13,8 +13,8 @@ use kube_yaml::{Node, Value};
 
 use super::{Root, root::Kind, shown};
 use crate::manifests::{
-    encoding,
-    files::{self, LARGEST_IN_FOLDER, LARGEST_POLICY},
+    files::{self, LARGEST_IN_FOLDER, LARGEST_POLICY, has_entries},
+    kustomization::all_texts,
     layout::Layout,
     repository::Repository,
 };
@@ -138,9 +138,7 @@ impl<'a> Fence<'a> {
                 let name = shown(self.root, self.folder, file).display().to_string();
                 let target = dunce::canonicalize(file).ok().filter(|it| self.has(it));
                 known.insert(target.ok_or_else(|| format!("{name} {}", self.is_outside()))?);
-                let bytes = files::read_regular(file, LARGEST_IN_FOLDER);
-                let text = encoding::decode(bytes.map_err(|error| format!("{name}: {error}"))?);
-                let text = text.unwrap_or_else(|(_, text)| text);
+                let text = files::text(file).map_err(|error| format!("{name}: {error}"))?;
                 for document in kube_yaml::documents(&text) {
                     let document = document.map_err(|it| {
                         let line = it.mark.line;
@@ -188,24 +186,10 @@ fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// A copy of a commit has an empty `.git`.
-fn has_entries(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut it| it.next().is_some())
-}
-
 fn has_plugins(kustomization: &Node<'_>) -> bool {
     let Value::Map(entries) = &kustomization.value else { return false };
     let is_for_plugins = |key: &str| PLUGINS.iter().any(|it| key.eq_ignore_ascii_case(it));
     entries.iter().any(|(key, _)| is_for_plugins(&key.name))
-}
-
-fn all_texts<'n>(node: &'n Node<'_>, texts: &mut Vec<&'n str>) {
-    match &node.value {
-        Value::Str(text) => texts.push(text),
-        Value::Seq(items) => items.iter().for_each(|it| all_texts(it, texts)),
-        Value::Map(entries) => entries.iter().for_each(|(_, it)| all_texts(it, texts)),
-        _ => {}
-    }
 }
 
 /// Returns whether a validator loads other documents for a schema, by any of the libraries that Helm has used.

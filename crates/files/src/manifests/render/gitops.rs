@@ -12,9 +12,8 @@ use super::{
     shown,
 };
 use crate::manifests::{
-    encoding,
     exclude::whole,
-    files::{self, LARGEST_IN_FOLDER},
+    files,
     layout::clean,
     not_checked::{Cause, NotChecked},
     objects::ManifestObject,
@@ -33,8 +32,7 @@ pub(super) struct Releases {
 impl Releases {
     /// Adds those in a file. `top` is the folder of the repository.
     pub(super) fn add(&mut self, file: &Path, name: &Path, roots: &[&Root], top: &Path) {
-        let Ok(bytes) = files::read_regular(file, LARGEST_IN_FOLDER) else { return };
-        let text = encoding::decode(bytes).unwrap_or_else(|(_, text)| text);
+        let Ok(text) = files::text(file) else { return };
         // An escape or a tag can stand for any letter.
         let marks = ["argoproj.io/", "toolkit.fluxcd.io/", "\\", "!"];
         if !marks.iter().any(|it| text.contains(it)) {
@@ -50,7 +48,7 @@ impl Releases {
     }
 
     fn add_declared(&mut self, declared: Declared, name: &Path, roots: &[&Root], top: &Path) {
-        let at = clean(&top.join(declared.path.trim_start_matches('/')));
+        let at = whole(&clean(&top.join(declared.path.trim_start_matches('/'))));
         let mut found = roots.iter().filter(|it| whole(&it.at) == at);
         let chart = found.clone().find(|it| matches!(it.kind, Kind::Chart(_)));
         let (Some(chart), true) = (chart, declared.is_release) else {
@@ -58,8 +56,7 @@ impl Releases {
             let is_here = at.exists() || declared.path.contains("{{");
             if let Some(why) = declared.why_not.filter(|_| is_here && !is_plain) {
                 let why = format!("{} is not rendered as it is: {why}", declared.object);
-                let file = name.display().to_string();
-                let entry = NotChecked::file(file, Cause::Kustomization, why);
+                let entry = NotChecked::at(name, Cause::Kustomization, why);
                 let by_namespace = declared.changes == Changes::Namespaces;
                 let of = (declared.changes == Changes::All).then_some(at);
                 self.not_checked.push(NotChecked { by_namespace, ..entry.of(of) });
@@ -77,7 +74,7 @@ impl Releases {
         if let Some(why) = declared.why_not.or(missing) {
             let root = chart.with(Release { object, ..Release::default() }).name();
             let why = format!("{root} is not rendered: {why}");
-            let entry = NotChecked::file(name.display().to_string(), Cause::Chart, why);
+            let entry = NotChecked::at(name, Cause::Chart, why);
             let parts = files.into_iter().map(|(_, at)| at).chain([at.clone()]);
             self.not_rendered.push((root, entry.of(parts)));
             return;

@@ -152,7 +152,8 @@ fn legal(name: &str) -> String {
 /// Copies the archives of dependencies, which git often ignores, into a chart at a commit with the same `Chart.lock`.
 /// Without them, Helm reports that they are missing. Returns whether there are any.
 fn add_dependencies(root: &Root, chart: &Path) -> bool {
-    let [old, new] = [chart, &root.folder].map(|it| fs::read(it.join("Chart.lock")).ok());
+    let [old, new] =
+        [chart, &root.folder].map(|it| read_regular(&it.join("Chart.lock"), LARGEST_POLICY).ok());
     let is_link = root.folder.join("charts").is_symlink();
     if root.at == root.folder || old.is_none() || old != new || is_link {
         return false;
@@ -249,7 +250,7 @@ impl Chart<'_> {
     }
 
     /// Returns the path of a file that Helm names. Helm names a subchart by its alias.
-    fn file(&self, inside: &str) -> PathBuf {
+    pub(super) fn file(&self, inside: &str) -> PathBuf {
         let mut chart = self.folder.to_owned();
         let mut rest = inside;
         while let Some((alias, below)) =

@@ -51,7 +51,8 @@ pub(super) fn build(
             let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
             // Some releases quote errors inside errors.
             let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
-            let is_remote = ["proxyconnect", "no 'git' program"].iter().any(|it| last.contains(it));
+            let is_remote = ["proxyconnect", "CGI environment", "no 'git' program"];
+            let is_remote = is_remote.iter().any(|it| last.contains(it));
             let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
             format!("{name}: {last}{remote}")
         })?;

@@ -190,7 +190,10 @@ impl Rendered {
     pub(super) fn origins(&self) -> impl Iterator<Item = PathBuf> {
         self.parts.iter().filter_map(|it| match &it.origin {
             Origin::Kustomize { file, .. } => Some(file.clone()),
-            Origin::Helm(template) => Some(whole(&self.folder.join(template.split_once('/')?.1))),
+            Origin::Helm(template) => {
+                let chart = helm::Chart { root: &self.root, folder: &self.folder };
+                Some(whole(&chart.file(template.split_once('/')?.1)))
+            }
             Origin::Unknown => None,
         })
     }

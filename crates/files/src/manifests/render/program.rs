@@ -1,7 +1,7 @@
 //! Runs a renderer in a closed environment, with limits for its time and its output.
 //!
 //! A pull request writes the renderer's input. Without a `PATH`, the renderer finds no git and no plugin; with proxies
-//! that refuse, it reaches no other host; and in an empty home, it finds no configuration and no credentials.
+//! that refuse, and as in CGI, it fetches nothing; and in an empty home, it finds no configuration and no credentials.
 
 use std::{
     env,
@@ -46,6 +46,9 @@ pub(super) fn closed(program: &Path, args: &[impl AsRef<OsStr>], home: &Path) ->
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
         command.env(name, REFUSES);
     }
+    // Go asks no proxy about this machine. As in CGI, it then refuses HTTP; and without roots, it trusts no server.
+    command.env("REQUEST_METHOD", "GET");
+    command.env("SSL_CERT_FILE", home.join("none")).env("SSL_CERT_DIR", home.join("none"));
     command.env("KUBECONFIG", home.join("none"));
     command
 }
