@@ -116,8 +116,9 @@ impl ServerHandler for Server {
             let message = format!("there is no method {method}");
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None));
         }
-        let call = serde_json::from_value::<CallToolRequestParams>(params.unwrap_or_default());
-        let why = call.err().map(|error| format!(": {error}")).unwrap_or_default();
+        let params = params.filter(|_| method == "tools/call");
+        let call = params.map(serde_json::from_value::<CallToolRequestParams>);
+        let why = call.and_then(Result::err).map(|error| format!(": {error}")).unwrap_or_default();
         Err(ErrorData::invalid_params(format!("the parameters of {method} are wrong{why}"), None))
     }
 

@@ -60,6 +60,18 @@ pub(super) enum Chunk<'a> {
     BadSeparator,
 }
 
+impl Chunk<'_> {
+    /// Returns whether this is only the comments above the first `---`, which belong to the first document.
+    fn is_header(&self, line: usize) -> bool {
+        let is_comment = |it: &str| {
+            let it = it.trim_ascii_start();
+            it.is_empty() || it.starts_with('#')
+        };
+        let is_it = |text: &str| text.trim_start_matches('\u{feff}').lines().all(is_comment);
+        matches!(self, Chunk::Text(text) if line == 0 && is_it(text))
+    }
+}
+
 impl<'a> Iterator for Documents<'a> {
     type Item = Result<Document<'a>, Problem>;
 
@@ -88,14 +100,10 @@ impl<'a> Documents<'a> {
         let mut parts = Vec::new();
         while self.json.is_none() && self.rest.len() > bytes {
             let (text, line) = (self.rest, self.line);
-            // The comments above the first document can be a chunk of their own.
-            let least = if parts.is_empty() { 2 } else { 1 };
-            let mut chunks = 0;
-            while chunks < least || text.len() - self.rest.len() < bytes {
-                if self.chunk().is_none() {
+            while let Some((before, chunk)) = self.chunk() {
+                if !chunk.is_header(before) && text.len() - self.rest.len() >= bytes {
                     break;
                 }
-                chunks += 1;
             }
             let rest = text.get(..text.len() - self.rest.len()).unwrap_or_default();
             parts.push(Documents { rest, line, json: None, ignored: None, header: Vec::new() });
@@ -153,6 +161,8 @@ impl<'a> Documents<'a> {
 
     fn next_yaml(&mut self) -> Option<Result<Document<'a>, Problem>> {
         let (line, chunk) = self.chunk()?;
+        // The comments belong to the next document, also if that is unreadable.
+        let (header, is_header) = (mem::take(&mut self.header), chunk.is_header(line));
         let text = match chunk {
             Chunk::Text(text) => text,
             Chunk::BadSeparator => {
@@ -168,8 +178,8 @@ impl<'a> Documents<'a> {
                 problem.help = Some("write --- on a line before the next document".to_owned());
                 problem
             });
-            document.comments.splice(0..0, self.header.drain(..));
-            if line == 0 && !text.starts_with("---") && is_empty(&document) {
+            document.comments.splice(0..0, header);
+            if is_header {
                 self.header = mem::take(&mut document.comments);
             }
             document
@@ -242,6 +252,7 @@ mod tests {
         let header = format!("# {}\n# setguard: ignore[x] why\n---\n", "-".repeat(50));
         let texts = [
             format!("{header}a: 1\n---\nb: [\n---\n---x\nc: 1\n"),
+            format!("{header}a: [\n---\nb: 1\n"),
             "\u{feff}a: 1\n...\nb: 2\n---\n---\nc: 3\r\n---\r\nd: |\n  ---\n".to_owned(),
             "{\"a\": 1}\n{\"b\": 2}\n---\nc: 3\n".to_owned(),
             String::new(),

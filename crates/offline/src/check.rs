@@ -293,9 +293,10 @@ fn check_all(
 ) -> io::Result<()> {
     let mut cross_object = CrossObject::default();
     cluster.into_iter().for_each(|item| cross_object.in_cluster(item));
+    let fixes_files = sink.fixes_files;
     workers::in_order(
         sources,
-        |source| CheckedSource::of(source?, checker),
+        |source| CheckedSource::of(source?, checker, fixes_files),
         |checked| match checked {
             Ok(checked) => record(checked, checker, &mut cross_object, sink),
             Err(error) => {
@@ -338,6 +339,7 @@ fn record(
     sink.progress.advance();
     sink.summary.files += 1;
     let mut broken = None;
+    let has_fixes = sink.fixes_files && again.is_some();
     let mut take = |mut part: CheckedPart| {
         broken = broken.take().or(part.broken.take());
         record_part(part, &source, cross_object, sink)
@@ -346,7 +348,7 @@ fn record(
         Some(all) => take(all)?,
         None => {
             let reader = Reader::of(&source);
-            let check = |documents| reader.check_with_fixes(documents, checker);
+            let check = |documents| reader.check_with_fixes(documents, checker, has_fixes);
             workers::in_batches(reader.parts(), 1, check, take)?;
         }
     }

@@ -23,8 +23,8 @@ pub(super) fn worst_first(value: &mut Value) {
         if let (Some(1), Some(Value::Array(messages))) =
             (value["exitCode"].as_u64(), value.get_mut("messages"))
         {
-            let refused = "the API server, or a limit of the policy, would refuse what comes first";
-            messages.insert(0, format!("error: {refused} in the plan").into());
+            let refused = "error: the API server, or a limit of the policy, would refuse an object of the plan";
+            messages.insert(0, refused.into());
         }
     }
 }

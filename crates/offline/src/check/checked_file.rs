@@ -85,13 +85,19 @@ pub(super) struct CheckedManifest {
 
 impl CheckedSource {
     /// Reads a source and checks its documents, unless the source is long.
-    pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, FileError> {
+    pub(super) fn of(
+        source: Source,
+        checker: &Checker<'_>,
+        fixes_files: bool,
+    ) -> Result<Self, FileError> {
         // `None` for a read-once source: the first look has already read it.
         let again = source.unread();
+        let has_fixes = fixes_files && again.is_some();
         let source = source.read()?;
         let is_long = source.text().len() > 2 * PART;
         let all = (!is_long).then(|| {
-            Reader::of(&source).check_with_fixes(kube_yaml::documents(source.text()), checker)
+            let documents = kube_yaml::documents(source.text());
+            Reader::of(&source).check_with_fixes(documents, checker, has_fixes)
         });
         Ok(CheckedSource { source, again, all })
     }
@@ -124,8 +130,12 @@ impl<'a> Reader<'a> {
         &self,
         documents: Documents<'_>,
         checker: &Checker<'_>,
+        has_fixes: bool,
     ) -> CheckedPart {
         let mut part = self.check(documents.clone(), checker);
+        if !has_fixes {
+            return part;
+        }
         let checked = part.contents.iter_mut().filter_map(|it| match it {
             Content::Checked(manifest) => Some(&mut manifest.report.diagnostics),
             _ => None,

@@ -14,6 +14,7 @@ mod remove;
 
 use std::{
     cell::LazyCell,
+    collections::BTreeMap,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
@@ -193,14 +194,21 @@ pub(super) fn verify<'d>(
         it.downgrade.is_none() && it.fix.as_ref().is_some_and(|fix| fix.is_safe)
     };
     let parts = LazyCell::new(|| Part::of(documents).collect::<Vec<_>>());
+    let mut by_part = BTreeMap::<usize, Vec<&mut Diagnostic>>::new();
     for finding in findings.filter(can_be_made) {
         let after = parts.partition_point(|part| part.lines < finding.mark.line);
-        let part = after.checked_sub(1).and_then(|it| parts.get(it));
-        let selection = Selection::default();
+        by_part.entry(after).or_default().push(finding);
+    }
+    let selection = Selection::default();
+    for (after, findings) in by_part {
+        let Some(part) = after.checked_sub(1).and_then(|it| parts.get(it)) else { continue };
         let mut fixer = Fixer::new(checker, &selection, file);
         fixer.is_named = is_named;
-        if part.and_then(|part| fixer.one(part, finding)).is_none() {
-            finding.fix = None;
+        let good = fixer.verified(part.text, findings.iter().map(|it| part.place(it)).collect());
+        for finding in findings {
+            if !good.contains(&part.place(finding)) {
+                finding.fix = None;
+            }
         }
     }
 }

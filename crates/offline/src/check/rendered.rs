@@ -63,8 +63,6 @@ impl RenderedFindings {
         // A message can name the place of a different object.
         let name = format!("{}:", source.name());
         for mut diagnostic in object.diagnostics.iter().cloned() {
-            // A fix would change a file, not the rendered text.
-            diagnostic.fix = None;
             self.find_line(&mut diagnostic.message, &name, rendered, source);
             if let Some(at) = diagnostic.message.find(TWICE) {
                 diagnostic.message.truncate(at + TWICE.len());

@@ -22,8 +22,8 @@ pub(super) struct Fixer<'j> {
     pub(super) is_named: bool,
     /// Whether to make unsafe changes too.
     pub(super) with_unsafe: bool,
-    /// The rule, field and position of the only finding to fix; `None` for all.
-    only: Option<(&'static str, String, Mark)>,
+    /// The findings to fix; `None` for all.
+    only: Option<BTreeSet<Place>>,
     /// The changes that failed verification, to skip.
     refused: BTreeSet<FindingKey>,
 }
@@ -41,8 +41,12 @@ pub(super) struct Fixed {
 /// The number of the document, the number of the object in the document, the rule and the field.
 type FindingKey = (usize, usize, &'static str, String);
 
+/// The rule, field and position of a finding.
+pub(super) type Place = (&'static str, String, Mark);
+
 struct Try {
     key: FindingKey,
+    mark: Mark,
     is_safe: bool,
     /// The path of the object in its document.
     at: Field,
@@ -79,9 +83,8 @@ impl<'j> Fixer<'j> {
         part: &Part<'_>,
         finding: &Diagnostic,
     ) -> Option<(Vec<Edit>, bool)> {
-        let mark = Mark { line: finding.mark.line - part.lines, ..finding.mark };
         self.with_unsafe = true;
-        self.only = Some((finding.rule.id, finding.field.clone(), mark));
+        self.only = Some(BTreeSet::from([part.place(finding)]));
         let mut read = self.read(part.text);
         let tries = std::mem::take(&mut read.tries);
         self.try_all(part.text, &read, &tries)?;
@@ -94,21 +97,49 @@ impl<'j> Fixer<'j> {
 
     /// Makes all changes that pass verification. Each part is verified alone, so the time is linear.
     pub(super) fn fix(mut self, text: &str) -> Fixed {
-        let (mut all, mut end) = (Fixed::default(), 0);
+        let (mut all, mut end, mut lines) = (Fixed::default(), 0, 0);
         for Part { text: part, start, .. } in Part::all(text) {
             // Nothing but a byte order mark is between parts.
             all.text.push_str(text.get(end..start).unwrap_or_default());
             end = start + part.len();
-            let lines = all.text.matches('\n').count();
             let Fixed { text, count, not_safe, left } = self.fix_part(part);
             all.text.push_str(&text);
             all.count += count;
             all.not_safe.extend(not_safe);
             let left = left.into_iter().map(|(line, rule)| (lines + line, rule));
             all.left.extend(left);
+            lines += text.matches('\n').count();
             self.refused.clear();
         }
         all
+    }
+
+    /// Returns those of these findings whose fixes pass verification. Verifies one of each object at a time, and those
+    /// of all objects together.
+    pub(super) fn verified(mut self, text: &str, mut open: BTreeSet<Place>) -> BTreeSet<Place> {
+        let mut good = BTreeSet::new();
+        loop {
+            self.only = Some(open.clone());
+            let mut read = self.read(text);
+            let tries = std::mem::take(&mut read.tries);
+            if tries.is_empty() {
+                return good;
+            }
+            self.add_good(text, &read, &tries, &mut good);
+            for place in tries.iter().map(Try::place) {
+                open.remove(&place);
+            }
+        }
+    }
+
+    fn add_good(&self, text: &str, before: &Read, tries: &[Try], good: &mut BTreeSet<Place>) {
+        if self.try_all(text, before, tries).is_some() {
+            good.extend(tries.iter().map(Try::place));
+        } else if tries.len() > 1 {
+            let (first, second) = tries.split_at(tries.len() / 2);
+            self.add_good(text, before, first, good);
+            self.add_good(text, before, second, good);
+        }
     }
 
     fn fix_part(&mut self, text: &str) -> Fixed {
@@ -191,7 +222,8 @@ impl<'j> Fixer<'j> {
                     let (rule, severity) = (diagnostic.rule.id, diagnostic.severity);
                     *read.found.entry((number, object_number, rule, severity)).or_default() += 1;
                     let Some(fix) = self.fix_of(&diagnostic) else { continue };
-                    if self.only.as_ref().is_some_and(|it| !is(it, &diagnostic)) {
+                    let place = (rule, diagnostic.field.clone(), diagnostic.mark);
+                    if self.only.as_ref().is_some_and(|it| !it.contains(&place)) {
                         continue;
                     }
                     let (change, is_safe) = (change::in_object(fix, &manifest.node), fix.is_safe);
@@ -204,7 +236,14 @@ impl<'j> Fixer<'j> {
                         Some(edits) if !is_tried => {
                             is_tried = true;
                             let at = manifest.at.clone();
-                            read.tries.push(Try { key, is_safe, at, change, edits });
+                            read.tries.push(Try {
+                                key,
+                                mark: diagnostic.mark,
+                                is_safe,
+                                at,
+                                change,
+                                edits,
+                            });
                         }
                         None if is_safe => read.left.push((diagnostic.mark.line, rule)),
                         // An unsafe change is only shown, so an impossible one needs no message.
@@ -223,6 +262,8 @@ impl<'j> Fixer<'j> {
     }
 }
 
-fn is((rule, field, mark): &(&str, String, Mark), diagnostic: &Diagnostic) -> bool {
-    diagnostic.rule.id == *rule && diagnostic.field == *field && diagnostic.mark == *mark
+impl Try {
+    fn place(&self) -> Place {
+        (self.key.2, self.key.3.clone(), self.mark)
+    }
 }

@@ -1,4 +1,6 @@
-use kube_yaml::Documents;
+use kube_yaml::{Documents, Mark};
+
+use super::fixer::{Diagnostic, Place};
 
 /// A part of a text with a single document. Documents share nothing, so an edit changes nothing in another part.
 #[derive(Debug)]
@@ -22,6 +24,12 @@ impl<'a> Part<'a> {
             let (text, lines) = documents.rest();
             Part { text, start: text.as_ptr().addr(), lines }
         })
+    }
+
+    /// Returns the place of a finding in this part.
+    pub(super) fn place(&self, finding: &Diagnostic) -> Place {
+        let mark = Mark { line: finding.mark.line - self.lines, ..finding.mark };
+        (finding.rule.id, finding.field.clone(), mark)
     }
 
     pub(crate) fn around(text: &'a str, line: usize) -> Option<Self> {
