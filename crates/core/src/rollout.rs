@@ -130,6 +130,6 @@ pub enum Waits {
     Volumes,
     /// A pod outside the set has this name, so each round of the controller fails to create the pod.
     Name,
-    /// The node is down, so the pod of a DaemonSet on it does not end.
+    /// The node is down, so the pod on it neither ends nor becomes available.
     Node,
 }

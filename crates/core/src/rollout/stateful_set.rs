@@ -56,6 +56,8 @@ pub struct State {
     /// The ordinals of pods that wait to be started, including terminating ones. The controller creates their missing
     /// claims.
     pub pending: BTreeSet<i64>,
+    /// The ordinals of pods on nodes that are down. A deletion leaves such a pod terminating.
+    pub stranded: BTreeSet<i64>,
 }
 
 /// Simulates the controller, starting from this state.
@@ -86,6 +88,7 @@ struct Simulation<'a> {
     misfits: BTreeSet<i64>,
     taken: BTreeSet<i64>,
     pending: BTreeSet<i64>,
+    stranded: BTreeSet<i64>,
     /// The ordinals that have a pod both before and after.
     lasting: BTreeSet<i64>,
     down: usize,
@@ -164,6 +167,7 @@ impl<'a> Simulation<'a> {
             misfits: state.misfits.into_iter().filter(wanted).collect(),
             taken: state.taken.into_iter().filter(wanted).collect(),
             pending: state.pending.into_iter().filter(wanted).collect(),
+            stranded: state.stranded,
             lasting: state.pods.keys().copied().filter(wanted).collect(),
             down: 0,
             serving: BTreeSet::new(),
@@ -189,7 +193,8 @@ impl<'a> Simulation<'a> {
     fn end_pods(&mut self, which: impl Fn(&Range<i64>, i64) -> bool) -> bool {
         let ordinals = &self.settings.ordinals;
         let gone = self.terminating.iter().map(|(ordinal, step)| (*ordinal, *step));
-        let gone: Vec<_> = gone.filter(|(ordinal, _)| which(ordinals, *ordinal)).collect();
+        let ends = |ordinal| which(ordinals, ordinal) && !self.stranded.contains(&ordinal);
+        let gone: Vec<_> = gone.filter(|(ordinal, _)| ends(*ordinal)).collect();
         for (ordinal, step) in &gone {
             self.terminating.remove(ordinal);
             self.pods.remove(ordinal);
@@ -298,6 +303,14 @@ impl<'a> Simulation<'a> {
                 self.unavailable.last().map(|it| stop(*it, Waits::ForThisPod))
             }
         };
+        let stays = self.terminating.keys().find(|it| self.stranded.contains(it));
+        self.course.stop = self.course.stop.or_else(|| stays.map(|it| stop(*it, Waits::Node)));
+        if let Some(Stop { target: Target::Ordinal(ordinal), why, .. }) = &mut self.course.stop
+            && self.stranded.contains(ordinal)
+            && !matches!(why, Waits::Volumes | Waits::Name)
+        {
+            *why = Waits::Node;
+        }
         self.course
     }
 }

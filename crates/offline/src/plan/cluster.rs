@@ -302,6 +302,12 @@ impl PlannedCluster {
         pod.health(self.now).after(min_ready_seconds)
     }
 
+    /// Returns whether a pod is on a node that isn't ready: it neither becomes available nor ends. The API server deletes
+    /// an ended pod at once.
+    pub(super) fn is_stranded(&self, pod: &Pod) -> bool {
+        !pod.has_ended && pod.node.as_ref().is_some_and(|node| self.dead_nodes.contains(&**node))
+    }
+
     /// Returns the claims that a pod owns. Deleting the pod deletes the claims.
     ///
     /// Kubernetes: `updateClaimOwnerRefForSetAndPod`, pkg/controller/statefulset/stateful_set_utils.go.

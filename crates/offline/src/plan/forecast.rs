@@ -187,6 +187,9 @@ impl Forecast {
     pub(super) fn why(&self, stop: &Stop) -> String {
         let name = self.name(&stop.target);
         match (&stop.target, stop.why) {
+            (Target::Ordinal(_), Waits::Node) => {
+                format!("the node of {name} is down, so {name} neither ends nor becomes available")
+            }
             (_, Waits::Node) => format!(
                 "the pod on {name} neither ends nor becomes ready while that node is not ready, and it counts as \
                  unavailable"

@@ -70,6 +70,9 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
             format!("{delete}, then the next one, from the lowest ordinal up, once it is available")
         }
         (Waits::Name, _) => format!("{delete}, if that pod isn't needed"),
+        (Waits::Node, _) if matches!(stop.target, Target::Ordinal(_)) => {
+            "repair or remove the node".to_owned()
+        }
         (Waits::Node, _) => "repair or remove the node, or raise maxUnavailable".to_owned(),
         (_, Remedy::Delete(revision)) => {
             format!("{delete}, and it comes back with the {} template", revision.as_str())

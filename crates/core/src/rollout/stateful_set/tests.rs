@@ -326,3 +326,30 @@ fn a_pod_that_waits_to_be_started_gets_the_claim_that_it_lacks() {
     state.pending.insert(0);
     assert_eq!(missing(&state), [(0, vec!["data-db-0".to_owned()])]);
 }
+
+#[test]
+fn a_pod_on_a_dead_node_stays_once_it_is_deleted() {
+    let course = |policy: &str, ordinals: Range<i64>| {
+        let settings = settings(json!({"replicas": 3, "podManagementPolicy": policy}), "");
+        let mut state = old(ordinals, &settings);
+        let lost = Replica { revision: Revision::Old, health: Health::Broken };
+        state.pods.insert(1, lost);
+        state.stranded.insert(1);
+        let course = simulate(&settings, state, &NeverReady::default());
+        let stop = course.stop.as_ref().map(|it| (it.target.clone(), it.why));
+        assert_eq!(stop, Some((Target::Ordinal(1), Waits::Node)));
+        text(&course)
+    };
+    assert_eq!(course("OrderedReady", 0..3), "");
+    assert_eq!(course("Parallel", 0..3), "1 -2 +2 | 2 -1");
+}
+
+#[test]
+fn a_set_that_shrinks_waits_for_a_dead_node() {
+    let settings = settings(json!({"replicas": 1}), "");
+    let mut state = old(0..1, &settings);
+    state.terminating.insert(2, Replica { revision: Revision::Old, health: Health::Starting });
+    state.stranded.insert(2);
+    let stop = simulate(&settings, state, &NeverReady::default()).stop;
+    assert_eq!(stop, Some(Stop::new(Target::Ordinal(2), Waits::Node)));
+}

@@ -177,6 +177,9 @@ impl Forecaster<'_> {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
             let health = if pod.has_ended { Health::Ended } else { Health::Starting };
             state.terminating.insert(ordinal, Replica { revision: revision_of(pod), health });
+            if world.is_stranded(pod) {
+                state.stranded.insert(ordinal);
+            }
             if pod.is_pending {
                 state.pending.insert(ordinal);
             }
@@ -185,7 +188,11 @@ impl Forecaster<'_> {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
             let revision = revision_of(pod);
             let health = world.health(pod, settings.min_ready_seconds);
-            let health = never_ready.health(health, revision, Some(ordinal));
+            let mut health = never_ready.health(health, revision, Some(ordinal));
+            if world.is_stranded(pod) {
+                state.stranded.insert(ordinal);
+                health = Health::Broken;
+            }
             state.pods.insert(ordinal, Replica { revision, health });
             if pod.is_pending {
                 state.pending.insert(ordinal);
