@@ -2,6 +2,7 @@
 
 mod actions;
 mod address;
+mod completion;
 mod document;
 mod frame;
 mod hover;

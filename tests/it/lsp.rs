@@ -418,3 +418,41 @@ fn a_denial_cannot_be_exempted_and_json_has_no_comments() {
     assert_eq!(titles[0], "Remove spec.updateStrategy.rollingUpdate");
     assert_eq!(applied(&text, &actions[0]).matches("rollingUpdate").count(), 0);
 }
+
+#[test]
+fn ids_are_completed_where_they_exempt_and_in_the_policy() {
+    let mut editor = Editor::new([]);
+    let labels = |editor: &mut Editor, name: &str, text: &str, line: &str| {
+        let text = format!("{text}{line}");
+        editor.open(name, &text);
+        let (line, character) = (text.lines().count() - 1, line.chars().count());
+        let position = json!({ "line": line, "character": character });
+        let uri = editor.uri(name);
+        let params = json!({ "textDocument": { "uri": uri }, "position": position });
+        let answer = editor.respond("textDocument/completion", &params);
+        let mut items = answer["result"].as_array().unwrap().clone();
+        items.sort_by_key(|it| it["sortText"].as_str().unwrap().to_owned());
+        let starts = items.iter().map(|it| it["textEdit"]["range"]["start"]["character"].clone());
+        starts
+            .zip(&items)
+            .map(|(start, it)| format!("{}@{start}", it["label"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let text = on_delete("agent", "");
+    let comment = labels(&mut editor, "a.yaml", &text, "# setguard: ignore[on-del");
+    assert_eq!(comment[0], format!("{RULE}@19"));
+    assert!(comment.iter().all(|it| it != "surge-host-port@19"), "a denial");
+    let annotation = labels(&mut editor, "b.yaml", "", "  annotations: {setguard.io/ignore: 'a,");
+    assert!(annotation.iter().any(|it| *it == format!("{RULE}@39")), "{annotation:?}");
+    for line in ["metadata: ", "# ignore[", "# setguard: ignore[a] ", "setguard.io/ignor"] {
+        assert_eq!(labels(&mut editor, "c.yaml", "", line), [] as [String; 0], "{line}");
+    }
+    for line in ["  ", "  surge-", "  - rules: [", "    - surge"] {
+        let offered = labels(&mut editor, "setguard.yaml", "rules:\n", line);
+        assert!(offered.iter().any(|it| it.starts_with("surge-host-port@")), "{line}");
+    }
+    assert_eq!(
+        labels(&mut editor, "setguard.yaml", "rules:\n", "  surge-host-port: d"),
+        [] as [String; 0]
+    );
+}

@@ -20,6 +20,7 @@ use setguard_offline::check::editor::Earlier;
 use super::{
     actions,
     address::path,
+    completion,
     document::{Document, Kind},
     hover,
     policy::{PolicyInUse, Reading},
@@ -109,6 +110,9 @@ impl Server {
                 Ok(Value::Null)
             }
             (Phase::Running, "textDocument/hover") => read(params).map(|it| self.hover(&it)),
+            (Phase::Running, "textDocument/completion") => {
+                read(params).map(|it| self.complete(&it))
+            }
             (Phase::Running, "textDocument/codeAction") => read(params).map(|it| self.actions(&it)),
             (Phase::Running, "initialize") => {
                 Err((ErrorCode::InvalidRequest, "the session has begun already".to_owned()))
@@ -190,6 +194,7 @@ impl Server {
                 "positionEncoding": self.encoding.as_str(),
                 "textDocumentSync": { "openClose": true, "change": INCREMENTAL, "save": true },
                 "hoverProvider": true,
+                "completionProvider": { "triggerCharacters": completion::TRIGGERS },
                 "codeActionProvider": { "codeActionKinds": [actions::QUICK_FIX, actions::FIX_ALL] },
             },
             "serverInfo": { "name": "setguard", "version": env!("CARGO_PKG_VERSION") },
@@ -280,6 +285,13 @@ impl Server {
         let encoding = self.encoding;
         let document = self.checked(&params.text_document.uri);
         document.and_then(|it| hover::of(it, params, encoding)).unwrap_or(Value::Null)
+    }
+
+    fn complete(&mut self, params: &AtPosition) -> Value {
+        let document = self.documents.get(&params.text_document.uri);
+        let policy = &self.policy.policy;
+        let items = document.map(|it| completion::of(it, params, policy, self.encoding));
+        items.unwrap_or_default().into()
     }
 
     fn actions(&mut self, params: &InRange) -> Value {

@@ -1,0 +1,71 @@
+//! Completes the ids of rules: where a manifest exempts from one, and in the policy.
+
+use serde_json::{Value, json};
+use setguard_core::{
+    catalogue, finding::Mode, object::annotations::IGNORE_ANNOTATION, policy::Policy,
+};
+
+use super::{
+    document::{Document, Kind},
+    position::Encoding,
+    protocol::AtPosition,
+};
+
+/// The characters of a list of ids. An editor asks for completions in a word by itself.
+pub(super) const TRIGGERS: [&str; 3] = ["[", ",", " "];
+/// The protocol's number for a constant.
+const CONSTANT: u8 = 21;
+
+pub(super) fn of(
+    document: &Document,
+    params: &AtPosition,
+    policy: &Policy,
+    encoding: Encoding,
+) -> Vec<Value> {
+    let lines = document.lines(encoding);
+    let cursor = lines.byte(params.position);
+    let before = document.text.get(..cursor).unwrap_or_default();
+    let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
+    let typed = line.trim_end_matches(|it: char| it.is_ascii_alphanumeric() || it == '-');
+    let expects_id = match document.kind {
+        Kind::Manifests => exempts(typed),
+        // A key, or an entry of a list.
+        Kind::Policy => typed.trim_start_matches(['-', ' ']).is_empty() || is_in_list(typed),
+        Kind::LeftOut => false,
+    };
+    if !expects_id {
+        return Vec::new();
+    }
+    let range = lines.range(&(cursor - (line.len() - typed.len())..cursor));
+    let found = document.findings.iter().flat_map(|it| &it.diagnostics);
+    let found: Vec<&str> = found.map(|it| it.rule.id).collect();
+    let metas = catalogue::all().iter().map(|it| &it.meta);
+    // Nothing in a manifest exempts from a denial.
+    let fits = |mode| document.kind == Kind::Policy || mode == Mode::Warn;
+    let items = metas.filter(|it| fits(policy.mode(it))).map(|meta| {
+        json!({
+            "label": meta.id,
+            "kind": CONSTANT,
+            "detail": meta.title,
+            "documentation": meta.summary,
+            // What finds something here comes first.
+            "sortText": format!("{}{}", u8::from(!found.contains(&meta.id)), meta.id),
+            "textEdit": { "range": range, "newText": meta.id },
+        })
+    });
+    items.collect()
+}
+
+/// Whether the text before a word is the beginning of an annotation or comment that exempts from rules.
+fn exempts(before: &str) -> bool {
+    let annotation = before.rsplit_once(IGNORE_ANNOTATION).map(|(_, ids)| ids);
+    let comment = before.rsplit_once('#').and_then(|(_, comment)| {
+        let ids = comment.trim_start().strip_prefix("setguard:")?.trim_start();
+        ids.strip_prefix("ignore[").filter(|ids| !ids.contains(']'))
+    });
+    annotation.is_some_and(|it| it.contains(':')) || comment.is_some()
+}
+
+fn is_in_list(before: &str) -> bool {
+    before.rfind('[') > before.rfind(']')
+}
