@@ -59,14 +59,31 @@ impl Nodes {
     /// Copies the single-valued `In` requirements of a lone term into the selector, so that node pools are quick
     /// to distinguish.
     fn copy_single_values(&mut self) {
-        let Some([term]) = self.terms.as_deref() else { return };
-        let expressions = term.match_expressions.iter().flatten();
-        for it in expressions.filter(|it| it.operator == "In") {
-            if let Some([value]) = it.values.as_deref() {
-                // The term is kept, so a contradiction is still detected.
-                self.selector.entry(it.key.clone()).or_insert_with(|| value.clone());
+        let copy = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        for (key, value) in self.single_values().map(copy).collect::<Vec<_>>() {
+            // The term is kept, so a contradiction is still detected.
+            self.selector.entry(key).or_insert(value);
+        }
+    }
+
+    fn single_values(&self) -> impl Iterator<Item = (&str, &str)> {
+        let lone = self.terms.as_deref().filter(|terms| terms.len() == 1).unwrap_or_default();
+        let expressions = lone.iter().flat_map(|it| it.match_expressions.iter().flatten());
+        expressions.filter(|it| it.operator == "In").filter_map(|it| {
+            let [value] = it.values.as_deref()? else { return None };
+            Some((it.key.as_str(), value.as_str()))
+        })
+    }
+
+    /// Returns the nodes that match without the node affinity.
+    pub(crate) fn without_affinity(&self) -> Nodes {
+        let mut selector = self.selector.clone();
+        for (key, value) in self.single_values() {
+            if self.pin(key) == Some(value) {
+                selector.remove(key);
             }
         }
+        Nodes { selector, terms: None }
     }
 
     /// Returns the subsets that form the union.

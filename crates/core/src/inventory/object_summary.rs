@@ -225,6 +225,7 @@ impl ObjectSummary {
         add(details.replaces_all, ROLLING_UPDATE.child("maxUnavailable"));
         if let Some((field, _)) = &details.nodes {
             add(true, POD_SPEC.child(field));
+            add(*field == "nodeSelector", POD_SPEC.child("affinity"));
         }
         add(self.kind == Kind::DaemonSet, POD_SPEC.child("tolerations"));
         if let Some(wait) = &details.waits {

@@ -69,6 +69,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let label = nodes.pins().find(is_absent);
     let label = label.map(|(key, value)| format!(" (none has the label {key}={value})"));
     let label = label.unwrap_or_default();
+    let selects = || query.inventory().has_node(&nodes.without_affinity(), |_, _| true);
+    let field = if *field == "nodeSelector" && selects() { "affinity" } else { field };
     found.report(
         Kind::Node,
         &POD_SPEC.child(field),
