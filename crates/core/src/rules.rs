@@ -3,6 +3,7 @@
 
 mod command;
 mod neighbors;
+mod prelude;
 pub(crate) mod read;
 mod rollout_waits;
 /// How a rule is declared.

@@ -10,16 +10,16 @@ use k8s_openapi::{
 use serde_json::{Value as Json, json};
 
 use super::{kruise, stateful_set, template};
+use crate::rules::prelude::*;
 use crate::{
     finding::{
-        Field, Finding, Reason, Related, Step,
+        Field, Finding, Related, Step,
         difference::{Difference, differences},
         nearest_of,
-        paths::{CLAIM_TEMPLATES, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS, VOLUMES},
+        paths::TEMPLATE_LABELS,
         shorten,
     },
-    kubernetes::{resource::WorkloadKind, selector},
-    object::{Object, Subject},
+    kubernetes::selector,
     rules::schema::SCHEMA,
     validation::object_meta,
 };

@@ -15,14 +15,12 @@ use super::{
     rule::API_VALIDATION,
     template::{self, OldTemplate},
 };
-use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{
-        Findings, Path, Value,
-        paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
-    },
-    kubernetes::{cluster::Cluster, int_or_percent, resource::WorkloadKind, selector, semantic},
-    object::{DaemonSetSpec, LazyJson},
+    finding::paths::UPDATE_STRATEGY,
+    kubernetes::{int_or_percent, selector, semantic},
+    object::LazyJson,
+    rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
     validation::{object_meta, pod::util::non_negative, pod_template},
 };
 

@@ -7,12 +7,8 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::int_or_percent,
-    object::{DaemonSetSpec, KruiseSpec, Object, StatefulSetSpec, Workload},
-    validation::pod::util::non_negative,
-};
+use crate::rules::prelude::*;
+use crate::{kubernetes::int_or_percent, object::KruiseSpec, validation::pod::util::non_negative};
 
 /// For an immutable field of a StatefulSet. Claim templates can change.
 pub(super) const IMMUTABLE: &str =

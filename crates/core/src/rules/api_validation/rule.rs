@@ -1,7 +1,5 @@
-use crate::{
-    finding::{Meta, Mode},
-    rules::rule::{Rule, Runner, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::rules::rule::SETS;
 
 /// The rule for metadata and the workload's own fields.
 pub static RULE: Rule = rule! {

@@ -21,19 +21,15 @@ use super::{
     rule::API_VALIDATION,
     template::{self, OldTemplate},
 };
-use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{
-        Finding, Findings, Path, Value,
-        paths::{CLAIM_TEMPLATES, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
-    },
+    finding::{Finding, paths::UPDATE_STRATEGY},
     kubernetes::{
-        cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
-        int_or_percent, names,
-        resource::WorkloadKind,
-        selector, semantic,
+        cluster::{MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
+        int_or_percent, names, selector, semantic,
     },
-    object::{LazyJson, Metadata, StatefulSetSpec, Subject},
+    object::{LazyJson, Metadata},
+    rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
     validation::{claims, pod::util::non_negative, pod_template},
 };
 

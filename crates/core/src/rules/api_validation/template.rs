@@ -2,18 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
-
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{
-        labels::{self, MIRROR_ANNOTATION},
-        names,
-        resource::WorkloadKind,
-        selector,
-    },
+use k8s_openapi::{
+    api::core::v1::{PodSpec, PodTemplateSpec},
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use crate::kubernetes::{
+    labels::{self, MIRROR_ANNOTATION},
+    names, selector,
+};
+use crate::rules::prelude::*;
 
 pub(super) const MISMATCH: &str = "`selector` does not match template `labels`";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";

@@ -6,11 +6,11 @@ use k8s_openapi::{
 };
 
 use super::{Harm, TWICE, amounts, say};
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Findings, Path, Value, paths::TEMPLATE},
     kubernetes::{
         absent::{list, text},
-        cluster::{Cluster, since},
+        cluster::since,
     },
     validation::pod::util::Seen,
 };

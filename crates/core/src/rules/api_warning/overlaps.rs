@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
 
 use super::{Harm, say};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{
-        absent::{list, text},
-        cluster::{Cluster, since},
-    },
+use crate::kubernetes::{
+    absent::{list, text},
+    cluster::since,
 };
+use crate::rules::prelude::*;
 
 const LOST: Harm = Some("one of the two is lost, or the pods never start: give each its own path");
 

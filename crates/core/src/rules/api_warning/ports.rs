@@ -5,13 +5,11 @@ use std::collections::HashMap;
 use k8s_openapi::api::core::v1::{ContainerPort, PodSpec};
 
 use super::{TWICE, say};
-use crate::{
-    finding::{Findings, Value, paths::POD_SPEC},
-    kubernetes::{
-        absent::{list, text},
-        containers::{is_sidecar, visit},
-    },
+use crate::kubernetes::{
+    absent::{list, text},
+    containers::{is_sidecar, visit},
 };
+use crate::rules::prelude::*;
 
 /// How many earlier ports with the same number a port is compared with.
 const MOST: usize = 100;

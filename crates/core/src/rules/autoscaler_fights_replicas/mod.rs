@@ -1,10 +1,6 @@
 //! A StatefulSet whose manifest and autoscaler both set its replicas.
 
-use crate::{
-    finding::{Mode, Reason, paths::SPEC},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "autoscaler-fights-replicas",

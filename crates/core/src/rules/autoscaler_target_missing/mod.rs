@@ -1,16 +1,7 @@
 //! An autoscaler whose target has the name of the set, but another kind.
 
-use crate::{
-    finding::{
-        Mode, Reason,
-        paths::{POD_SPEC, SPEC},
-    },
-    kubernetes::kind::Kind,
-    rules::{
-        autoscaler_fights_replicas::SCALERS,
-        rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
-    },
-};
+use crate::rules::prelude::*;
+use crate::rules::{autoscaler_fights_replicas::SCALERS, rule::inventory::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "autoscaler-target-missing",

@@ -1,12 +1,8 @@
 //! A StatefulSet whose first pod waits for later pods.
 
 use super::neighbors::services::Governed;
-use crate::{
-    finding::{Mode, Reason},
-    inventory::{object_summary::Service, waits::On},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::inventory::{object_summary::Service, waits::On};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "bootstrap-deadlock",

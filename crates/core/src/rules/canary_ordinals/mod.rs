@@ -1,12 +1,6 @@
 //! The pods that a partition lets a rollout reach.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "canary-ordinals",

@@ -1,12 +1,10 @@
 //! Sets whose controller has not observed their latest change.
 
 use super::status::phrases::{count, names};
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Facts, Help, Mode, Path, paths::STATUS},
     observed::WorkloadStatus,
-    rules::rule::status::{
-        Audit, ObjectName, Report, Rule, SETS, Scope, StatusCheck, StatusFindings,
-    },
+    rules::rule::status::{ObjectName, SETS},
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -2,13 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::VOLUMES},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-hides-volume",

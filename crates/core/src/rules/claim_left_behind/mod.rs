@@ -4,12 +4,8 @@ use super::status::{
     claims::of_set,
     phrases::{at, names, words},
 };
-use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
-    kubernetes::kind::Kind,
-    observed::WorkloadState,
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
-};
+use crate::observed::WorkloadState;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-left-behind",

@@ -1,13 +1,7 @@
 //! A claim template with metadata that the API server rejects in a claim.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, paths::CLAIM_TEMPLATES},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-    validation::created_claim,
-};
+use crate::rules::prelude::*;
+use crate::validation::created_claim;
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-metadata-invalid",

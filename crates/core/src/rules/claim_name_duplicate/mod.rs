@@ -2,13 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::CLAIM_TEMPLATES},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-name-duplicate",

@@ -10,11 +10,7 @@ use super::{
         stateful_set::Replicas,
     },
 };
-use crate::{
-    finding::{Facts, Help, Hold, Mode, Outlook, paths::CLAIM_TEMPLATES},
-    kubernetes::kind::Kind,
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-pending",

@@ -3,12 +3,11 @@
 use std::cmp::Ordering;
 
 use super::status::phrases::names;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
-    kubernetes::{kind::Kind, quantity::Quantity},
+    kubernetes::quantity::Quantity,
     observed::{PersistentVolumeClaim, WorkloadState},
     rollout::stateful_set::Settings,
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
 pub(super) static RULE: Rule = rule! {

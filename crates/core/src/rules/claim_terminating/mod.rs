@@ -3,12 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::status::{claims::of_set, phrases::names, stateful_set::Replicas};
-use crate::{
-    finding::{Command, Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
-    kubernetes::kind::Kind,
-    observed::PersistentVolumeClaim,
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
-};
+use crate::rules::prelude::*;
+use crate::{finding::Command, observed::PersistentVolumeClaim};
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-terminating",

@@ -1,12 +1,7 @@
 //! A claim template with an empty storage class. It does not get the default class.
 
-use super::read;
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::CLAIM_TEMPLATES},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject, storage::OLD_CLASS_ANNOTATION},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
-};
+use crate::object::storage::OLD_CLASS_ANNOTATION;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-without-class",

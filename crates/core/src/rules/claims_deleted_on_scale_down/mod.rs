@@ -1,12 +1,6 @@
 //! A scale-down that deletes the claims of the removed pods.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{Object, StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "claims-deleted-on-scale-down",

@@ -1,12 +1,6 @@
 //! Claims that are deleted together with their set.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "claims-deleted-with-set",

@@ -6,14 +6,8 @@ use super::status::{
     claims::of_set,
     phrases::{count, sets_of},
 };
-use crate::{
-    finding::{Facts, Help, Mode, Path, paths::METADATA},
-    kubernetes::kind::Kind,
-    observed::WorkloadStatus,
-    rules::rule::status::{
-        Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery,
-    },
-};
+use crate::rules::prelude::*;
+use crate::{finding::paths::METADATA, observed::WorkloadStatus, rules::rule::status::ObjectName};
 
 pub(super) static RULE: Rule = rule! {
     id: "class-of-claims-missing",

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use super::neighbors::missing::is_missing;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Mode, Reason, nearest_of},
+    finding::nearest_of,
     inventory::{
         configs::{How, Use},
         object_summary::ObjectSummary,
     },
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

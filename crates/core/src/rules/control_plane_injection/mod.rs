@@ -1,10 +1,6 @@
 //! Tolerations that setguard injects into the template of a DaemonSet.
 
-use crate::{
-    finding::{Meta, Mode},
-    kubernetes::kind::Kind,
-    rules::rule::{Rule, Runner, Scope},
-};
+use crate::rules::prelude::*;
 
 /// The rule that reports tolerations that are injected into the template of a DaemonSet.
 pub static RULE: Rule = rule! {

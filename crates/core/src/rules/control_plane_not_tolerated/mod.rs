@@ -2,15 +2,8 @@
 
 use k8s_openapi::api::core::v1::{PodSpec, Toleration};
 
-use crate::{
-    finding::{
-        Findings, Mode, Reason,
-        paths::{POD_SPEC, TOLERATIONS},
-    },
-    kubernetes::{cluster::Cluster, tolerations},
-    object::{DaemonSetSpec, Subject, annotations},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
+use crate::{kubernetes::tolerations, object::annotations};
 
 pub(super) static RULE: Rule = rule! {
     id: "control-plane-not-tolerated",

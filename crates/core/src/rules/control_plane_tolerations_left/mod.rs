@@ -1,10 +1,6 @@
 //! Injected tolerations that remain without a request.
 
-use crate::{
-    finding::{Meta, Mode},
-    kubernetes::kind::Kind,
-    rules::rule::{Rule, Runner, Scope},
-};
+use crate::rules::prelude::*;
 
 /// The rule about injected tolerations that stay. It is evaluated with the traps, in updates.
 pub static RULE: Rule = rule! {

@@ -8,11 +8,10 @@ use super::status::{
     stateful_set::Replicas,
     webhooks,
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, Hold, Mode, Outlook, paths::POD_SPEC},
-    kubernetes::kind::Kind,
     observed::{LONGEST_WAIT, SLACK, WorkloadState},
-    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
+    rules::rule::status::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

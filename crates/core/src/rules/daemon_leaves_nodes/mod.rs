@@ -3,12 +3,8 @@
 use std::collections::HashSet;
 
 use super::neighbors::nodes::MatchingNodes;
-use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
-    inventory::object_summary::ObjectSummary,
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::inventory::object_summary::ObjectSummary;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "daemon-leaves-nodes",

@@ -1,12 +1,8 @@
 //! A DaemonSet whose pods are assigned to nodes that cannot run them.
 
 use super::neighbors::nodes::MatchingNodes;
-use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
-    inventory::{node::Node, system::System},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::inventory::{node::Node, system::System};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "daemon-on-foreign-node",

@@ -1,12 +1,7 @@
 //! A network plugin or storage driver without a priority.
 
-use super::read;
-use crate::{
-    finding::{ClusterAssumption, Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::cluster::Cluster,
-    object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::finding::ClusterAssumption;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "daemon-without-priority",

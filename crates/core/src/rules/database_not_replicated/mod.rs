@@ -2,13 +2,8 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::{absent::list, cluster::Cluster, containers::arguments},
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::{absent::list, containers::arguments};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "database-not-replicated",

@@ -1,16 +1,10 @@
 //! A database without a volume for its data.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{
-        absent::list,
-        cluster::Cluster,
-        containers::{arguments, visit},
-    },
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+use crate::kubernetes::{
+    absent::list,
+    containers::{arguments, visit},
 };
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "database-without-volume",

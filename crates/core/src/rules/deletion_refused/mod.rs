@@ -7,11 +7,8 @@ use super::{
     },
     two_pods_on_node,
 };
-use crate::{
-    finding::{Facts, Help, Hold, Mode, Outlook, paths::STATUS},
-    observed::WorkloadState,
-    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
-};
+use crate::rules::prelude::*;
+use crate::{observed::WorkloadState, rules::rule::status::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "deletion-refused",

@@ -1,12 +1,7 @@
 //! A pod that wants the socket of Docker.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::VOLUMES},
-    kubernetes::{absent::list, cluster::Cluster, containers::containers},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::{absent::list, containers::containers};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "docker-socket",

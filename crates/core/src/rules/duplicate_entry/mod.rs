@@ -4,20 +4,9 @@ use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::{
-    api_warning::{conflict, is_hidden},
-    read,
-};
-use crate::{
-    finding::{
-        Findings, Mode, Path, Reason,
-        paths::{METADATA, POD_SPEC, TEMPLATE},
-    },
-    kubernetes::{cluster::Cluster, containers::visit},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-    validation::pod::util::Seen,
-};
+use super::api_warning::{conflict, is_hidden};
+use crate::rules::prelude::*;
+use crate::{finding::paths::METADATA, kubernetes::containers::visit, validation::pod::util::Seen};
 
 pub(super) static RULE: Rule = rule! {
     id: "duplicate-entry",

@@ -11,11 +11,10 @@ use super::{
         webhooks::down_for,
     },
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, Hold, Mode, Outlook, paths::STATUS},
-    kubernetes::kind::Kind,
     observed::{Call, Phase, Pod, Ready, RolloutStatus},
-    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
+    rules::rule::status::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

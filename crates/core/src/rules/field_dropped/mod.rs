@@ -2,13 +2,8 @@
 
 use serde_json::Value;
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::cluster::Cluster,
-    object::{Subject, dropped},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
-};
+use crate::object::dropped;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "field-dropped",

@@ -1,12 +1,7 @@
 //! A fully qualified host name that is longer than Linux allows.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{absent::text, cluster::Cluster},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::absent::text;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "fqdn-too-long",

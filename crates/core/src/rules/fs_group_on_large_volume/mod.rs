@@ -1,12 +1,7 @@
 //! A recursive change of ownership on a large volume.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, quantity::Quantity},
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::quantity::Quantity;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "fs-group-on-large-volume",

@@ -2,14 +2,13 @@
 
 use k8s_openapi::api::core::v1::Toleration;
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
     inventory::{
         details::Details,
         nodes::{Alternative, Wanted},
     },
-    kubernetes::{absent::text, kind::Kind, tolerations::tolerates},
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
+    kubernetes::{absent::text, tolerations::tolerates},
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,11 +1,6 @@
 //! Pods of a StatefulSet that disappear from the API before they have stopped.
 
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "grace-period-zero",

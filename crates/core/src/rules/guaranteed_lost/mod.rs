@@ -4,13 +4,8 @@ use std::mem;
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, containers::visit, quantity::Quantity},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::{containers::visit, quantity::Quantity};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "guaranteed-lost",

@@ -2,17 +2,14 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::read;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Field, Findings, Mode, Path, Reason, paths::POD_SPEC},
+    finding::Field,
     kubernetes::{
         absent::{list, text},
-        cluster::Cluster,
         containers::visit,
         quantity::Quantity,
     },
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,11 +1,6 @@
 //! No old revision is kept to roll back to.
 
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{Subject, Workload},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "history-limit-zero",

@@ -2,19 +2,14 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::read;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
     inventory::{
         hosts::{name_in, texts, uses_node_dns},
         object_summary::ObjectSummary,
     },
-    kubernetes::{cluster::Cluster, containers::containers, kind::Kind},
-    object::Subject,
-    rules::rule::{
-        ObjectCheck, OpenKruise, Rule, SETS, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    kubernetes::containers::containers,
+    rules::rule::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

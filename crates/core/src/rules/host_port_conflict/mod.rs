@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Mode, Reason},
     inventory::{
         host_port::HostPorts,
         object_summary::{Controller, ObjectSummary, Ports},
     },
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,12 +1,7 @@
 //! A pod in its node's network that declares the kubelet's port.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, containers::visit},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::containers::visit;
+use crate::rules::prelude::*;
 
 /// `KubeletPort`, pkg/cluster/ports/ports.go.
 const KUBELET: i32 = 10250;

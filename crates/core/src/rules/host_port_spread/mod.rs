@@ -1,12 +1,6 @@
 //! Replicas that each need a node of their own, because they claim one of its ports.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "host-port-spread",

@@ -1,19 +1,10 @@
 //! An image whose name the kubelet cannot parse.
 
-use super::read;
-use crate::{
-    finding::{
-        Findings, Mode, Path, Reason,
-        paths::{POD_SPEC, VOLUMES},
-    },
-    kubernetes::{
-        absent::{list, text},
-        cluster::Cluster,
-        containers::visit,
-    },
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+use crate::kubernetes::{
+    absent::{list, text},
+    containers::visit,
 };
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "image-name-invalid",

@@ -1,11 +1,7 @@
 //! Volumes that are created in a zone before the pod's zone is chosen.
 
-use crate::{
-    finding::{Mode, Path, Reason, paths::CLAIM_TEMPLATES},
-    inventory::{nodes::Nodes, object_summary::ObjectSummary},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::inventory::{nodes::Nodes, object_summary::ObjectSummary};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "immediate-binding-across-zones",

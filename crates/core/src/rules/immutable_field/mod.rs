@@ -2,13 +2,8 @@
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
-use super::read;
-use crate::{
-    finding::{Effect, Findings, Help, Mode, Path, Reason, paths::SPEC},
-    kubernetes::{cluster::Cluster, semantic},
-    object::{Object, StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
-};
+use crate::kubernetes::semantic;
+use crate::rules::prelude::*;
 
 /// The rule.
 pub static RULE: Rule = rule! {

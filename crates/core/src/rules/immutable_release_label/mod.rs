@@ -2,16 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::read;
-use crate::{
-    finding::{
-        Findings, Mode, Path, Reason,
-        paths::{CLAIM_TEMPLATES, SELECTOR},
-    },
-    kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "immutable-release-label",

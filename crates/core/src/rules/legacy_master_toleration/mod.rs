@@ -2,13 +2,8 @@
 
 use k8s_openapi::api::core::v1::Toleration;
 
-use super::read;
-use crate::{
-    finding::{ClusterAssumption, Findings, Fix, Mode, Reason, paths::TOLERATIONS},
-    kubernetes::{cluster::Cluster, tolerations},
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
+use crate::{finding::ClusterAssumption, kubernetes::tolerations};
 
 pub(super) static RULE: Rule = rule! {
     id: "legacy-master-toleration",

@@ -2,13 +2,7 @@
 
 use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, resource::WorkloadKind},
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "legacy-node-label",

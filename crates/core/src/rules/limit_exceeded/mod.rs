@@ -14,12 +14,8 @@ use super::{
     read::{pace, wave},
     rollout_blocked,
 };
-use crate::{
-    finding::{Findings, Meta, Mode, Reason},
-    kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::rule::{Cel, Rule, Runner, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::rules::rule::SETS;
 
 /// The rule for consequences that the policy forbids.
 pub static RULE: Rule = rule! {

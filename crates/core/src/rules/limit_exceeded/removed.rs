@@ -3,13 +3,8 @@
 use std::ops::Range;
 
 use super::settings::{Consequence, Limits};
-use crate::{
-    finding::{
-        Findings, Reason,
-        paths::{POD_SPEC, SPEC},
-    },
-    rules::read::pod_names,
-};
+use crate::rules::prelude::*;
+use crate::rules::read::pod_names;
 
 /// How many nodes lose their pod through an update, and how many had one.
 pub type Leaving = Option<(usize, usize)>;

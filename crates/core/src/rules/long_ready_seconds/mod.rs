@@ -1,12 +1,6 @@
 //! A rollout that takes very long because of `minReadySeconds`.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{DaemonSetSpec, Subject, Workload},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "long-ready-seconds",

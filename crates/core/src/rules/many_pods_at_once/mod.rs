@@ -1,12 +1,7 @@
 //! An update that replaces or removes many pods at once.
 
-use super::read::{self, Wave};
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{Object, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use super::read::Wave;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "many-pods-at-once",

@@ -1,10 +1,7 @@
 //! Containers with too many variables for the Services of their namespace.
 
-use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::rules::rule::inventory::SETS;
 
 pub(super) static RULE: Rule = rule! {
     id: "many-service-links",

@@ -2,19 +2,10 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::read;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
     inventory::{details::replaces_all, object_summary::ObjectSummary},
-    kubernetes::{
-        cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
-        kind::Kind,
-    },
-    object::{DaemonSetSpec, Subject, Workload},
-    rules::rule::{
-        ObjectCheck, OpenKruise, Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET,
 };
 
 pub(super) static RULE: Rule = rule! {

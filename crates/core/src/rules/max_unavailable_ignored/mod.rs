@@ -1,12 +1,7 @@
 //! `maxUnavailable` of a StatefulSet while its feature gate is off.
 
-use super::read;
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
-};
+use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "max-unavailable-ignored",

@@ -1,12 +1,7 @@
 //! Pods that are deleted together and recreated one by one.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "max-unavailable-ordered",

@@ -1,11 +1,7 @@
 //! A name that leaves no room for the controller's suffix.
 
-use crate::{
-    finding::{Findings, Mode, Reason, paths::METADATA},
-    kubernetes::{cluster::Cluster, resource::WorkloadKind},
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::finding::paths::METADATA;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "name-too-long",

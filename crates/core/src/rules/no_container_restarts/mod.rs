@@ -1,12 +1,7 @@
 //! Pods that end although their controller wants them to run forever.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, containers::ends},
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::containers::ends;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "no-container-restarts",

@@ -4,11 +4,11 @@ mod status;
 
 use std::collections::BTreeMap;
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
     inventory::{node::Node, nodes::Nodes},
-    kubernetes::{kind::Kind, taints::written},
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+    kubernetes::taints::written,
+    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

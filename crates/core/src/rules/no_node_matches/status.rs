@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Facts, Help, Hold, Outlook, count, paths::POD_SPEC},
-    kubernetes::{kind::Kind, taints},
+    finding::count,
+    kubernetes::taints,
     observed::WorkloadState,
     rollout::node::{Placement, WhyNot, placements},
-    rules::rule::status::{Report, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
 pub(super) const SCOPE: Scope =

@@ -2,13 +2,8 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::CONTAINERS},
-    kubernetes::{cluster::Cluster, containers::is_sidecar},
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
+use crate::{finding::paths::CONTAINERS, kubernetes::containers::is_sidecar};
 
 pub(super) static RULE: Rule = rule! {
     id: "no-readiness-probe",

@@ -9,14 +9,10 @@ use super::{
         phrases::{count, names, one_line},
     },
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{
-        Facts, Help, Hold, Mode, Outlook, Path,
-        paths::{SPEC, STATUS},
-    },
-    kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Node, Pod, WorkloadStatus},
-    rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings},
+    rules::rule::status::ObjectName,
 };
 
 pub(super) static RULE: Rule = rule! {

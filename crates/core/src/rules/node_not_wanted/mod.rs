@@ -7,11 +7,10 @@ use super::status::{
     phrases::{count, names},
     toleration,
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Facts, Help, Hold, Mode, Outlook, paths::TOLERATIONS},
-    kubernetes::{kind::Kind, taints},
+    kubernetes::taints,
     rollout::node::{Placement, WhyNot},
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,10 +1,6 @@
 //! A node pin that contradicts the pod's own constraints.
 
-use crate::{
-    finding::{Meta, Mode},
-    kubernetes::kind::Kind,
-    rules::rule::{Rule, Runner, Scope},
-};
+use crate::rules::prelude::*;
 
 /// The rule against a node pin that cannot be met.
 pub static RULE: Rule = rule! {

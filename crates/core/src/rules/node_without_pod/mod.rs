@@ -11,12 +11,8 @@ use super::status::{
     refusal::{Refusal, annotate},
     webhooks::down_for,
 };
-use crate::{
-    finding::{Facts, Help, Hold, Mode, Outlook, paths::STATUS},
-    kubernetes::kind::Kind,
-    observed::{Call, NotReadyKind, Pod},
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
-};
+use crate::observed::{Call, NotReadyKind, Pod};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "node-without-pod",

@@ -1,11 +1,7 @@
 //! A changed template that the controller does not roll out.
 
-use crate::{
-    finding::{Findings, Mode, Reason, paths::UPDATE_STRATEGY},
-    kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
-};
+use crate::finding::paths::UPDATE_STRATEGY;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "on-delete-change",

@@ -2,12 +2,8 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::UPDATE_STRATEGY},
-    kubernetes::cluster::Cluster,
-    object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::finding::paths::UPDATE_STRATEGY;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "on-delete-ignores-rolling-update",

@@ -2,16 +2,8 @@
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
-use super::read;
-use crate::{
-    finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY},
-    object::{Object, StatefulSetSpec, Subject},
-    rules::{
-        rollout_waits,
-        rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
-    },
-};
+use crate::rules::prelude::*;
+use crate::{kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY, rules::rollout_waits};
 
 static CEL: Cel = Cel {
     fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @start == \

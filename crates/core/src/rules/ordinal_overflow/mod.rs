@@ -1,12 +1,6 @@
 //! Ordinals beyond 32 bits.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "ordinal-overflow",

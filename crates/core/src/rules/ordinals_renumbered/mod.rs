@@ -2,13 +2,7 @@
 
 use std::ops::Range;
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{Object, StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "ordinals-renumbered",

@@ -1,12 +1,7 @@
 //! A corrected template that is not rolled out because broken pods use up `maxUnavailable`.
 
-use super::read;
-use crate::{
-    finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, since},
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::cluster::{MAX_UNAVAILABLE_STATEFUL_SET, since};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "parallel-rollout-stuck",

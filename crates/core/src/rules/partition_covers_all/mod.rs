@@ -1,12 +1,6 @@
 //! A partition that covers all replicas.
 
-use super::read;
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "partition-covers-all",

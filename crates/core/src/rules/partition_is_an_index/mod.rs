@@ -1,12 +1,6 @@
 //! A partition that looks like an ordinal.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "partition-is-an-index",

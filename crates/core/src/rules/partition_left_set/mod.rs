@@ -1,12 +1,6 @@
 //! A partition left over from the previous rollout.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "partition-left-set",

@@ -1,16 +1,9 @@
 //! A StatefulSet whose PodDisruptionBudget never allows an eviction.
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Reason, paths::SPEC},
     inventory::object_summary::DisruptionBudget,
-    kubernetes::kind::Kind,
-    rules::{
-        neighbors::budgets::{self, Protection},
-        rule::{
-            Scope,
-            inventory::{Evidence, InventoryFindings, Query},
-        },
-    },
+    rules::neighbors::budgets::{self, Protection},
 };
 
 pub(super) const SCOPE: Scope =

@@ -2,18 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, paths::SPEC},
-    kubernetes::kind::Kind,
     observed::{PodDisruptionBudget, StatefulSet, WorkloadState},
-    rules::{
-        neighbors::budgets,
-        rule::{
-            Scope, StatusCheck,
-            status::{Report, StatusFindings, StatusQuery},
-        },
-        status::phrases::one_line,
-    },
+    rules::{neighbors::budgets, status::phrases::one_line},
 };
 
 pub(super) const SCOPE: Scope =

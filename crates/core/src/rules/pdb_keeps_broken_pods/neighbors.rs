@@ -1,16 +1,7 @@
 //! A StatefulSet whose PodDisruptionBudget keeps broken pods on their nodes.
 
-use crate::{
-    finding::{Reason, paths::SPEC},
-    kubernetes::kind::Kind,
-    rules::{
-        neighbors::budgets::{self, Protection},
-        rule::{
-            Scope,
-            inventory::{Evidence, InventoryFindings, Query},
-        },
-    },
-};
+use crate::rules::neighbors::budgets::{self, Protection};
+use crate::rules::prelude::*;
 
 pub(super) const SCOPE: Scope =
     Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };

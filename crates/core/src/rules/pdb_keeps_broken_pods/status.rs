@@ -1,16 +1,9 @@
 //! A PodDisruptionBudget that keeps broken pods on their nodes.
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, paths::SPEC},
-    kubernetes::kind::Kind,
     observed::{Pod, PodDisruptionBudget},
-    rules::{
-        rule::{
-            Scope, StatusCheck,
-            status::{Report, StatusFindings, StatusQuery},
-        },
-        status::phrases::names,
-    },
+    rules::status::phrases::names,
 };
 
 pub(super) const SCOPE: Scope =

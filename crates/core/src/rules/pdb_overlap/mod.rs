@@ -1,11 +1,8 @@
 //! Pods that several PodDisruptionBudgets select.
 
 use super::neighbors::budgets::Protection;
-use crate::{
-    finding::{Mode, Reason, paths::TEMPLATE_LABELS},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::{finding::paths::TEMPLATE_LABELS, rules::rule::inventory::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "pdb-overlap",

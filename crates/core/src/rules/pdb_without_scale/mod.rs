@@ -1,11 +1,10 @@
 //! A DaemonSet whose PodDisruptionBudget needs a scale subresource. DaemonSets have none.
 
 use super::neighbors::budgets::Protection;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Mode, Reason, paths::TEMPLATE_LABELS},
-    inventory::object_summary::DisruptionBudget,
-    kubernetes::{int_or_percent, kind::Kind},
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
+    finding::paths::TEMPLATE_LABELS, inventory::object_summary::DisruptionBudget,
+    kubernetes::int_or_percent,
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -5,12 +5,10 @@ use super::status::{
     refusal,
     stateful_set::Replicas,
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::STATUS},
-    kubernetes::kind::Kind,
     observed::{ForeignPod, Observed, WorkloadStatus},
     rollout::stateful_set::Settings,
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
 pub(super) static RULE: Rule = rule! {

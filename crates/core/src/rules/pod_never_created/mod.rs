@@ -1,12 +1,7 @@
 //! A template that the API server accepts, but no pod can be created from.
 
-use crate::{
-    finding::{Findings, Mode},
-    kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-    validation::created_pod,
-};
+use crate::rules::prelude::*;
+use crate::validation::created_pod;
 
 pub(super) static RULE: Rule = rule! {
     id: "pod-never-created",

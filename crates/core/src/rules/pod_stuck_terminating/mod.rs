@@ -8,15 +8,8 @@ use super::status::{
     phrases::{names, one_line, since, words},
     stateful_set::Replicas,
 };
-use crate::{
-    finding::{Command, Effect, Facts, Help, Mode, Path, paths::STATUS},
-    kubernetes::kind::Kind,
-    observed::Pod,
-    rollout::node::Placement,
-    rules::rule::status::{
-        Audit, Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery,
-    },
-};
+use crate::rules::prelude::*;
+use crate::{finding::Command, observed::Pod, rollout::node::Placement, rules::rule::status::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "pod-stuck-terminating",

@@ -1,9 +1,7 @@
 //! Validates the spec of a pod template as the API server does.
 
-use crate::{
-    finding::{Meta, Mode},
-    rules::rule::{Rule, Runner, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::rules::rule::SETS;
 
 /// The rule for the rest of the pod template.
 pub static RULE: Rule = rule! {

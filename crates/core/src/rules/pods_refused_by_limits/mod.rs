@@ -7,11 +7,12 @@ use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Field, Mode, Reason},
+    finding::Field,
     inventory::{demand::Demand, view::Freshness},
-    kubernetes::{kind::Kind, quantity},
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+    kubernetes::quantity,
+    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

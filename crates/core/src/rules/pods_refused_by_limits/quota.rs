@@ -1,14 +1,11 @@
 //! A ResourceQuota: pkg/quota/v1/evaluator/core/{pods,persistent_volume_claims}.go.
 
 use super::{Refusal, amount};
-use crate::{
-    finding::paths::{POD_SPEC, SPEC},
-    inventory::{
-        demand::{Amounts, Demand},
-        details::Details,
-    },
-    kubernetes::kind::Kind,
+use crate::inventory::{
+    demand::{Amounts, Demand},
+    details::Details,
 };
+use crate::rules::prelude::*;
 
 /// The resources that each container has to set if a quota limits them: `validationSet`.
 const REQUIRED: [&str; 6] =

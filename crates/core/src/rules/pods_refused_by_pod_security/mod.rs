@@ -1,11 +1,10 @@
 //! Pods that their namespace's Pod Security level rejects.
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
     inventory::view::Freshness,
-    kubernetes::kind::Kind,
     kubernetes::pod_security::{FailedCheck, Standard},
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,10 +1,6 @@
 //! A policy file that became weaker.
 
-use crate::{
-    finding::{Meta, Mode},
-    kubernetes::kind::Kind,
-    rules::rule::{Rule, Runner, Scope},
-};
+use crate::rules::prelude::*;
 
 /// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
 pub static RULE: Rule = rule! {

@@ -2,13 +2,8 @@
 
 use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, containers::visit},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::containers::visit;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "port-name-missing",

@@ -2,13 +2,8 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, containers::is_sidecar},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::containers::is_sidecar;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "pre-stop-outlasts-grace",

@@ -1,11 +1,7 @@
 //! A StatefulSet with several pods and no PodDisruptionBudget.
 
 use super::neighbors::budgets::Protection;
-use crate::{
-    finding::{Mode, Reason, paths::SPEC},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "replicas-without-budget",

@@ -1,12 +1,8 @@
 //! Pods that request more than any node has.
 
 use super::neighbors::nodes::MatchingNodes;
-use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
-    inventory::resources::Resources,
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::{inventory::resources::Resources, rules::rule::inventory::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "requests-exceed-node",

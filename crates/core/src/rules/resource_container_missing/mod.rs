@@ -2,19 +2,13 @@
 
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, ResourceFieldSelector};
 
-use super::read;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{
-        Findings, Mode, Path, Reason, nearest_of,
-        paths::{POD_SPEC, VOLUMES},
-    },
+    finding::nearest_of,
     kubernetes::{
         absent::{list, text},
-        cluster::Cluster,
         containers::{containers, visit},
     },
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = rule! {

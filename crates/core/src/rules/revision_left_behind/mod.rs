@@ -5,11 +5,12 @@ use super::status::{
     phrases::{count, names, words},
     stateful_set::Replicas,
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::UPDATE_STRATEGY},
+    finding::paths::UPDATE_STRATEGY,
     observed::{Pod, WorkloadState},
     rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
-    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
+    rules::rule::status::SETS,
 };
 
 /// In seconds.

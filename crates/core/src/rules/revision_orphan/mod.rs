@@ -3,12 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::status::phrases::{count, names, words};
-use crate::{
-    finding::{Effect, Facts, Help, Mode, Path},
-    kubernetes::kind::Kind,
-    observed::Revision,
-    rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings},
-};
+use crate::rules::prelude::*;
+use crate::{observed::Revision, rules::rule::status::ObjectName};
 
 pub(super) static RULE: Rule = rule! {
     id: "revision-orphan",

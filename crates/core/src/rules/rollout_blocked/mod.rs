@@ -1,15 +1,7 @@
 //! A rollout that cannot begin because too many pods are unavailable already.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{DaemonSetSpec, Object, Subject},
-    rules::{
-        rollout_waits::Unavailability,
-        rule::{ObjectCheck, OpenKruise, Rule, Scope},
-    },
-};
+use crate::rules::prelude::*;
+use crate::rules::rollout_waits::Unavailability;
 
 pub(super) static RULE: Rule = rule! {
     id: "rollout-blocked",

@@ -8,11 +8,10 @@ use super::{
         phrases::{count, names, positive, since},
     },
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, Hold, Mode, Outlook, Path, paths::ROLLING_UPDATE},
-    kubernetes::{int_or_percent, kind::Kind},
+    kubernetes::int_or_percent,
     observed::{Node, NotReadyKind, Pod},
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -5,17 +5,10 @@ use super::status::{
     stateful_set::{ORDERED, Replicas},
     waiting_pod::Halt,
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, Hold, Mode, paths::STATUS},
-    kubernetes::kind::Kind,
     observed::{NotReadyKind, Pod},
-    rules::{
-        rollout_waits,
-        rule::{
-            Rule, Scope, StatusCheck,
-            status::{Report, StatusFindings, StatusQuery},
-        },
-    },
+    rules::rollout_waits,
 };
 
 pub(super) static RULE: Rule = rule! {

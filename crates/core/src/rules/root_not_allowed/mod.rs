@@ -1,12 +1,7 @@
 //! A container that has to run as root but must not.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, containers::visit},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::containers::visit;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "root-not-allowed",

@@ -1,6 +1,6 @@
 //! The object that a cross-object rule checks, its surroundings, and the rule's findings.
 
-pub(in crate::rules) use super::{Rule, SETS, Scope};
+pub(in crate::rules) use super::SETS;
 use std::{collections::BTreeSet, fmt};
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;

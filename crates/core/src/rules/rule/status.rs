@@ -1,6 +1,6 @@
 //! The set that a rule about status checks, and the findings of the rule.
 
-pub(in crate::rules) use super::{Rule, SETS, Scope, StatusCheck};
+pub(in crate::rules) use super::{SETS, StatusCheck};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{

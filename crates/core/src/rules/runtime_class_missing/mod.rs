@@ -1,11 +1,8 @@
 //! A template with a RuntimeClass that does not exist.
 
 use super::neighbors::missing::is_missing;
-use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::rules::rule::inventory::SETS;
 
 pub(super) static RULE: Rule = rule! {
     id: "runtime-class-missing",

@@ -1,9 +1,7 @@
 //! Manifests that do not decode.
 
-use crate::{
-    finding::{Meta, Mode},
-    rules::rule::{Rule, Runner, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::rules::rule::SETS;
 
 /// The rule for documents that do not decode.
 pub static RULE: Rule = rule! {

@@ -2,13 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Path, Reason, paths::SELECTOR},
-    kubernetes::{cluster::Cluster, managed_labels, resource::WorkloadKind},
-    object::{Object, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::managed_labels;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "selector-on-managed-labels",

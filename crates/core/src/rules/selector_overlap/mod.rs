@@ -5,10 +5,8 @@ mod overlap;
 mod tests;
 
 use self::overlap::Overlap;
-use crate::{
-    finding::{Mode, Reason, paths::SELECTOR},
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::rules::rule::inventory::SETS;
 
 pub(super) static RULE: Rule = rule! {
     id: "selector-overlap",

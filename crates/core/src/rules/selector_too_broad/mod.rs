@@ -1,12 +1,6 @@
 //! A selector that also matches unrelated pods.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::SPEC},
-    kubernetes::cluster::Cluster,
-    object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "selector-too-broad",

@@ -1,12 +1,6 @@
 //! Replicas that must not share a node or zone.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "self-anti-affinity",

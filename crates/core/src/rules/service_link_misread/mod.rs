@@ -1,10 +1,7 @@
 //! An image that misreads the variable that Kubernetes sets for a Service.
 
-use crate::{
-    finding::{Mode, Reason},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
-};
+use crate::rules::prelude::*;
+use crate::rules::rule::inventory::SETS;
 
 pub(super) static RULE: Rule = rule! {
     id: "service-link-misread",

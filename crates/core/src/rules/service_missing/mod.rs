@@ -1,11 +1,7 @@
 //! A StatefulSet whose Service does not exist.
 
 use super::neighbors::services::Governed;
-use crate::{
-    finding::{Mode, Reason, paths::SPEC},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "service-missing",

@@ -1,10 +1,10 @@
 //! A Service that connects to a port whose name no container has.
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Mode, Reason, nearest_of, paths::CONTAINERS},
+    finding::{nearest_of, paths::CONTAINERS},
     inventory::{Selecting, labels::Selector, object_summary::ObjectSummary},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
+    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

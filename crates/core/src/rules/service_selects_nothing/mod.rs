@@ -1,11 +1,11 @@
 //! A StatefulSet whose Service does not select its pods.
 
 use super::neighbors::services::Governed;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{ClusterAssumption, Mode, Reason, paths::SPEC},
+    finding::ClusterAssumption,
     inventory::object_summary::{Controller, ObjectSummary, Service},
-    kubernetes::{kind::Kind, managed_labels, resource::WorkloadKind},
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
+    kubernetes::managed_labels,
 };
 
 pub(super) static RULE: Rule = rule! {

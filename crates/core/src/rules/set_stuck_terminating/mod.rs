@@ -1,10 +1,9 @@
 //! Sets whose deletion does not end.
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::FINALIZERS},
-    rules::rule::status::{
-        Audit, ObjectName, Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery,
-    },
+    finding::paths::FINALIZERS,
+    rules::rule::status::{ObjectName, SETS},
 };
 
 pub(super) static RULE: Rule = rule! {

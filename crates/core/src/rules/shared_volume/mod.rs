@@ -4,13 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::VOLUMES},
-    kubernetes::{cluster::Cluster, containers::containers},
-    object::{Subject, Workload},
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::containers::containers;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "shared-volume",

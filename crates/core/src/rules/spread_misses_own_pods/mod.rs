@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::read;
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Findings, Mode, Reason, nearest_of, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, managed_labels, selector},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+    finding::nearest_of,
+    kubernetes::{managed_labels, selector},
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,11 +1,7 @@
 //! A claim template with a StorageClass that does not exist.
 
 use super::neighbors::missing::is_missing;
-use crate::{
-    finding::{Mode, Reason, paths::CLAIM_TEMPLATES},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "storage-class-missing",

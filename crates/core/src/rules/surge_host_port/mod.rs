@@ -1,12 +1,6 @@
 //! A surge pod that needs the host port of the old pod.
 
-use super::read;
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::cluster::Cluster,
-    object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "surge-host-port",

@@ -5,16 +5,8 @@ use k8s_openapi::{
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
-use super::read;
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::{
-        cluster::Cluster,
-        containers::{arguments, is_sidecar},
-    },
-    object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::containers::{arguments, is_sidecar};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "surge-shared-node-resource",

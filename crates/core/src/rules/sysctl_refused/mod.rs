@@ -1,12 +1,7 @@
 //! A sysctl that the kubelet refuses.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{absent::list, cluster::Cluster, pod_security::SAFE_SYSCTLS},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::{absent::list, pod_security::SAFE_SYSCTLS};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "sysctl-refused",

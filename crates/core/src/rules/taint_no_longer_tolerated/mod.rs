@@ -1,12 +1,8 @@
 //! A DaemonSet that leaves nodes for good: its new template does not tolerate their taint.
 
 use super::neighbors::nodes::MatchingNodes;
-use crate::{
-    finding::{Mode, Reason, paths::POD_SPEC},
-    inventory::object_summary::ObjectSummary,
-    kubernetes::{kind::Kind, taints::written},
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::rules::prelude::*;
+use crate::{inventory::object_summary::ObjectSummary, kubernetes::taints::written};
 
 pub(super) static RULE: Rule = rule! {
     id: "taint-no-longer-tolerated",

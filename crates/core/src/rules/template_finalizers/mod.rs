@@ -1,12 +1,7 @@
 //! Finalizers that every pod gets.
 
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::TEMPLATE},
-    kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-    validation::object_meta,
-};
+use crate::rules::prelude::*;
+use crate::validation::object_meta;
 
 pub(super) static RULE: Rule = rule! {
     id: "template-finalizers",

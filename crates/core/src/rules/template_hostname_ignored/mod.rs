@@ -1,12 +1,6 @@
 //! A template that sets the hostname of its pods.
 
-use super::read;
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
-    kubernetes::cluster::Cluster,
-    object::{Subject, Workload},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "template-hostname-ignored",

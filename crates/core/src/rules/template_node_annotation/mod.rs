@@ -1,11 +1,7 @@
 //! A template with setguard's annotation for a single node.
 
-use crate::{
-    finding::{Findings, Mode, Reason, paths::TEMPLATE},
-    kubernetes::{cluster::Cluster, resource::WorkloadKind},
-    object::{Subject, annotations::NODE_ANNOTATION},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::object::annotations::NODE_ANNOTATION;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "template-node-annotation",

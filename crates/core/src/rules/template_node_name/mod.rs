@@ -1,13 +1,7 @@
 //! A template that sets nodeName.
 
-use super::read;
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, resource::WorkloadKind},
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-    validation::created_pod,
-};
+use crate::rules::prelude::*;
+use crate::validation::created_pod;
 
 pub(super) static RULE: Rule = rule! {
     id: "template-node-name",

@@ -1,12 +1,6 @@
 //! A toleration of every taint.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::TOLERATIONS},
-    kubernetes::cluster::Cluster,
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "tolerates-everything",

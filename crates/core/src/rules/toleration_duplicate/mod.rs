@@ -2,16 +2,8 @@
 
 use k8s_openapi::api::core::v1::Toleration;
 
-use super::read;
-use crate::{
-    finding::{Findings, Fix, Mode, Reason, paths::TOLERATIONS},
-    kubernetes::{
-        cluster::Cluster,
-        tolerations::{Index, covers},
-    },
-    object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::tolerations::{Index, covers};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "toleration-duplicate",

@@ -2,12 +2,8 @@
 
 use k8s_openapi::api::core::v1::Toleration;
 
-use crate::{
-    finding::{Findings, Mode, Reason, paths::TOLERATIONS},
-    kubernetes::{cluster::Cluster, kind::Kind, tolerations::Index},
-    object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Runner, Scope},
-};
+use crate::kubernetes::tolerations::Index;
+use crate::rules::prelude::*;
 
 pub(crate) static RULE: Rule = rule! {
     id: "toleration-seconds-loop",

@@ -1,10 +1,9 @@
 //! An object that was not evaluated, or not by all rules.
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
-    kubernetes::kind::Kind,
     object::size::{self, ObjectSize},
-    rules::rule::{Cel, Rule, Runner, Scope, cel::LONG},
+    rules::rule::cel::LONG,
 };
 
 /// The rule for objects that are too large to evaluate.

@@ -5,13 +5,8 @@ use super::status::{
     phrases::{count, names, words},
     refusal::Refusal,
 };
-use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::STATUS},
-    kubernetes::kind::Kind,
-    observed::Pod,
-    rollout::daemon_set::Settings,
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
-};
+use crate::rules::prelude::*;
+use crate::{observed::Pod, rollout::daemon_set::Settings};
 
 pub(super) static RULE: Rule = rule! {
     id: "two-pods-on-node",

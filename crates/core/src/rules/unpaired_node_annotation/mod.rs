@@ -1,10 +1,6 @@
 //! A node pin's annotation, set by a user who may not set it.
 
-use crate::{
-    finding::{Meta, Mode},
-    kubernetes::kind::Kind,
-    rules::rule::{Rule, Runner, Scope},
-};
+use crate::rules::prelude::*;
 
 /// The rule against the annotation from a user that is not a paired controller.
 pub static RULE: Rule = rule! {

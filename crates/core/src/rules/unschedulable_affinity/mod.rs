@@ -1,12 +1,7 @@
 //! A nodeSelector and node affinity that no node can meet.
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, node_selector, resource::WorkloadKind},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::node_selector;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "unschedulable-affinity",

@@ -1,11 +1,7 @@
 //! An autoscaler that compares with a request that a container does not make.
 
-use crate::{
-    finding::{Mode, Reason},
-    inventory::demand::Demand,
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::inventory::demand::Demand;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "utilization-without-request",

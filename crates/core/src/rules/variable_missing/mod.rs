@@ -4,17 +4,11 @@ use std::collections::HashSet;
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{
-        absent::{list, text},
-        cluster::Cluster,
-        containers::visit,
-    },
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
+use crate::kubernetes::{
+    absent::{list, text},
+    containers::visit,
 };
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "variable-missing",

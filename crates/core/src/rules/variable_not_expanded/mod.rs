@@ -2,13 +2,9 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::read::{self, Action};
-use crate::{
-    finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{absent::list, cluster::Cluster, containers::visit},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use super::read::Action;
+use crate::kubernetes::{absent::list, containers::visit};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "variable-not-expanded",

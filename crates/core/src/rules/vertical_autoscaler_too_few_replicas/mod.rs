@@ -1,13 +1,6 @@
 //! A VerticalPodAutoscaler of a StatefulSet with too few replicas.
 
-use crate::{
-    finding::{
-        Mode, Reason,
-        paths::{POD_SPEC, SPEC},
-    },
-    kubernetes::kind::Kind,
-    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
-};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "vertical-autoscaler-too-few-replicas",

@@ -5,12 +5,8 @@ use super::status::{
     stateful_set::Replicas,
     volumes::{Elsewhere, elsewhere},
 };
-use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
-    kubernetes::kind::Kind,
-    observed::Pod,
-    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
-};
+use crate::observed::Pod;
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "volume-elsewhere",

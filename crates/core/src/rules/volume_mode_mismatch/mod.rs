@@ -2,13 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::read;
-use crate::{
-    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{absent::list, cluster::Cluster, containers::visit},
-    object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
-};
+use crate::kubernetes::{absent::list, containers::visit};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "volume-mode-mismatch",

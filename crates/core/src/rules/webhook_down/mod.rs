@@ -5,13 +5,10 @@ use super::status::{
     refusal::Refusal,
     webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace},
 };
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Facts, Help, Mode, Path},
-    kubernetes::kind::Kind,
     observed::{Call, Webhook, WorkloadStatus},
-    rules::rule::status::{
-        Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery,
-    },
+    rules::rule::status::ObjectName,
 };
 
 pub(super) static RULE: Rule = rule! {

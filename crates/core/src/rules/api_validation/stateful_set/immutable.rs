@@ -8,13 +8,9 @@ use k8s_openapi::{
 };
 use serde_json::{Map, Value as Json, json};
 
+use crate::rules::prelude::*;
 use crate::{
-    finding::{
-        Findings, Value,
-        paths::{CLAIM_TEMPLATES, SELECTOR, SPEC},
-    },
     kubernetes::{selector, semantic},
-    object::StatefulSetSpec,
     validation::object_meta::IMMUTABLE,
 };
 
