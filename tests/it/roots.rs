@@ -114,6 +114,14 @@ fn kustomizations() -> Vec<(&'static str, Files, &'static [&'static str])> {
             RENDERED,
         ),
         (
+            "a second root",
+            files([
+                ("x/kustomization.yaml", PLAIN),
+                ("x/db.yaml", &GOOD.replace("serviceName: db", "serviceName: other")),
+            ]),
+            BOTH,
+        ),
+        (
             "a patch of nothing",
             files([
                 (
@@ -180,6 +188,15 @@ fn charts() -> Vec<(&'static str, Files, &'static [&'static str])> {
                     .replace("{name: db,", "{name: b,"),
             )]),
             CHECKED,
+        ),
+        (
+            "a release under a new name",
+            files([(
+                "rel/app.yaml",
+                &format!("{ARGO}      valuesObject: {{svc: x}}\n")
+                    .replace("Name: db", "Name: other"),
+            )]),
+            RENDERED,
         ),
         (
             "an escape",
@@ -323,5 +340,27 @@ fn what_a_root_is_made_of_counts_as_the_root() {
             let said = format!("{}{}", ran.stdout, ran.stderr);
             assert!(said.contains("this change edits"), "{name}: {said}");
         }
+    }
+}
+
+#[test]
+fn a_chart_without_usable_defaults_continues_under_another_name() {
+    if !has("helm", "--short") {
+        return;
+    }
+    let template =
+        GOOD.replace("serviceName: db", "serviceName: {{ required \"svc\" .Values.svc }}");
+    let folder = Folder::new([
+        ("c/Chart.yaml", CHART),
+        ("c/templates/db.yaml", &template),
+        ("c/ci/a-values.yaml", "svc: a\n"),
+    ]);
+    folder.commit();
+    folder.git("mv c/ci/a-values.yaml c/ci/b-values.yaml");
+    folder.write("c/ci/b-values.yaml", "svc: b\n");
+    for command in RENDERED {
+        let args = format!("{command} --against-ref main");
+        let ran = folder.setguard(&args.split(' ').collect::<Vec<_>>());
+        assert!(format!("{ran:?}").contains("field is immutable"), "{args}: {ran:#?}");
     }
 }

@@ -39,6 +39,13 @@ fn ways() -> Vec<Way> {
         added(&format!("printf '{pattern}\\n' > .gitignore; EVIL deploy/evil.yaml"))
     };
     let denied = "s/Seconds: 30/Seconds: 0/";
+    let based = |before: &str, after: &str| {
+        format!("{before}; git add -A -f; git commit -q -m base; git branch -f main; {after}")
+    };
+    let moved_out = |before: &str, after: &str| {
+        based(before, &format!("{after}; edit deploy/new.yaml '{IMMUTABLE}'"))
+    };
+    let changed = vec![(FOLDER, 1), (PLAN, 1)];
     vec![
         (
             "nothing",
@@ -127,6 +134,67 @@ fn ways() -> Vec<Way> {
              echo 'apiVersion: v2' | tee deploy/c/Chart.yaml > deploy/c/charts/s/Chart.yaml"
                 .to_owned(),
             unread.clone(),
+        ),
+        (
+            "a namespace that a kustomization had",
+            based(
+                "printf 'resources: [db.yaml]\\nnamespace: shop\\n' > deploy/kustomization.yaml",
+                &format!(
+                    "git rm -q deploy/kustomization.yaml; edit deploy/db.yaml '{IMMUTABLE};s/name: db}}/name: db, namespace: shop}}/'"
+                ),
+            ),
+            changed.clone(),
+        ),
+        (
+            "a namespace that a kustomization has",
+            based(
+                "edit deploy/db.yaml 's/name: db}/name: db, namespace: shop}/'",
+                &format!(
+                    "printf 'resources: [db.yaml]\\nnamespace: shop\\n' > deploy/kustomization.yaml; \
+                     edit deploy/db.yaml '{IMMUTABLE};s/, namespace: shop//'"
+                ),
+            ),
+            changed.clone(),
+        ),
+        (
+            "a set that was a dependency",
+            moved_out(
+                "mkdir deploy/vendor; sed 's/name: db/name: v/' deploy/db.yaml > deploy/vendor/new.yaml",
+                "git mv deploy/vendor/new.yaml deploy/new.yaml",
+            ),
+            changed.clone(),
+        ),
+        (
+            "a file that was a link",
+            moved_out(
+                "ln -s ../shared/far.yaml deploy/new.yaml; git rm -q --cached deploy/far.yaml; rm deploy/far.yaml",
+                "cp shared/far.yaml x; rm deploy/new.yaml; mv x deploy/new.yaml",
+            ),
+            changed.clone(),
+        ),
+        (
+            "a file that was in Latin-1",
+            based(
+                "edit deploy/db.yaml \"s/name: db}/name: db, annotations: {a: $(printf '\\374')}}/\"",
+                &format!(
+                    "git show main~:deploy/db.yaml > deploy/db.yaml; edit deploy/db.yaml '{IMMUTABLE}'"
+                ),
+            ),
+            changed,
+        ),
+        (
+            "a kind that is filled in",
+            added(
+                "EVIL deploy/evil.yaml; edit deploy/evil.yaml 's/kind: .*/kind: ${K:=StatefulSet}/'",
+            ),
+            unread.clone(),
+        ),
+        (
+            "a part of a set",
+            added(
+                "mkdir deploy/patches; EVIL deploy/patches/e.yaml; edit deploy/patches/e.yaml '/selector/d;s/metadata: {labels.*/x: y/'",
+            ),
+            unread,
         ),
         (
             "the exempt fault of a copy",

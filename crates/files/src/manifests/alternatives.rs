@@ -87,7 +87,7 @@ impl<T> Alternatives<T> {
             let of_root = of_root.or_else(|| self.0.iter().find(is_release));
             let named = || self.0.iter().find(|it| it.group == Group::Named);
             let before = of_root.or_else(named);
-            if before.is_some() || self.has_variant(group) {
+            if before.is_some() || self.has_variant(group, has_nearer) {
                 return before;
             }
         }
@@ -116,22 +116,39 @@ impl<T> Alternatives<T> {
         open.or_else(second)
     }
 
-    /// Returns whether a root of the same chart has the object with other values. Values for tests make no real object.
-    fn has_variant(&self, group: &Group) -> bool {
-        let Group::Rendered { folder: own, .. } = group else { return false };
-        let is_it =
-            |group: &Group| matches!(group, Group::Rendered { folder, .. } if folder == own);
-        self.0.iter().any(|it| is_it(&it.group))
+    /// Returns whether a root of the same chart that is still there has the object with other values. Values for tests
+    /// make no real object; a release does.
+    fn has_variant(&self, group: &Group, has_nearer: &HasNearer<'_>) -> bool {
+        let Group::Rendered { folder: own, release: None, .. } = group else { return false };
+        let is_it = |it: &Alternative<T>| match &it.group {
+            Group::Rendered { folder, release: None, .. } => folder == own,
+            _ => false,
+        };
+        // Nothing has so many parts in common.
+        let is_left = |it: &Alternative<T>| has_nearer(&it.file, &it.place, usize::MAX - 1);
+        self.0.iter().any(|it| is_it(it) && is_left(it))
     }
 
     /// Returns a note for an object that continues none of these although some exist.
-    pub fn unclear(&self, group: &Group) -> Option<String> {
-        let first = self.near(group).next().filter(|_| !self.has_variant(group))?;
+    pub fn unclear(&self, group: &Group, has_nearer: &HasNearer<'_>) -> Option<String> {
+        let mut near = self.near(group).filter(|_| !self.has_variant(group, has_nearer));
+        let (first, others) = (near.next()?, near.next());
+        let others = others.map(|_| " and in other folders").unwrap_or_default();
         Some(format!(
-            "there was this object before, in {} and in other folders, and it is not clear whether this one changes it: \
-             it counts as a new one. If it is for another cluster, say so under `clusters` in the policy",
+            "there was this object before, in {}{others}, and it is not clear whether this one changes it: it counts as \
+             a new one. If it is for another cluster, say so under `clusters` in the policy",
             first.file
         ))
+    }
+
+    /// Returns the files, with the paths that they would have in the work tree, or nothing.
+    pub fn places(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|it| (&*it.file, &*it.place))
+    }
+
+    /// Returns whether one kustomization has the file of such an object as a resource.
+    pub fn is_of_kustomization(&self) -> bool {
+        self.0.iter().any(|it| matches!(it.group, Group::Kustomization(_)))
     }
 
     fn near(&self, group: &Group) -> impl Iterator<Item = &Alternative<T>> {
@@ -253,7 +270,11 @@ mod tests {
         all.add(("HEAD:deploy/v2/set.yaml", ""), Group::Alone, 2);
         assert_eq!(continued(&all, "./deploy/v2/zz.yaml", &both), Some(2));
         assert_eq!(continued(&all, "./deploy/v3/zz.yaml", &both), None);
-        assert!(all.unclear(&Group::Alone).unwrap().contains("in HEAD:deploy/v1/set.yaml"));
+        assert!(
+            all.unclear(&Group::Alone, &|_, _, _| true)
+                .unwrap()
+                .contains("in HEAD:deploy/v1/set.yaml")
+        );
         // Of several in that folder, the last.
         all.add(("HEAD:deploy/v1/b.yaml", ""), Group::Alone, 3);
         let third = [&both[..], &["./deploy/v1/b.yaml"]].concat();

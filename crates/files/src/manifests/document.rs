@@ -11,7 +11,9 @@ use setguard_core::{
 };
 
 use super::{
+    id::ObjectId,
     not_a_manifest,
+    not_checked::Cause,
     objects::{self, ManifestObject},
 };
 
@@ -81,6 +83,19 @@ pub fn documents(
         .map(move |it| it.map(|document| DocumentObjects::of(document, is_named)))
 }
 
+/// An object that may be a set and cannot be checked.
+#[derive(Debug)]
+pub struct Unread {
+    /// Its identity, as far as it is known.
+    pub id: ObjectId,
+    /// Its line, counted from 1.
+    pub line: usize,
+    /// The reason in one word.
+    pub cause: Cause,
+    /// The reason, and how to check it.
+    pub why: String,
+}
+
 /// The objects of a document, sorted by their treatment.
 #[derive(Debug, Default)]
 pub struct DocumentObjects<'a> {
@@ -124,6 +139,18 @@ impl<'a> DocumentObjects<'a> {
             ObjectSummary::is_of_interest(object.api_version(), object.kind())
         };
         self.others.iter().filter(is_of_interest).map(|object| &object.node)
+    }
+
+    /// Returns the objects that may be sets and cannot be checked.
+    pub fn unread(&self) -> impl Iterator<Item = Unread> {
+        self.others.iter().filter_map(|object| {
+            let version = not_a_manifest::other_version(object.api_version(), object.kind());
+            let version = version.map(|why| (Cause::Version, why));
+            let placeholder =
+                || Some((Cause::Placeholder, not_a_manifest::placeholder(&object.node)?));
+            let (cause, why) = version.or_else(placeholder)?;
+            Some(Unread { id: ObjectId::of(&object.node), line: object.node.mark.line, cause, why })
+        })
     }
 
     /// Assigns each problem to the object that contains it. Drops problems of objects that are not evaluated.

@@ -448,13 +448,17 @@ impl Commit {
             }
             let is_named = path == inside;
             // In a folder, a link must lead to a visible file there, as in the work tree.
+            let now = fs::symlink_metadata(self.git.top.join(path));
             let target = tree.follow(path).filter(|it| {
                 let below = it.strip_prefix(inside).ok();
                 let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
-                !entry.is_link() || below.is_some_and(|it| !it.iter().any(is_hidden))
+                let is_outside = below.is_none_or(|it| it.iter().any(is_hidden));
+                // The change may have put a file in its place.
+                !(entry.is_link() && is_outside) || now.as_ref().is_ok_and(|it| !it.is_symlink())
             });
             let file = target.and_then(|it| tree.entries.get(&it)).filter(|it| it.is_regular());
-            if let Some(file) = file.filter(|_| is_named || !is_foreign) {
+            // The change may have moved it out.
+            if let Some(file) = file.filter(|_| is_named || !is_foreign || now.is_err()) {
                 blobs.push(Blob { id: file.blob.id.clone(), path: path.clone(), is_named });
             }
         }
@@ -491,6 +495,9 @@ impl Commit {
             if let Some(facts) = context.facts(&blob.path, names).filter(|_| !blob.is_named) {
                 old.contexts.insert(self.name(&blob.path), facts);
             }
+            // As kubectl has applied it.
+            let bytes =
+                bytes.map(|it| encoding::decode(it).unwrap_or_else(|(_, text)| text).into_bytes());
             let source = self.source(blob, bytes, group);
             old.sources.push(source.map(|it| it.at(below(path, &blob.path, named))));
         }

@@ -1,14 +1,17 @@
 //! The identity of an object.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use kube_yaml::Node;
 use setguard_core::object::namespace_or_default;
 
 use super::objects::filled;
 
-/// Identifies an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// Identifies an object. The API server converts between the versions of a group, so they don't matter.
+#[derive(Clone, Debug, Default)]
 pub struct ObjectId {
     /// The object's `apiVersion`.
     pub api_version: String,
@@ -34,6 +37,27 @@ impl ObjectId {
             namespace: namespace_or_default(filled(metadata, "namespace").as_deref()).to_owned(),
             name: name.or_else(|| filled(metadata, "generateName")).unwrap_or_default(),
         }
+    }
+}
+
+impl ObjectId {
+    fn key(&self) -> (&str, &str, &str, &str, bool) {
+        let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
+        (group, &self.kind, &self.namespace, &self.name, self.is_generated)
+    }
+}
+
+impl PartialEq for ObjectId {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for ObjectId {}
+
+impl Hash for ObjectId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
     }
 }
 

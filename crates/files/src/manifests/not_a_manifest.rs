@@ -117,7 +117,7 @@ pub(super) fn may_have_set(text: &str) -> bool {
 }
 
 /// Returns whether a text has template placeholders, such as `{{ name }}` or `@NAME@`.
-fn is_template(text: &str) -> bool {
+pub fn is_template(text: &str) -> bool {
     // The parts between two `@`.
     let words: Vec<&str> = text.split('@').collect();
     let mut words = words.get(1..words.len() - 1).unwrap_or_default().iter();
@@ -194,6 +194,20 @@ pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option
         message,
         help: Some(help),
     })
+}
+
+/// Returns why an object that may be a set is not checked: its kind or its version is filled in before it is applied.
+pub(crate) fn placeholder(node: &Node<'_>) -> Option<String> {
+    let value = |key| node.get(key).and_then(Node::as_str).filter(|it| has_placeholder(it));
+    let text = KEYS.into_iter().find_map(value)?;
+    let spec = node.get("spec")?;
+    let may_be_set =
+        ["template", "selector", "serviceName"].iter().any(|it| spec.get(it).is_some());
+    may_be_set.then(|| format!("{text} is replaced before this is applied; check what is applied"))
+}
+
+fn has_placeholder(text: &str) -> bool {
+    is_template(text) || text.contains("${") || text.contains("$(")
 }
 
 fn near_kind<'a>(kind: &str, kinds: &[&'a str]) -> Option<&'a str> {

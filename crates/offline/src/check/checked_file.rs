@@ -16,7 +16,7 @@ pub(super) use setguard_files::{
         document::{DocumentObjects, Manifest},
         group::Group,
         layout,
-        not_a_manifest::{self, Broken},
+        not_a_manifest::Broken,
         not_checked::{self, Cause, NotChecked},
         source::Source,
     },
@@ -169,10 +169,8 @@ impl<'a> Reader<'a> {
         let objects = objects.in_namespace(self.namespace.or(checker.namespace()));
         part.others += objects.others.len();
         part.passed_over += objects.passed_over;
-        part.contents.extend(objects.others.iter().filter_map(|object| {
-            let why = not_a_manifest::other_version(object.api_version(), object.kind())?;
-            let line = object.node.mark.line;
-            Some(Content::NotChecked(NotChecked::object(&self.file, line, Cause::Version, why)))
+        part.contents.extend(objects.unread().map(|it| {
+            Content::NotChecked(NotChecked::object(&self.file, it.line, it.cause, it.why))
         }));
         let context = checker.path_context(&self.file);
         if context.is_some_and(|it| it.chart.is_some()) {

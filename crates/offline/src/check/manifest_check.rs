@@ -190,8 +190,8 @@ impl<'a> Checker<'a> {
         found.violations.extend(problems.into_iter().map(schema));
         let id = found.id.clone();
         let old = self.previous.get(&id, file);
-        found.remarks.extend(self.previous.namesake(&id, node));
         if old.is_none() {
+            found.remarks.extend(self.previous.namesake(&id, node));
             found.remarks.extend(self.previous.unclear(&id, file));
         }
         let proposal = Proposal { id: &id, resource, node, json: &json, old };

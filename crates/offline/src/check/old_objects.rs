@@ -1,4 +1,9 @@
-use std::{cell::LazyCell, collections::HashMap, path::Path, sync::OnceLock};
+use std::{
+    cell::LazyCell,
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::OnceLock,
+};
 
 use kube_yaml::Node;
 use setguard_core::{
@@ -8,12 +13,12 @@ use setguard_core::{
 };
 pub(super) use setguard_files::error::FileError;
 pub(super) use setguard_files::manifests::{
-    alternatives::{Alternatives, Files},
+    alternatives::{Alternatives, Files, is_same},
     document::{Decoded, Manifest, documents},
     group::Group,
     id::ObjectId,
     namespaces,
-    not_a_manifest::Broken,
+    not_a_manifest::{Broken, is_template},
     source::Source,
 };
 
@@ -22,6 +27,10 @@ pub(crate) struct OldObjects {
     objects: HashMap<ObjectId, Alternatives<String>>,
     /// The namespaces by kind and name; computed on first use.
     namespaces: OnceLock<HashMap<(String, String), Vec<String>>>,
+    /// The places of files that were templates.
+    templates: Vec<String>,
+    /// Objects in versions that are not known.
+    unread: HashSet<ObjectId>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
     namespace: Option<String>,
@@ -44,7 +53,7 @@ impl OldObjects {
             .flatten()
             .filter_map(|it| Some((it.path_in_folder()?, it.group())))
             .collect();
-        let assigned = new.iter().filter(|(_, group)| matches!(group, Group::Cluster(_)));
+        let assigned = new.iter().filter(|(_, group)| **group != Group::Alone);
         self.groups =
             assigned.map(|(path, group)| (path.display().to_string(), (*group).clone())).collect();
         let rendered = sources.iter().flatten().filter(|it| it.rendered().is_some());
@@ -65,9 +74,13 @@ impl OldObjects {
                         ObjectSummary::of_json(&node.to_json())
                             .map(|item| self.inventory.add(item));
                     }
+                    self.unread.extend(objects.unread().map(|it| it.id));
                     for manifest in objects.manifests {
                         self.insert(&manifest, source);
                     }
+                }
+                Err(_) if source.place().is_some() && is_template(source.text()) => {
+                    self.templates.extend(source.place().map(|it| it.display().to_string()));
                 }
                 // A text that a folder skips today was no manifest then either.
                 Err(_) if *importance != Broken::Error => {}
@@ -105,21 +118,90 @@ impl OldObjects {
 
     /// Returns the previous state of a file's object with the name of its source.
     pub(crate) fn before(&self, id: &ObjectId, file: &str) -> Option<(&str, &str)> {
-        let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
-        let has_nearer = |old: &str, place: &str, common: usize| {
-            let is_root = matches!(self.groups.get(old), Some(Group::Rendered { .. }));
-            let mut near = self.new.at(place).into_iter().chain(self.new.nearer(old, common));
-            is_root || near.any(|path| self.has(path, id))
-        };
-        let group = self.groups.get(file).unwrap_or(&Group::Alone);
-        let before = alternatives.continued_by(file, group, &has_nearer);
+        if id.is_generated {
+            return None;
+        }
+        self.of_id(id, file).or_else(|| self.moved_to(id, file))
+    }
+
+    fn of_id(&self, id: &ObjectId, file: &str) -> Option<(&str, &str)> {
+        // Only an API server converts between versions.
+        let (old, all) = self.objects.get_key_value(id)?;
+        let all = (old.api_version == id.api_version).then_some(all)?;
+        let before = all.continued_by(file, self.group(file), &self.has_nearer(id));
         before.map(|(old, json)| (old, json.as_str()))
     }
 
-    /// Returns a note if several previous objects have this id, and the object of this file continues none of them.
+    /// Returns the object that had no namespace in its file and is gone, or the other way around.
+    fn other_namespace(
+        &self,
+        id: &ObjectId,
+        file: &str,
+    ) -> Option<(ObjectId, &Alternatives<String>)> {
+        let default = namespace_or_default(None);
+        let is_other = |it: &&String| (**it == *default) != (id.namespace == *default);
+        let mut others = self.namespaces_of(id).iter().filter(is_other);
+        let (Some(namespace), None) = (others.next(), others.next()) else { return None };
+        let old = ObjectId { namespace: namespace.clone(), ..id.clone() };
+        let all = self.objects.get(&old)?;
+        // Rendered output has no place.
+        let is_gone = |(name, place): (&str, &str)| match place {
+            "" => name == file,
+            _ => self.new.at(place).is_none_or(|path| !self.has(path, &old)),
+        };
+        all.places().all(is_gone).then_some((old, all))
+    }
+
+    /// Returns such an object if a kustomization may have set its namespace.
+    fn moved_to(&self, id: &ObjectId, file: &str) -> Option<(&str, &str)> {
+        let (old, all) = self.other_namespace(id, file)?;
+        let of_kustomization =
+            matches!(self.group(file), Group::Kustomization(_) | Group::Rendered { .. });
+        let is_same = of_kustomization || all.is_of_kustomization();
+        is_same.then(|| self.of_id(&old, file)).flatten()
+    }
+
+    /// Returns whether a new file with the object is nearer to an old file than so many parts.
+    fn has_nearer(&self, id: &ObjectId) -> impl Fn(&str, &str, usize) -> bool {
+        move |old, place, common| {
+            let is_root = matches!(self.groups.get(old), Some(Group::Rendered { .. }));
+            let mut near = self.new.at(place).into_iter().chain(self.new.nearer(old, common));
+            is_root || near.any(|path| self.has(path, id))
+        }
+    }
+
+    fn group(&self, file: &str) -> &Group {
+        self.groups.get(file).unwrap_or(&Group::Alone)
+    }
+
+    /// Returns a note if there may have been this object before, and it cannot be compared.
     pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
-        let group = self.groups.get(file).unwrap_or(&Group::Alone);
-        self.objects.get(id).filter(|_| !id.is_generated)?.unclear(group)
+        if id.is_generated {
+            return None;
+        }
+        if self.unread.contains(id) {
+            return Some(format!(
+                "{id} had a version that is not known, so this change of it is not checked"
+            ));
+        }
+        if self.templates.iter().any(|it| is_same(it, file)) {
+            return Some(format!(
+                "{file} was a template before, so changes of its objects are not checked"
+            ));
+        }
+        let namesake = || {
+            let (old, all) = self.other_namespace(id, file)?;
+            let (place, _) = all.places().next()?;
+            Some(format!(
+                "{place} had {old}; if this is the same object, its change is not checked"
+            ))
+        };
+        match self.objects.get(id) {
+            Some(all) => all.unclear(self.group(file), &self.has_nearer(id)),
+            // Otherwise `namesake` has a hint.
+            None if id.namespace != namespace_or_default(None) => namesake(),
+            None => None,
+        }
     }
 
     /// Returns a note if a manifest sets no namespace, and the previous manifests have its name only in a different
@@ -129,6 +211,13 @@ impl OldObjects {
         if self.objects.is_empty() || sets_namespace || new.is_generated {
             return None;
         }
+        match self.namespaces_of(new) {
+            [one] if *one != namespace_or_default(None) => Some(namespaces::hint(one)),
+            _ => None,
+        }
+    }
+
+    fn namespaces_of(&self, id: &ObjectId) -> &[String] {
         let all = self.namespaces.get_or_init(|| {
             let mut all = HashMap::<_, Vec<_>>::new();
             for ObjectId { kind, name, namespace, .. } in self.objects.keys() {
@@ -136,10 +225,7 @@ impl OldObjects {
             }
             all
         });
-        match &all.get(&(new.kind.clone(), new.name.clone()))?[..] {
-            [one] if *one != namespace_or_default(None) => Some(namespaces::hint(one)),
-            _ => None,
-        }
+        all.get(&(id.kind.clone(), id.name.clone())).map_or(&[], Vec::as_slice)
     }
 
     fn has(&self, path: &Path, id: &ObjectId) -> bool {

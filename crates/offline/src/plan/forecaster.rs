@@ -118,6 +118,9 @@ impl Forecaster<'_> {
                 plan.unknown.push(format!("{}: it may be new or not", given.id));
             } else {
                 let mut forecast = self.given(given);
+                if forecast.change == ChangeKind::Create && self.input.was_template(&given.file) {
+                    forecast.notes.push(format!("{} was a template before", given.file));
+                }
                 forecast.file = (self.files_of(&given.id).len() > 1).then(|| given.file.clone());
                 plan.forecasts.push(forecast);
             }
@@ -160,17 +163,19 @@ impl Forecaster<'_> {
         Some(namespaces::hint(namespace))
     }
 
-    fn before(&self, given: &Given) -> Option<&String> {
-        let (_, resource, all) =
-            self.input.previous.get(&given.id).filter(|_| !given.id.is_generated)?;
-        let has_nearer = |old: &str, place: &str, common: usize| {
-            let mut files = self.files_of(&given.id).iter();
+    fn has_nearer(&self, id: &ObjectId) -> impl Fn(&str, &str, usize) -> bool {
+        move |old, place, common| {
+            let mut files = self.files_of(id).iter();
             files.any(|file| {
                 alternatives::is_same(place, file) || alternatives::common(old, file) > common
             })
-        };
-        let before = all.continued_by(&given.file, &Group::Alone, &has_nearer);
-        before.map(|(_, json)| json).filter(|_| *resource == given.resource)
+        }
+    }
+
+    fn before(&self, given: &Given) -> Option<&String> {
+        let (_, _, all) = self.input.previous.get(&given.id).filter(|_| !given.id.is_generated)?;
+        let before = all.continued_by(&given.file, &Group::Alone, &self.has_nearer(&given.id));
+        before.map(|(_, json)| json)
     }
 
     fn given(&self, given: &Given) -> Forecast {
@@ -294,7 +299,9 @@ impl Forecaster<'_> {
         if change == ChangeKind::Create {
             forecast.notes.extend(self.namesake(id));
             let before = self.input.previous.get(id).filter(|_| !id.is_generated);
-            forecast.notes.extend(before.and_then(|(.., all)| all.unclear(&Group::Alone)));
+            let unclear =
+                before.and_then(|(.., all)| all.unclear(&Group::Alone, &self.has_nearer(id)));
+            forecast.notes.extend(unclear);
         }
         forecast
     }

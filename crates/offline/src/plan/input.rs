@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use kube_yaml::{Node, Problem};
 use setguard_core::{
     kubernetes::{resource::Resource, version::Version},
-    object::storage::Storage,
+    object::{namespace_or_default, storage::Storage},
     policy::FolderNames,
 };
 
@@ -19,7 +19,7 @@ use super::{cluster::PlannedCluster, configs::Configs, dump};
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
-        alternatives::Alternatives,
+        alternatives::{Alternatives, is_same},
         clusters::Clusters,
         document::{Decoded, DocumentObjects, Manifest},
         exclude::Exclude,
@@ -29,8 +29,8 @@ pub(super) use setguard_files::{
         layout::{Layout, clean},
         listing::{self, place},
         namespaces::Namespaces,
-        not_a_manifest::{Broken, other_version},
-        not_checked::NotChecked,
+        not_a_manifest::{Broken, is_template},
+        not_checked::{Cause, NotChecked},
         objects::ManifestObject,
         patches::items,
         path_context::PathContext,
@@ -64,6 +64,10 @@ pub(super) struct Input {
     pub(super) storage: Storage,
     /// Path facts by the name of the new file.
     pub(super) contexts: HashMap<String, PathContext>,
+    /// Objects in the new manifests that are not planned.
+    left_out: Vec<NotChecked>,
+    /// The places of previous files that were templates.
+    templates: Vec<String>,
     /// Whether some new manifests are unreadable. A missing object then may still exist.
     pub(super) lacks_new: bool,
     /// Whether some previous objects are unreadable. A missing object then may not be new.
@@ -153,7 +157,12 @@ impl Input {
         }
         unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
         input.read_new(new, paths.namespace, release, &mut complain_of_new);
+        let mut left_out = std::mem::take(&mut input.left_out);
+        let compared =
+            commit.as_ref().map(|it| complain_of_edited(it, &mut left_out, &mut complain_of_new));
+        compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
         input.lacks_new = lacks;
+        input.continue_namesakes(false);
         input.read_all_nodes(paths, release, complain);
         input
     }
@@ -179,8 +188,40 @@ impl Input {
         };
         input.read_new(side.new, paths.namespace, release, &mut complain_of_new);
         input.lacks_new = lacks;
+        input.continue_namesakes(true);
         input.read_all_nodes(paths, release, complain);
         input
+    }
+
+    /// Lets an object continue one that had no namespace in its file and is gone, or the other way around: a
+    /// kustomization or a release may have set it. Previous objects of files that the user named come from a cluster.
+    fn continue_namesakes(&mut self, is_root: bool) {
+        let default = namespace_or_default(None);
+        for Given { id, group, .. } in &self.given {
+            let is_namesake = |old: &&ObjectId| {
+                ObjectId { namespace: old.namespace.clone(), ..id.clone() } == **old
+                    && (old.namespace == default) != (id.namespace == default)
+                    && !self.given.iter().any(|it| it.id == **old)
+            };
+            let mut namesakes = self.previous.keys().filter(is_namesake);
+            let (Some(old), None) = (namesakes.next().cloned(), namesakes.next()) else { continue };
+            let of_kustomization = is_root || matches!(group, Group::Kustomization(_));
+            let is_same = self.previous.get(&old).is_some_and(|(.., all)| {
+                (of_kustomization || all.is_of_kustomization())
+                    && (is_root || all.places().all(|(_, place)| !place.is_empty()))
+            });
+            if id.is_generated || self.previous.contains_key(id) || !is_same {
+                continue;
+            }
+            if let Some(before) = self.previous.remove(&old) {
+                self.previous.insert(id.clone(), before);
+            }
+        }
+    }
+
+    /// Returns whether a file was a template in the previous manifests.
+    pub(super) fn was_template(&self, file: &str) -> bool {
+        self.templates.iter().any(|it| is_same(it, file))
     }
 
     /// Returns whether an object is only in the previous manifests.
@@ -278,6 +319,9 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
+            if let Some(place) = source.place().filter(|_| is_template(source.text())) {
+                self.templates.push(place.display().to_string());
+            }
             let (world, configs) = (&mut self.world, &mut self.configs);
             let namespace = source.namespace(namespace);
             let mut others = Others { world, configs, namespace, which: Which::Stored };
@@ -313,7 +357,7 @@ impl Input {
         for source in sources {
             self.namespaces.add(source.text());
             let context = self.contexts.get(source.name());
-            let may_be_part = context.is_some_and(|it| it.partial.is_some());
+            let part = context.and_then(|it| it.partial.as_ref());
             volumes::add(&mut self.storage, source.text());
             let (world, configs) = (&mut self.world, &mut self.configs);
             let namespace = source.namespace(namespace);
@@ -324,7 +368,10 @@ impl Input {
                 &mut others,
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
-                    if may_be_part && manifest.is_partial() {
+                    let part = part.filter(|_| manifest.is_partial());
+                    if let Some(why) = part.cloned() {
+                        let (file, line) = (source.name(), manifest.node.mark.line);
+                        self.left_out.push(NotChecked::object(file, line, Cause::Partial, why));
                         return;
                     }
                     let id = ObjectId::of(&manifest.node);
@@ -344,15 +391,16 @@ pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     for (i, (_, input)) in inputs.iter().enumerate().filter(|(_, (_, it))| !it.lacks_previous) {
         let is_new = |it: &&Given| !it.id.is_generated && !input.previous.contains_key(&it.id);
         for Given { id, file, group, .. } in input.given.iter().filter(is_new) {
-            let lost = inputs.iter().filter(|(_, it)| it.has_lost(id));
-            let lost: Vec<_> = lost.filter_map(|(_, it)| it.previous.get(id)).collect();
-            let mut all = Alternatives::default();
-            lost.iter().for_each(|(.., it)| all.extend(it));
-            if let (Some((_, json)), [(_, resource, _), ..]) =
-                (all.continued_by(file, group, &|_, _, _| false), &lost[..])
-            {
-                moved.push((i, id.clone(), *resource, json.clone()));
-            }
+            let continued = |is_lost: bool| {
+                let all = inputs.iter().filter(|(_, it)| it.has_lost(id) || !is_lost);
+                let all: Vec<_> = all.filter_map(|(_, it)| it.previous.get(id)).collect();
+                let mut before = Alternatives::default();
+                all.iter().for_each(|(.., it)| before.extend(it));
+                let (_, json) = before.continued_by(file, group, &|_, _, _| !is_lost)?;
+                Some((i, id.clone(), all.first()?.1, json.clone()))
+            };
+            // Otherwise it is a second copy.
+            moved.extend(continued(true).or_else(|| continued(false)));
         }
     }
     for (i, id, resource, json) in moved {
@@ -546,12 +594,11 @@ fn each(
         let objects = DocumentObjects::of(document, source.is_named());
         let objects = objects.in_namespace(others.namespace);
         objects.strays.iter().for_each(|stray| complain(place(stray)));
+        for unread in objects.unread().filter(|_| others.has_sets()) {
+            complain(format!("{}:{}: {}", source.name(), part.line(unread.line), unread.why));
+        }
         for object in objects.others {
-            let (api_version, kind) = (object.api_version(), object.kind());
-            if let Some(problem) = other_version(api_version, kind).filter(|_| others.has_sets()) {
-                let line = part.line(object.node.mark.line);
-                complain(format!("{}:{line}: {problem}", source.name()));
-            }
+            let kind = object.kind();
             if let Err(error) = others.add(&object) {
                 let line = part.line(object.node.mark.line);
                 complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));

@@ -25,6 +25,8 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
     // The files in `ci` together set nearly every value, and name these namespaces.
     let _named =
         ["shop", "databases", "setguard-audit"].map(|name| Namespace::create(&control_plane, name));
+    let lacks =
+        if control_plane.minor() < 36 { "kind: MutatingAdmissionPolicy" } else { OF_OTHERS[0] };
     let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard");
     let entries = ["clouds", "ci"].map(|folder| fs::read_dir(chart.join(folder)));
     let mut files = 0;
@@ -35,7 +37,8 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
             release.output("template", &["--kube-version=1.36", &values], &json!({}));
         assert!(success, "{values}: {text}");
         let documents = text.split("\n---\n");
-        let known = documents.filter(|text| !OF_OTHERS.iter().any(|it| text.contains(it)));
+        let known =
+            documents.filter(|text| !OF_OTHERS.iter().chain([&lacks]).any(|it| text.contains(it)));
         let text = known.collect::<Vec<_>>().join("\n---\n");
         let args = ["apply", "--dry-run=server", "-f", "-"];
         // Some files are for other namespaces.
