@@ -157,6 +157,30 @@ fn ways() -> Vec<Way> {
             changed.clone(),
         ),
         (
+            "a patch that a kustomization had",
+            based(
+                "printf 'resources: [db.yaml]\\nreplicas: [{name: db, count: 5}]\\n' > deploy/kustomization.yaml",
+                "echo 'resources: [db.yaml]' > deploy/kustomization.yaml",
+            ),
+            unread.clone(),
+        ),
+        (
+            "a kustomization that is gone",
+            based(
+                "printf 'resources: [db.yaml]\\nnamePrefix: prod-\\n' > deploy/kustomization.yaml",
+                "git rm -q deploy/kustomization.yaml",
+            ),
+            unread.clone(),
+        ),
+        (
+            "an overlay that is gone",
+            based(
+                "mkdir -p deploy/prod; printf 'resources: [../base]\\nnamePrefix: prod-\\n' > deploy/prod/kustomization.yaml",
+                "git rm -rq deploy/prod",
+            ),
+            vec![(CHECK, 0), (FOLDER, 0), (PLAN, 0)],
+        ),
+        (
             "a set that was a dependency",
             moved_out(
                 "mkdir deploy/vendor; sed 's/name: db/name: v/' deploy/db.yaml > deploy/vendor/new.yaml",

@@ -235,6 +235,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         empty.is_changed = old.has_rendered(&root);
         listing.not_checked.push(empty);
     }
+    if let Some(commit) = &found {
+        commit.add_built(std::mem::take(&mut old.not_built), &mut listing.not_checked)?;
+    }
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
     exempt_files(&mut policy, &root, new.readable().filter_map(Source::file));
     exempt_earlier(&mut policy, &root, old.sources.iter());

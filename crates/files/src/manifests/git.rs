@@ -28,7 +28,7 @@ use super::{
     encoding,
     files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
     group::Group,
-    layout::Layout,
+    layout::{Layout, clean},
     not_checked::NotChecked,
     path_context::{Environments, FolderContext, PathContext},
     source::Source,
@@ -45,6 +45,8 @@ pub struct Old {
     pub notes: Vec<String>,
     /// The facts from the path of a file, by the name of its source.
     pub contexts: HashMap<String, PathContext>,
+    /// The kustomizations and charts whose objects differed from their files.
+    pub not_built: Vec<NotChecked>,
 }
 
 #[derive(Clone, Debug)]
@@ -406,6 +408,22 @@ impl Commit {
         Ok(())
     }
 
+    /// Adds kustomizations and charts of the commit that the change edits until they no longer change their files.
+    ///
+    /// # Errors
+    /// See [`Commit::compare`].
+    pub fn add_built(
+        &self,
+        mut built: Vec<NotChecked>,
+        not_checked: &mut Vec<NotChecked>,
+    ) -> Result<(), FileError> {
+        let known: BTreeSet<_> = not_checked.iter().map(|it| clean(Path::new(&it.file))).collect();
+        built.retain(|it| !known.contains(&clean(Path::new(&it.file))));
+        self.compare(&mut built, false)?;
+        not_checked.extend(built.into_iter().filter(|it| it.is_changed));
+        Ok(())
+    }
+
     fn name(&self, inside: &Path) -> String {
         format!("{}:{}", self.label, inside.display())
     }
@@ -480,6 +498,7 @@ impl Commit {
             let bytes = texts.get(path)?.as_ref().ok()?.clone();
             Some(encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
         });
+        old.not_built.extend(layout.built_before(&|it| below(path, it, named)));
         let paths = || blobs.iter().map(|it| it.path.as_path());
         let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
         let context = FolderContext { folder: named.to_owned(), layout, environments, versions };

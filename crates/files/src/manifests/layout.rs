@@ -193,6 +193,29 @@ impl Layout {
         kustomizations.chain(charts).collect()
     }
 
+    /// Of the layout of a commit, returns the kustomizations and charts that change their files, and of which files are
+    /// left in the work tree. `place` returns the path there.
+    pub(super) fn built_before(&self, place: &dyn Fn(&Path) -> PathBuf) -> Vec<NotChecked> {
+        let why = |folder: &Path| {
+            let folder = shown(folder).display();
+            format!("it was built from different objects before: setguard check --render {folder}")
+        };
+        let entry = |file: &Path, cause| {
+            let file = place(file);
+            let folder = file.parent().unwrap_or(&file);
+            NotChecked::at(&file, cause, why(folder))
+        };
+        let kustomizations = self.kustomizations.iter().filter(|(folder, it)| {
+            let inside = it.resources.iter().map(|it| folder.join(it));
+            let mut left = inside.filter(|it| clean(it).starts_with(clean(folder)));
+            let is_left = place(&it.file).is_file() || left.any(|it| place(&it).is_file());
+            it.changes && is_left
+        });
+        let kustomizations = kustomizations.map(|(_, it)| entry(&it.file, Cause::Kustomization));
+        let charts = self.outer_charts().filter(|it| place(&it.join("templates")).is_dir());
+        kustomizations.chain(charts.map(|it| entry(&it.join(CHART), Cause::Chart))).collect()
+    }
+
     fn outer_charts(&self) -> impl Iterator<Item = &PathBuf> {
         self.charts.iter().filter(|chart| !self.is_inner(chart))
     }

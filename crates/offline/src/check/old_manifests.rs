@@ -13,6 +13,7 @@ pub(super) use setguard_files::{
         git::{Commit, Old},
         listing,
         namespaces::Namespaces,
+        not_checked::NotChecked,
         path_context::PathContext,
         render::{Rendering, root::Root},
         source::Source,
@@ -32,6 +33,8 @@ pub(super) struct OldManifests {
     pub(super) contexts: HashMap<String, PathContext>,
     /// The charts and kustomizations as of the commit. `None` if nothing was rendered there.
     pub(super) roots: Option<Vec<Root>>,
+    /// The kustomizations and charts of the commit that were not rendered.
+    pub(super) not_built: Vec<NotChecked>,
 }
 
 /// Finds the commit of `--against-ref`, and prints a note if the change doesn't start there.
@@ -52,6 +55,7 @@ fn old(
 ) -> Result<Old, FileError> {
     let mut old = commit.manifests(paths, clusters, names)?;
     if let Some((rendering, new)) = rendering {
+        old.not_built.clear();
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
         let mut rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
         rendering.also(new, Some(&checkout), &mut rendered);
@@ -87,6 +91,7 @@ impl OldManifests {
         let mut sources = match commit.map(old) {
             Some(Ok(old)) => {
                 (notes, read.contexts) = (old.notes, old.contexts);
+                read.not_built = old.not_built;
                 old.sources
             }
             Some(Err(error)) => {

@@ -95,6 +95,8 @@ pub(super) struct Paths<'a> {
     pub(super) nodes: &'a [PathBuf],
     pub(super) may_be_empty: bool,
     pub(super) looks_at_namespaces: bool,
+    /// Whether charts and kustomizations are rendered, besides these manifests.
+    pub(super) is_rendered: bool,
 }
 
 impl Input {
@@ -117,12 +119,14 @@ impl Input {
         place(old.iter_mut(), paths.old, paths.new);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
-        let (mut unreadable, mut commit) = (Vec::new(), None);
+        let (mut unreadable, mut built, mut commit) = (Vec::new(), Vec::new(), None);
         if let Some(reference) = paths.old_commit {
             match Commit::find_start("--against-ref", reference)
                 .and_then(|found| Ok((at_commit(&found, paths.new, &mut unreadable)?, found.0)))
             {
-                Ok((sources, found)) => (old, commit) = (sources, Some(found)),
+                Ok((before, found)) => {
+                    (old, built, commit) = (before.0, before.1, Some(found));
+                }
                 Err(error) => complain_of_old(error.to_string()),
             }
         }
@@ -143,8 +147,12 @@ impl Input {
         let remaining = listing::remaining(paths.new, commit.as_ref());
         let (new, contexts, mut not_read) = texts(&remaining, &mut complain_of_new);
         not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
-        let compared =
-            commit.as_ref().map(|it| complain_of_edited(it, &mut not_read, &mut complain_of_new));
+        let compared = commit.as_ref().map(|it| {
+            if !paths.is_rendered {
+                it.add_built(built, &mut not_read)?;
+            }
+            complain_of_edited(it, &mut not_read, &mut complain_of_new)
+        });
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
         input.contexts = contexts;
         if !paths.may_be_empty {
@@ -416,19 +424,20 @@ pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     }
 }
 
-/// Returns the manifests below paths as of a commit, including the files that were unreadable there.
+/// Returns the manifests below paths as of a commit, with the kustomizations and charts that change their files. Adds a
+/// message for each unreadable file.
 fn at_commit(
     (commit, note): &(Commit, Option<String>),
     paths: &[PathBuf],
     unreadable: &mut Vec<String>,
-) -> Result<Vec<Source>, FileError> {
+) -> Result<(Vec<Source>, Vec<NotChecked>), FileError> {
     let old = commit.manifests(paths, &Clusters::default(), &FolderNames::new())?;
     note.iter().chain(&old.notes).for_each(|note| report::note(note));
     let readable = old
         .sources
         .into_iter()
         .filter_map(|it| it.map_err(|it| unreadable.push(it.to_string())).ok());
-    Ok(readable.collect())
+    Ok((readable.collect(), old.not_built))
 }
 
 /// Returns the texts below paths, the facts from the folders around them, and the skipped files.
