@@ -214,6 +214,11 @@ fn ways() -> Vec<Way> {
             unread.clone(),
         ),
         (
+            "a template",
+            added("EVIL deploy/evil.yaml; edit deploy/evil.yaml '/kind: /a{{ if x }}'"),
+            unread.clone(),
+        ),
+        (
             "a part of a set",
             added(
                 "mkdir deploy/patches; EVIL deploy/patches/e.yaml; edit deploy/patches/e.yaml '/selector/d;s/metadata: {labels.*/x: y/'",

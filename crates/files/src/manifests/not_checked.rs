@@ -84,7 +84,8 @@ impl Cause {
 }
 
 impl NotChecked {
-    pub(crate) fn file(file: impl Into<String>, cause: Cause, why: impl Into<String>) -> Self {
+    /// Records a file that was not checked.
+    pub fn file(file: impl Into<String>, cause: Cause, why: impl Into<String>) -> Self {
         let (file, why) = (file.into(), why.into());
         let (line, is_changed, of, by_namespace) = (None, false, Vec::new(), false);
         NotChecked { file, path: None, line, cause, why, is_changed, of, by_namespace }

@@ -30,7 +30,7 @@ pub(super) use setguard_files::{
         listing::{self, place},
         namespaces::Namespaces,
         not_a_manifest::{Broken, is_template},
-        not_checked::{Cause, NotChecked},
+        not_checked::{Cause, NotChecked, may_have_set},
         objects::ManifestObject,
         patches::items,
         path_context::PathContext,
@@ -366,6 +366,11 @@ impl Input {
             self.namespaces.add(source.text());
             let context = self.contexts.get(source.name());
             let part = context.and_then(|it| it.partial.as_ref());
+            let is_of_chart = context.is_some_and(|it| it.chart.is_some());
+            if !is_of_chart && is_template(source.text()) && hides_set(source.text()) {
+                let (file, why) = (source.name(), "it cannot be read");
+                self.left_out.push(NotChecked::file(file, Cause::Unreadable, why));
+            }
             volumes::add(&mut self.storage, source.text());
             let (world, configs) = (&mut self.world, &mut self.configs);
             let namespace = source.namespace(namespace);
@@ -472,6 +477,11 @@ pub(super) fn complain_of_edited(
 /// Replaces the name of the check command by that of the plan command.
 pub(super) fn of_plan(sentence: &str) -> String {
     sentence.replace("setguard check -", "setguard plan -").replace("not checked", "not planned")
+}
+
+/// Returns whether a document cannot be read, and may have a set.
+fn hides_set(text: &str) -> bool {
+    kube_yaml::documents(text).any(|it| it.is_err()) && may_have_set(text)
 }
 
 fn is_empty(source: &Source) -> bool {
