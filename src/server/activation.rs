@@ -198,7 +198,7 @@ impl Activation {
                 let owned = self.own().await.err();
                 let Activation { app, verification, target, armed, interval, .. } = self;
                 if verification.verify(target, armed, *interval).await {
-                    app.metrics.armed.uncalled();
+                    app.metrics.armed.uncalled.inc();
                 }
                 let uncalled = self.verification.problem();
                 let problem = self.deleted.take().or(owned).or(uncalled);

@@ -70,15 +70,8 @@ pub struct ServeArgs {
     pub tls_self_signed: bool,
     /// Additional host name or IP address for the self-signed certificate, which always includes
     /// localhost; the first one is the host in the printed webhook configurations (repeatable)
-    #[arg(
-        long,
-        value_name = "HOST",
-        env = "SETGUARD_TLS_SAN",
-        value_delimiter = ',',
-        value_parser = host,
-        conflicts_with = "tls_cert",
-        help_heading = "TLS"
-    )]
+    #[arg(long, value_name = "HOST", env = "SETGUARD_TLS_SAN", value_delimiter = ',', value_parser = host,
+        conflicts_with = "tls_cert", help_heading = "TLS")]
     pub tls_san: Vec<String>,
     // For tests only.
     /// Lifetime of the self-signed certificate; a new one is signed after two thirds of it
@@ -92,13 +85,8 @@ pub struct ServeArgs {
     pub arming: ActivationArgs,
     /// How long to wait for the first call of an API server before the log warns that none has called; 0 means for
     /// ever. With --arm-webhooks, setguard finds out by itself
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "SETGUARD_EXPECT_CALL_WITHIN",
-        default_value = "5m",
-        value_parser = duration::parse
-    )]
+    #[arg(long, value_name = "DURATION", env = "SETGUARD_EXPECT_CALL_WITHIN", default_value = "5m",
+        value_parser = duration::parse)]
     pub expect_call_within: Duration,
     /// The flags for the view of the cluster
     #[command(flatten, next_help_heading = "View of the cluster")]
@@ -121,36 +109,17 @@ pub struct ServeArgs {
     // terminationGracePeriodSeconds of 30.
     /// How long to keep accepting connections after SIGTERM while reporting not ready, so that the
     /// cluster can remove this server from its Service; SIGINT skips this delay
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "SETGUARD_DRAIN_DELAY",
-        default_value = "5s",
-        value_parser = duration::parse,
-        help_heading = "Shutdown"
-    )]
+    #[arg(long, value_name = "DURATION", env = "SETGUARD_DRAIN_DELAY", default_value = "5s",
+        value_parser = duration::parse, help_heading = "Shutdown")]
     pub drain_delay: Duration,
     /// How long requests in flight may take to finish after the drain delay
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "SETGUARD_GRACE_PERIOD",
-        default_value = "20s",
-        value_parser = duration::parse,
-        help_heading = "Shutdown"
-    )]
+    #[arg(long, value_name = "DURATION", env = "SETGUARD_GRACE_PERIOD", default_value = "20s",
+        value_parser = duration::parse, help_heading = "Shutdown")]
     pub grace_period: Duration,
     // The kubelet takes about a minute to update a Secret or ConfigMap in a pod anyway.
     /// How often to check files for changes
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "SETGUARD_POLL_INTERVAL",
-        default_value = "10s",
-        value_parser = duration::parse,
-        hide = true,
-        help_heading = "Policy"
-    )]
+    #[arg(long, value_name = "DURATION", env = "SETGUARD_POLL_INTERVAL", default_value = "10s",
+        value_parser = duration::parse, hide = true, help_heading = "Policy")]
     pub poll_interval: Duration,
     /// Log format
     #[arg(long, value_enum, env = "SETGUARD_LOG_FORMAT", default_value_t, help_heading = "Log")]

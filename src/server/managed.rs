@@ -126,7 +126,7 @@ impl State {
         }
         let metrics = &self.manager.app.metrics;
         if let Some(newest) = self.plan.known().first() {
-            metrics.set_authority_expiry(newest.not_after);
+            metrics.authority_expiry.set(newest.not_after);
         }
         self.sign().await;
         let checked = self.check().await;
@@ -148,7 +148,7 @@ impl State {
             Ok(()) => {}
         }
         let healthy = reconciled.is_ok() && checked.is_ok();
-        self.manager.app.metrics.set_managed_healthy(healthy);
+        self.manager.app.metrics.managed_healthy.set(healthy.into());
         healthy
     }
 

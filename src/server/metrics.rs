@@ -16,7 +16,7 @@ use prometheus_client::{
 };
 
 use self::armed::Armed;
-use self::labels::{Counters, Labels, RESULTS, add, from_zero, result};
+use self::labels::{Counters, Labels, RESULTS, from_zero, metric, result};
 use self::policy::PolicyState;
 use self::process::Process;
 use self::view::{ReleaseInForce, View};
@@ -46,14 +46,14 @@ pub struct Metrics {
     findings: Counters<2>,
     injections: Counters<1>,
     in_flight: Gauge,
-    certificate_expiry: Gauge,
+    pub(crate) certificate_expiry: Gauge,
     certificate_reloads: Counters<1>,
     pub(crate) policy: PolicyState,
     handshake_failures: Counters<1>,
     log_lines_dropped: Counter,
     managed: Counters<1>,
-    managed_healthy: Gauge,
-    authority_expiry: Gauge,
+    pub(crate) managed_healthy: Gauge,
+    pub(crate) authority_expiry: Gauge,
     pub(crate) armed: Armed,
     release: ReleaseInForce,
     view: Option<View>,
@@ -86,91 +86,40 @@ impl Metrics {
         process.register_collector(Box::new(Process));
         Metrics {
             process,
-            requests: add(
-                r,
-                "admission_requests",
-                "Admission requests by decision; 'rejected' means a malformed request, 'fault' an \
-                 internal error, 'timeout' that the review could not start in time",
-                Counters::default(),
-            ),
-            durations: add(
-                r,
-                "admission_duration_seconds",
-                "Time from the head of a request to its answer, including the time to read the body, by endpoint",
-                durations,
-            ),
-            findings: add(
-                r,
-                "findings",
-                "Findings by rule and by the mode in effect",
-                Counters::default(),
-            ),
-            injections: add(
-                r,
-                "injections",
-                "Injections into pods and pod templates",
+            requests: metric!(r "admission_requests" = Counters::default(),
+                "Admission requests by decision; 'rejected' means a malformed request, 'fault' an internal error, \
+                'timeout' that the review could not start in time"),
+            durations: metric!(r "admission_duration_seconds" = durations,
+                "Time from the head of a request to its answer, including the time to read the body, by endpoint"),
+            findings: metric!(r "findings" = Counters::default(), "Findings by rule and by the mode in effect"),
+            injections: metric!(r "injections" =
                 from_zero("what", &["control-plane-tolerations", "daemon-tolerations", "node-pin"]),
-            ),
-            in_flight: add(
-                r,
-                "in_flight_requests",
-                "Admission requests in flight",
-                Gauge::default(),
-            ),
-            handshake_failures: add(
-                r,
-                "tls_handshake_failures",
-                "Failed TLS handshakes; 'refused-by-client' means that the webhook configuration's \
-                 caBundle does not match the certificate",
+                "Injections into pods and pod templates"),
+            in_flight: metric!(r "in_flight_requests" = Gauge::default(), "Admission requests in flight"),
+            handshake_failures: metric!(r "tls_handshake_failures" =
                 from_zero("reason", &HandshakeFailure::ALL.map(HandshakeFailure::as_str)),
-            ),
-            log_lines_dropped: add(
-                r,
-                "log_lines_dropped",
-                "Lines of the log that were dropped because nothing read the log fast enough",
-                Counter::default(),
-            ),
-            certificate_expiry: add(
-                r,
-                "certificate_expiry_seconds",
-                "Earliest expiry in the chain of the serving certificate, in seconds since 1970; \
-                 subtract time() to get the seconds left",
-                Gauge::default(),
-            ),
-            certificate_reloads: add(
-                r,
-                "certificate_reloads",
-                "Reloads of a changed certificate, key or client CA, by result",
-                from_zero("result", &RESULTS),
-            ),
+                "Failed TLS handshakes; 'refused-by-client' means that the webhook configuration's caBundle does not \
+                match the certificate"),
+            log_lines_dropped: metric!(r "log_lines_dropped" = Counter::default(),
+                "Lines of the log that were dropped because nothing read the log fast enough"),
+            certificate_expiry: metric!(r "certificate_expiry_seconds" = Gauge::default(),
+                "Earliest expiry in the chain of the serving certificate, in seconds since 1970; subtract time() to \
+                get the seconds left"),
+            certificate_reloads: metric!(r "certificate_reloads" = from_zero("result", &RESULTS),
+                "Reloads of a changed certificate, key or client CA, by result"),
             policy: PolicyState::new(r),
-            managed: add(
-                r,
-                "managed_certificate_events",
-                "Events of the managed certificate, its CA and the caBundles",
+            managed: metric!(r "managed_certificate_events" =
                 from_zero("event", &ManagedEvent::ALL.map(ManagedEvent::as_str)),
-            ),
-            managed_healthy: add(
-                r,
-                "managed_certificate_healthy",
-                "With --tls-managed: 1 if the last check of the Secret, the caBundles and the webhook \
-                 port succeeded, 0 otherwise",
-                Gauge::default(),
-            ),
-            authority_expiry: add(
-                r,
-                "managed_authority_expiry_seconds",
-                "With --tls-managed: expiry of the newest CA, in seconds since 1970",
-                Gauge::default(),
-            ),
+                "Events of the managed certificate, its CA and the caBundles"),
+            managed_healthy: metric!(r "managed_certificate_healthy" = Gauge::default(),
+                "With --tls-managed: 1 if the last check of the Secret, the caBundles and the webhook port succeeded, \
+                0 otherwise"),
+            authority_expiry: metric!(r "managed_authority_expiry_seconds" = Gauge::default(),
+                "With --tls-managed: expiry of the newest CA, in seconds since 1970"),
             armed: Armed::new(r),
-            release: add(
-                r,
-                "kubernetes_release_info",
-                "The release of Kubernetes that objects are checked against, and its source: the cluster, \
-                 the policy (or a flag), or the default",
-                ReleaseInForce::default(),
-            ),
+            release: metric!(r "kubernetes_release_info" = ReleaseInForce::default(),
+                "The release of Kubernetes that objects are checked against, and its source: the cluster, the policy \
+                (or a flag), or the default"),
             view: live.is_on().then(|| View::new(live.clone(), r)),
             registry,
         }
@@ -184,16 +133,6 @@ impl Metrics {
     /// Counts an event of the managed certificate.
     pub fn managed(&self, event: ManagedEvent) {
         self.managed.get_or_create(&[("event", event.as_str())]).inc();
-    }
-
-    /// Sets whether the managed certificate is in order.
-    pub fn set_managed_healthy(&self, healthy: bool) {
-        self.managed_healthy.set(healthy.into());
-    }
-
-    /// Sets the expiry of the newest CA, in seconds since 1970.
-    pub fn set_authority_expiry(&self, seconds: i64) {
-        self.authority_expiry.set(seconds);
     }
 
     /// Counts a request that was answered.
@@ -239,11 +178,6 @@ impl Metrics {
     /// Returns the number of requests in flight.
     pub fn in_flight(&self) -> i64 {
         self.in_flight.get()
-    }
-
-    /// Sets the expiry of the certificate, in seconds since 1970.
-    pub fn set_certificate_expiry(&self, seconds: i64) {
-        self.certificate_expiry.set(seconds);
     }
 
     /// Counts a reload of the certificate; `taken` is whether it succeeded.
@@ -295,17 +229,9 @@ mod tests {
             kind: "Pod",
             operation: Operation::Create,
             decision: Decision::Patched,
-            findings: vec![(
-                setguard_core::rules::node_pin_conflict::NODE_PIN_CONFLICT.id,
-                Mode::Warn,
-            )],
+            findings: vec![("node-pin-conflict", Mode::Warn)],
             injected: vec!["node-pin"],
-            uid: String::new(),
-            namespace: String::new(),
-            name: String::new(),
-            dry_run: false,
-            awaits: None,
-            is_rehearsal: false,
+            ..Record::default()
         }
     }
 

@@ -15,7 +15,7 @@ use axum::http::{Request, Uri, header};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use serde_json::{Value, json};
 use setguard_core::admission::Endpoint;
-use setguard_core::kubernetes::duration;
+use setguard_core::kubernetes::{duration, resource::RESOURCES};
 
 use self::armed::Expected;
 use super::{
@@ -56,12 +56,7 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// How long to wait until the API server calls setguard
-    #[arg(
-        long,
-        value_name = "DURATION",
-        default_value = "0s",
-        value_parser = duration::parse
-    )]
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::parse)]
     pub wait: Duration,
 }
 
@@ -92,7 +87,7 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
 }
 
 async fn reviews(url: &Uri, ca: &Path) -> anyhow::Result<()> {
-    let good = json!({ "app": "probe" });
+    let good = json!({ "app": "setguard-probe" });
     let (allowed, message) = ask(url, ca, "good", &good).await?;
     if !allowed {
         bail!("{url}: a valid DaemonSet is denied: {message}");
@@ -146,6 +141,9 @@ async fn ask(url: &Uri, ca: &Path, uid: &str, labels: &Value) -> anyhow::Result<
 fn review(uid: &str, labels: &Value) -> Value {
     let kind = json!({ "group": "apps", "version": "v1", "kind": "DaemonSet" });
     let resource = json!({ "group": "apps", "version": "v1", "resource": "daemonsets" });
+    let mut object = through::good(&RESOURCES[0]);
+    object["metadata"]["namespace"] = json!(PROBES);
+    object["spec"]["template"]["metadata"]["labels"] = labels.clone();
     json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -160,34 +158,7 @@ fn review(uid: &str, labels: &Value) -> Value {
             "operation": "CREATE",
             "userInfo": { "username": "setguard-probe" },
             "dryRun": true,
-            "object": {
-                "apiVersion": "apps/v1",
-                "kind": "DaemonSet",
-                "metadata": { "name": "setguard-probe", "namespace": PROBES },
-                "spec": {
-                    "selector": { "matchLabels": { "app": "probe" } },
-                    "updateStrategy": {
-                        "type": "RollingUpdate",
-                        "rollingUpdate": { "maxUnavailable": 1, "maxSurge": 0 },
-                    },
-                    "revisionHistoryLimit": 10,
-                    "template": {
-                        "metadata": { "labels": labels },
-                        "spec": {
-                            "restartPolicy": "Always",
-                            "dnsPolicy": "ClusterFirst",
-                            "terminationGracePeriodSeconds": 30,
-                            "containers": [{
-                                "name": "main",
-                                "image": "registry.example/probe:1",
-                                "imagePullPolicy": "IfNotPresent",
-                                "terminationMessagePath": "/dev/termination-log",
-                                "terminationMessagePolicy": "File",
-                            }],
-                        },
-                    },
-                },
-            },
+            "object": object,
         },
     })
 }

@@ -151,7 +151,7 @@ pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), T
     let (source, mut patience) = (Arc::new(source), Patience::default());
     let contents = read_all(&source, &mut patience)?;
     let Built { config, expiry, clients } = source.build(&contents)?;
-    metrics.set_certificate_expiry(expiry);
+    metrics.certificate_expiry.set(expiry);
     warn_if_expired(expiry);
     let tls = Arc::new(Tls { config: ArcSwap::new(config), clients: watch::Sender::new(clients) });
     Ok((tls.clone(), Reloader { source, tls, seen: Ok(contents), patience }))
@@ -171,7 +171,7 @@ impl Reloader {
             Ok(Built { config, expiry, clients }) => {
                 self.tls.config.store(config);
                 self.tls.clients.send_replace(clients);
-                metrics.set_certificate_expiry(expiry);
+                metrics.certificate_expiry.set(expiry);
                 metrics.certificate_reloaded(true);
                 tracing::info!(expiry, "the certificate was reloaded");
                 warn_if_expired(expiry);

@@ -82,7 +82,7 @@ fn looked_at_before() -> Vec<RuleWithOperations> {
 
 /// The part of an entry in a webhook configuration that the code determines. The client config, the timeout and the
 /// failure policy are up to the user who installs setguard.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
     /// The key in the chart's values.
@@ -112,15 +112,7 @@ impl Registration {
         endpoint: Endpoint,
         rules: Vec<RuleWithOperations>,
     ) -> Self {
-        Registration {
-            key,
-            name,
-            path: endpoint.path(),
-            rules,
-            match_conditions: Vec::new(),
-            namespace_labels: BTreeMap::new(),
-            object_labels: BTreeMap::new(),
-        }
+        Registration { key, name, path: endpoint.path(), rules, ..Registration::default() }
     }
 
     fn only_if<const N: usize>(mut self, conditions: [MatchCondition; N]) -> Self {

@@ -196,12 +196,7 @@ impl Problems<'_, '_> {
         {
             policy.set_mode(UNPAIRED_NODE_ANNOTATION, Mode::Deny);
         }
-        let exclude = Path::new("exclude");
-        for (i, pattern) in file.exclude.iter().enumerate() {
-            if let Err(why) = file_patterns::check(pattern) {
-                self.push(&exclude.index(i), why, None);
-            }
-        }
+        self.patterns(&Path::new("exclude"), &file.exclude);
         policy.exclude = file.exclude;
         let names = file.folder_names.into_iter();
         policy.folder_names =
@@ -261,10 +256,14 @@ impl Problems<'_, '_> {
             if cluster.paths.is_empty() {
                 self.push(&paths, "a cluster needs a pattern of its files".to_owned(), None);
             }
-            for (i, pattern) in cluster.paths.iter().enumerate() {
-                if let Err(why) = file_patterns::check(pattern) {
-                    self.push(&paths.index(i), why, None);
-                }
+            self.patterns(&paths, &cluster.paths);
+        }
+    }
+
+    fn patterns(&mut self, path: &Path<'_>, patterns: &[String]) {
+        for (i, pattern) in patterns.iter().enumerate() {
+            if let Err(why) = file_patterns::check(pattern) {
+                self.push(&path.index(i), why, None);
             }
         }
     }
@@ -315,12 +314,7 @@ impl Problems<'_, '_> {
                 None
             }
         });
-        let files = path.child("files");
-        for (i, pattern) in entry.files.iter().enumerate() {
-            if let Err(why) = file_patterns::check(pattern) {
-                self.push(&files.index(i), why, None);
-            }
-        }
+        self.patterns(&path.child("files"), &entry.files);
         Exception {
             namespaces: entry.namespaces,
             names: entry.names,

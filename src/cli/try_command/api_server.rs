@@ -31,7 +31,7 @@ pub(super) struct ApiServer {
     pub(super) now: Timestamp,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ObjectResult {
     kind: &'static str,
     /// The resource as kubectl writes it: `daemonset.apps`.
@@ -171,16 +171,7 @@ impl ObjectResult {
             }
             What::Pod => ("Pod", "pod".to_owned()),
         };
-        ObjectResult {
-            kind,
-            resource,
-            name: name.to_owned(),
-            warnings: Vec::new(),
-            denial: None,
-            injected: Vec::new(),
-            into_pod: Vec::new(),
-            calls: Vec::new(),
-        }
+        ObjectResult { kind, resource, name: name.to_owned(), ..ObjectResult::default() }
     }
 
     pub(super) const fn is_created(&self) -> bool {

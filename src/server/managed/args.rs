@@ -13,17 +13,9 @@ const PATIENCE: Time = 10;
 pub struct ManagedArgs {
     /// Keep a CA in a Secret of the cluster, sign certificates with it, and keep the caBundle of
     /// the webhook configurations up to date
-    #[arg(
-        long,
-        env = "SETGUARD_TLS_MANAGED",
-        conflicts_with_all = ["tls_cert", "tls_self_signed", "tls_san"],
-        requires_all = [
-            "tls_managed_namespace",
-            "tls_managed_secret",
-            "tls_managed_dns_name",
-            "tls_managed_webhook_config",
-        ]
-    )]
+    #[arg(long, env = "SETGUARD_TLS_MANAGED", conflicts_with_all = ["tls_cert", "tls_self_signed", "tls_san"],
+        requires_all = ["tls_managed_namespace", "tls_managed_secret", "tls_managed_dns_name",
+            "tls_managed_webhook_config"])]
     pub tls_managed: bool,
     /// Namespace of the Secret
     #[arg(
@@ -43,14 +35,8 @@ pub struct ManagedArgs {
     )]
     pub tls_managed_secret: Option<String>,
     /// DNS name of the Service, such as setguard.setguard.svc (repeatable)
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "SETGUARD_TLS_MANAGED_DNS_NAME",
-        value_delimiter = ',',
-        value_parser = host,
-        requires = "tls_managed"
-    )]
+    #[arg(long, value_name = "NAME", env = "SETGUARD_TLS_MANAGED_DNS_NAME", value_delimiter = ',',
+        value_parser = host, requires = "tls_managed")]
     pub tls_managed_dns_name: Vec<String>,
     /// Name of both the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration; either
     /// may be missing, or be created later

@@ -11,7 +11,7 @@ use prometheus_client::{
 };
 use tokio::time::Instant;
 
-use super::labels::{Counters, Labels, add, from_zero};
+use super::labels::{Counters, Labels, from_zero, metric};
 use crate::server::configuration::Configuration;
 
 /// Without `--arm-webhooks`, all values stay 0.
@@ -21,7 +21,7 @@ pub(crate) struct Armed {
     armed: Family<Labels<1>, Gauge>,
     foreign: Family<Labels<1>, Gauge>,
     disarmed: Counters<1>,
-    uncalled: Counter,
+    pub(crate) uncalled: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -41,35 +41,19 @@ impl Armed {
         let kinds = Configuration::ALL.map(Configuration::kind);
         Armed {
             states: Arc::default(),
-            armed: add(
-                registry,
-                "webhooks_armed",
+            armed: metric!(registry "webhooks_armed" = Family::default(),
                 "With --arm-webhooks: 1 if this webhook configuration exists, each of its webhooks is as it was \
-                 written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise, also until \
-                 the replica has read it",
-                Family::default(),
-            ),
-            foreign: add(
-                registry,
-                "webhooks_foreign",
+                written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise, also \
+                until the replica has read it"),
+            foreign: metric!(registry "webhooks_foreign" = from_zero("kind", &kinds),
                 "With --arm-webhooks: the webhooks of this configuration that another client has changed, removed or \
-                 added; setguard writes back rules only",
-                from_zero("kind", &kinds),
-            ),
-            disarmed: add(
-                registry,
-                "webhooks_disarmed",
+                added; setguard writes back rules only"),
+            disarmed: metric!(registry "webhooks_disarmed" = from_zero("kind", &kinds),
                 "With --arm-webhooks: how often another client has taken the rules of this configuration away; \
-                 setguard writes them back",
-                from_zero("kind", &kinds),
-            ),
-            uncalled: add(
-                registry,
-                "webhooks_uncalled",
-                "With --arm-webhooks: verifications in which an API server did not call setguard, although \
-                 the webhooks had their rules",
-                Counter::default(),
-            ),
+                setguard writes them back"),
+            uncalled: metric!(registry "webhooks_uncalled" = Counter::default(),
+                "With --arm-webhooks: verifications in which an API server did not call setguard, although the \
+                webhooks had their rules"),
         }
     }
 
@@ -91,10 +75,6 @@ impl Armed {
             state.doubted = Some(Instant::now() + Self::DOUBT);
         });
         self.disarmed.get_or_create(&label(configuration)).inc();
-    }
-
-    pub(crate) fn uncalled(&self) {
-        self.uncalled.inc();
     }
 
     fn with<T>(&self, configuration: Configuration, act: impl FnOnce(&mut State) -> T) -> T {

@@ -1,81 +1,56 @@
-/// An event in the life of a managed certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ManagedEvent {
+/// Declares the values of a label.
+macro_rules! values {
+    ($(#[$doc:meta])* $name:ident: $($(#[$of:meta])* $variant:ident = $value:literal,)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$of])* $variant,)*
+        }
+
+        impl $name {
+            /// All values.
+            pub const ALL: [$name; [$($value),*].len()] = [$($name::$variant),*];
+
+            /// Returns the value of the label.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $($name::$variant => $value,)*
+                }
+            }
+        }
+    };
+}
+
+values! {
+    /// An event in the life of a managed certificate.
+    ManagedEvent:
     /// A CA that the Secret does not vouch for was removed from a `caBundle` or from the Secret.
-    AuthorityDropped,
+    AuthorityDropped = "authority-dropped",
     /// A new CA was created and stored.
-    AuthorityMade,
+    AuthorityMade = "authority-made",
     /// A call to the API server failed.
-    ApiServerFailed,
+    ApiServerFailed = "api-server-failed",
     /// The `caBundle`s of a webhook configuration were written.
-    BundleWritten,
+    BundleWritten = "bundle-written",
     /// A leaf certificate was signed.
-    LeafSigned,
+    LeafSigned = "leaf-signed",
     /// The Secret was missing or invalid, and was written again.
-    SecretRestored,
+    SecretRestored = "secret-restored",
     /// The server could not call its own port.
-    SelfCheckFailed,
+    SelfCheckFailed = "self-check-failed",
 }
 
-impl ManagedEvent {
-    /// All events.
-    pub const ALL: [ManagedEvent; 7] = [
-        ManagedEvent::AuthorityDropped,
-        ManagedEvent::AuthorityMade,
-        ManagedEvent::ApiServerFailed,
-        ManagedEvent::BundleWritten,
-        ManagedEvent::LeafSigned,
-        ManagedEvent::SecretRestored,
-        ManagedEvent::SelfCheckFailed,
-    ];
-
-    /// Returns the value of the label.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ManagedEvent::AuthorityDropped => "authority-dropped",
-            ManagedEvent::AuthorityMade => "authority-made",
-            ManagedEvent::ApiServerFailed => "api-server-failed",
-            ManagedEvent::BundleWritten => "bundle-written",
-            ManagedEvent::LeafSigned => "leaf-signed",
-            ManagedEvent::SecretRestored => "secret-restored",
-            ManagedEvent::SelfCheckFailed => "self-check-failed",
-        }
-    }
-}
-
-/// The reason why a TLS handshake failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandshakeFailure {
+values! {
+    /// The reason why a TLS handshake failed.
+    HandshakeFailure:
     /// The client presented no certificate, or one that is not trusted.
-    ClientCertificate,
+    ClientCertificate = "client-certificate",
     /// The connection was closed or failed.
-    Eof,
+    Eof = "eof",
     /// Any other TLS error: the client did not speak TLS, or shares no version or cipher with setguard.
-    Protocol,
+    Protocol = "protocol",
     /// The client does not trust setguard's certificate.
-    RefusedByClient,
+    RefusedByClient = "refused-by-client",
     /// The handshake took too long.
-    Timeout,
-}
-
-impl HandshakeFailure {
-    /// All reasons.
-    pub const ALL: [HandshakeFailure; 5] = [
-        HandshakeFailure::ClientCertificate,
-        HandshakeFailure::Eof,
-        HandshakeFailure::Protocol,
-        HandshakeFailure::RefusedByClient,
-        HandshakeFailure::Timeout,
-    ];
-
-    /// Returns the value of the label.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            HandshakeFailure::ClientCertificate => "client-certificate",
-            HandshakeFailure::Eof => "eof",
-            HandshakeFailure::Protocol => "protocol",
-            HandshakeFailure::RefusedByClient => "refused-by-client",
-            HandshakeFailure::Timeout => "timeout",
-        }
-    }
+    Timeout = "timeout",
 }

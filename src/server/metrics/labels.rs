@@ -36,3 +36,11 @@ pub(super) fn add<M: Metric + Clone>(
     registry.register(name, help, metric.clone());
     metric
 }
+
+/// See [`add`].
+macro_rules! metric {
+    ($registry:ident $name:literal = $metric:expr, $help:literal) => {
+        $crate::server::metrics::labels::add($registry, $name, $help, $metric)
+    };
+}
+pub(super) use metric;

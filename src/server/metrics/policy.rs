@@ -1,12 +1,12 @@
 use prometheus_client::{metrics::gauge::Gauge, registry::Registry};
 
-use super::labels::{Counters, RESULTS, add, from_zero, result};
+use super::labels::{Counters, RESULTS, from_zero, metric, result};
 
 #[derive(Debug)]
 pub(crate) struct PolicyState {
     reloads: Counters<1>,
     is_current: Gauge,
-    is_fallback: Gauge,
+    pub(crate) is_fallback: Gauge,
 }
 
 impl PolicyState {
@@ -14,25 +14,12 @@ impl PolicyState {
         let is_current = Gauge::default();
         is_current.set(1);
         PolicyState {
-            reloads: add(
-                registry,
-                "policy_reloads",
-                "Reloads of a changed policy file, by result",
-                from_zero("result", &RESULTS),
-            ),
-            is_current: add(
-                registry,
-                "policy_last_reload_successful",
-                "1 if the policy in force is the content of its file, 0 if the last reload failed",
-                is_current,
-            ),
-            is_fallback: add(
-                registry,
-                "policy_fallback",
-                "1 if the server has had no valid policy since it started, so that the rules only warn, \
-                 0 otherwise",
-                Gauge::default(),
-            ),
+            reloads: metric!(registry "policy_reloads" = from_zero("result", &RESULTS),
+                "Reloads of a changed policy file, by result"),
+            is_current: metric!(registry "policy_last_reload_successful" = is_current,
+                "1 if the policy in force is the content of its file, 0 if the last reload failed"),
+            is_fallback: metric!(registry "policy_fallback" = Gauge::default(),
+                "1 if the server has had no valid policy since it started, so that the rules only warn, 0 otherwise"),
         }
     }
 
@@ -40,9 +27,5 @@ impl PolicyState {
     pub(crate) fn reloaded(&self, taken: bool) {
         self.reloads.get_or_create(&result(taken)).inc();
         self.is_current.set(taken.into());
-    }
-
-    pub(crate) fn set_fallback(&self, is_fallback: bool) {
-        self.is_fallback.set(is_fallback.into());
     }
 }

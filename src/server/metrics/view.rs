@@ -7,7 +7,7 @@ use prometheus_client::{
 use setguard_cluster::live::{Live, Release};
 use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version, policy::Policy};
 
-use super::labels::{Labels, add};
+use super::labels::{Labels, metric};
 
 #[derive(Debug)]
 pub(super) struct View {
@@ -22,31 +22,14 @@ impl View {
     pub(super) fn new(live: Arc<Live>, registry: &mut Registry) -> Self {
         View {
             live,
-            synced: add(
-                registry,
-                "inventory_synced",
-                "1 if the view has all objects of this kind, 0 if they were not listed, cannot be read, \
-                 or were not heard of for ten minutes: the rules that need the kind are then silent",
-                Family::default(),
-            ),
-            stale_seconds: add(
-                registry,
-                "inventory_stale_seconds",
-                "Seconds since the API server last confirmed the view of this kind; usually below 60",
-                Family::default(),
-            ),
-            objects: add(
-                registry,
-                "inventory_objects",
-                "Objects of this kind in the view",
-                Family::default(),
-            ),
-            bytes: add(
-                registry,
-                "inventory_bytes",
-                "Bytes that the objects of the view take, about",
-                Gauge::default(),
-            ),
+            synced: metric!(registry "inventory_synced" = Family::default(),
+                "1 if the view has all objects of this kind, 0 if they were not listed, cannot be read, or were not \
+                heard of for ten minutes: the rules that need the kind are then silent"),
+            stale_seconds: metric!(registry "inventory_stale_seconds" = Family::default(),
+                "Seconds since the API server last confirmed the view of this kind; usually below 60"),
+            objects: metric!(registry "inventory_objects" = Family::default(), "Objects of this kind in the view"),
+            bytes: metric!(registry "inventory_bytes" = Gauge::default(),
+                "Bytes that the objects of the view take, about"),
         }
     }
 

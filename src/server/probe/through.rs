@@ -308,7 +308,7 @@ fn refused_by(message: &str) -> Option<&str> {
 }
 
 /// A set that the API server accepts, and that no other policy has a reason to refuse.
-fn good(resource: &Resource) -> Value {
+pub(super) fn good(resource: &Resource) -> Value {
     let labels = json!({ "app": "setguard-probe" });
     let mut set = json!({
         "apiVersion": format!("{}/{}", resource.group, resource.version),

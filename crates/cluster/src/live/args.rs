@@ -42,13 +42,8 @@ pub struct InventoryArgs {
     pub inventory: Mode,
     /// Watch only this namespace, where a Role is enough; Namespaces, Nodes and classes are then not
     /// watched (repeatable)
-    #[arg(
-        long,
-        value_name = "NS",
-        env = "SETGUARD_INVENTORY_NAMESPACES",
-        value_delimiter = ',',
-        value_parser = namespace
-    )]
+    #[arg(long, value_name = "NS", env = "SETGUARD_INVENTORY_NAMESPACES", value_delimiter = ',',
+        value_parser = namespace)]
     pub inventory_namespaces: Vec<String>,
     /// Read from the metrics of the API server which feature gates are on; needs the right to get
     /// /metrics

@@ -90,18 +90,16 @@ pub(crate) struct Follower<L> {
 
 impl<L: Listener> Follower<L> {
     pub(crate) fn new(reader: Arc<Reader>, list: List, times: Times, listener: L) -> Self {
-        let (gate, version, pages_until) = (None, None, None);
-        let (is_broken, has_failed) = (false, false);
         Follower {
             reader,
             list,
             times,
-            gate,
+            gate: None,
             listener,
-            version,
-            pages_until,
-            is_broken,
-            has_failed,
+            version: None,
+            pages_until: None,
+            is_broken: false,
+            has_failed: false,
         }
     }
 

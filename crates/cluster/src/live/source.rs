@@ -1,8 +1,13 @@
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::SeqCst};
 
-use setguard_core::inventory::relist::Relist;
+use setguard_core::inventory::{object_summary::ObjectSummary, relist::Relist};
 
-use super::{call::Problem, follower::Listener, message::Meta, state::Live};
+use super::{
+    call::Problem,
+    follower::Listener,
+    message::{self, Meta},
+    state::{Live, NEVER, SourceState},
+};
 
 /// Applies one source to the view: a kind, in one namespace or in all.
 pub(super) struct Source {
@@ -18,6 +23,16 @@ impl Source {
         Source { live, index, name, has_logged: false }
     }
 
+    fn state(&self) -> &SourceState {
+        &self.live.sources[self.index]
+    }
+
+    fn reached(&self, version: &str) {
+        if let Ok(version) = version.parse() {
+            self.state().version.send_replace(version);
+        }
+    }
+
     fn recovered(&mut self) {
         if std::mem::take(&mut self.has_logged) {
             tracing::info!(kind = self.name, "the API server can be followed again");
@@ -29,15 +44,34 @@ impl Listener for Source {
     type Listed = Relist;
 
     fn begin(&mut self) -> Relist {
-        self.live.begin(self.index)
+        let SourceState { kind, namespace, .. } = self.state();
+        let working = self.live.lock();
+        match namespace {
+            Some(namespace) => Relist::begin_in(&working, *kind, namespace),
+            None => Relist::begin(&working, *kind),
+        }
     }
 
+    /// Requests see the object when the list is complete.
     fn listed(&mut self, relist: &mut Relist, object: &str) {
-        self.live.listed(self.index, relist, object);
+        let kind = self.state().kind;
+        let mut working = self.live.lock();
+        if let Some(item) = ObjectSummary::read(kind, object) {
+            relist.put(&mut working, item);
+        } else if let Ok(meta) = message::meta(object) {
+            // Better to keep the previous state of the object than to report it as missing.
+            relist.keep(&working, kind, &meta.namespace, &meta.name);
+        }
     }
 
     fn complete(&mut self, relist: Relist, version: &str, is_certain: bool) {
-        self.live.complete(self.index, relist, version);
+        let mut working = self.live.lock();
+        relist.finish(&mut working);
+        self.state().seen.store(self.live.now(), SeqCst);
+        self.state().is_broken.store(false, SeqCst);
+        self.live.publish(&working);
+        self.reached(version);
+        drop(working);
         // A list alone does not prove that the watch works.
         if is_certain {
             self.recovered();
@@ -45,25 +79,33 @@ impl Listener for Source {
     }
 
     fn give_up(&mut self, relist: Relist) {
-        self.live.give_up(relist);
+        self.live.change(|inventory| relist.undo(inventory));
     }
 
     fn applied(&mut self, object: &str) {
-        self.live.applied(self.index, object);
+        if let Some(item) = ObjectSummary::read(self.state().kind, object) {
+            self.live.change(|inventory| inventory.put(item));
+        }
     }
 
     fn deleted(&mut self, meta: &Meta<'_>) {
-        self.live.deleted(self.index, meta);
+        let kind = self.state().kind;
+        self.live.change(|inventory| inventory.remove(kind, &meta.namespace, &meta.name));
     }
 
     fn current(&mut self, version: &str) {
-        self.live.reached(self.index, version);
-        self.live.seen(self.index);
+        self.reached(version);
+        let SourceState { seen, is_broken, .. } = self.state();
+        // Nothing is current before the source was listed.
+        if seen.load(SeqCst) != NEVER {
+            seen.store(self.live.now(), SeqCst);
+            is_broken.store(false, SeqCst);
+        }
         self.recovered();
     }
 
     fn broken(&mut self) {
-        self.live.broken(self.index);
+        self.state().is_broken.store(true, SeqCst);
     }
 
     fn failed(&mut self, problem: &Problem, _: bool) {
@@ -78,7 +120,12 @@ impl Listener for Source {
     }
 
     fn forbidden(&mut self, why: &str) {
-        self.live.forget(self.index);
+        let relist = self.begin();
+        let mut working = self.live.lock();
+        relist.finish(&mut working);
+        self.state().seen.store(NEVER, SeqCst);
+        self.live.publish(&working);
+        drop(working);
         if !std::mem::replace(&mut self.has_logged, true) {
             tracing::warn!(
                 kind = self.name,

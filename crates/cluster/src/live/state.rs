@@ -11,8 +11,6 @@ use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
 use setguard_core::inventory::{
     Inventory,
-    object_summary::ObjectSummary,
-    relist::Relist,
     view::{Freshness, View},
 };
 use setguard_core::kubernetes::kind::Kind;
@@ -22,7 +20,6 @@ use super::{
     args::{InventoryArgs, Mode},
     collections::Collection,
     kinds,
-    message::{self, Meta},
     reader::List,
     times::Times,
 };
@@ -32,7 +29,7 @@ use super::{
 pub struct Live {
     times: Times,
     kinds: Vec<Kind>,
-    sources: Vec<SourceState>,
+    pub(super) sources: Vec<SourceState>,
     /// Only the watching tasks take this lock.
     working: Mutex<Inventory>,
     published: ArcSwap<View>,
@@ -43,18 +40,18 @@ pub struct Live {
 }
 
 #[derive(Debug)]
-struct SourceState {
-    kind: Kind,
-    namespace: Option<String>,
+pub(super) struct SourceState {
+    pub(super) kind: Kind,
+    pub(super) namespace: Option<String>,
     /// The time of the last sign of life, in milliseconds since the start. [`NEVER`] until the source was listed.
-    seen: AtomicU64,
+    pub(super) seen: AtomicU64,
     /// Whether the watch broke after the last sign of life. The known state is then not current.
-    is_broken: AtomicBool,
+    pub(super) is_broken: AtomicBool,
     /// The version up to which the view has all changes.
-    version: watch::Sender<u64>,
+    pub(super) version: watch::Sender<u64>,
 }
 
-const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 /// The state of the view for a kind.
 #[derive(Clone, Copy, Debug)]
@@ -224,108 +221,29 @@ impl Live {
         Collection::of(*kind).list(namespace.as_deref())
     }
 
-    fn kind(&self, index: usize) -> Kind {
-        self.sources[index].kind
-    }
-
-    /// Records a sign of life: the known state of this source is current. Has no effect before the source was listed.
-    pub(super) fn seen(&self, index: usize) {
-        let SourceState { seen, is_broken, .. } = &self.sources[index];
-        if seen.load(SeqCst) != NEVER {
-            seen.store(self.now(), SeqCst);
-            is_broken.store(false, SeqCst);
-        }
-    }
-
-    /// Records that the watch broke. The state of this source is not current until the next sign of life.
-    pub(super) fn broken(&self, index: usize) {
-        self.sources[index].is_broken.store(true, SeqCst);
-    }
-
     pub(super) fn knows_any(&self) -> bool {
         let now = self.now();
         self.kinds.iter().any(|it| self.freshness(*it, now) != Freshness::Unknown)
     }
 
     /// In milliseconds since the start.
-    fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(NEVER - 1)
     }
 
-    pub(super) fn begin(&self, index: usize) -> Relist {
-        let SourceState { kind, namespace, .. } = &self.sources[index];
-        let working = self.lock();
-        match namespace {
-            Some(namespace) => Relist::begin_in(&working, *kind, namespace),
-            None => Relist::begin(&working, *kind),
-        }
-    }
-
-    pub(super) fn complete(&self, index: usize, relist: Relist, version: &str) {
-        let mut working = self.lock();
-        relist.finish(&mut working);
-        self.sources[index].seen.store(self.now(), SeqCst);
-        self.sources[index].is_broken.store(false, SeqCst);
-        self.publish(&working);
-        self.reached(index, version);
-    }
-
-    pub(super) fn reached(&self, index: usize, version: &str) {
-        if let Ok(version) = version.parse() {
-            self.sources[index].version.send_replace(version);
-        }
-    }
-
-    pub(super) fn give_up(&self, relist: Relist) {
-        let mut working = self.lock();
-        if relist.undo(&mut working) {
-            self.publish(&working);
-        }
-    }
-
-    pub(super) fn forget(&self, index: usize) {
-        let relist = self.begin(index);
-        let mut working = self.lock();
-        relist.finish(&mut working);
-        self.sources[index].seen.store(NEVER, SeqCst);
-        self.publish(&working);
-    }
-
-    /// Adds an object of a list. Requests see it when the list is complete.
-    pub(super) fn listed(&self, index: usize, relist: &mut Relist, object: &str) {
-        let kind = self.kind(index);
-        let mut working = self.lock();
-        if let Some(item) = ObjectSummary::read(kind, object) {
-            relist.put(&mut working, item);
-        } else if let Ok(meta) = message::meta(object) {
-            // Better to keep the previous state of the object than to report it as missing.
-            relist.keep(&working, kind, &meta.namespace, &meta.name);
-        }
-    }
-
-    pub(super) fn applied(&self, index: usize, object: &str) {
-        if let Some(item) = ObjectSummary::read(self.kind(index), object) {
-            self.change(|inventory| inventory.put(item));
-        }
-    }
-
-    pub(super) fn deleted(&self, index: usize, meta: &Meta<'_>) {
-        self.change(|inventory| inventory.remove(self.kind(index), &meta.namespace, &meta.name));
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Inventory) -> bool) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut Inventory) -> bool) {
         let mut working = self.lock();
         if change(&mut working) {
             self.publish(&working);
         }
     }
 
-    fn publish(&self, working: &Inventory) {
+    pub(super) fn publish(&self, working: &Inventory) {
         self.published.store(Arc::new(self.with_freshness(working.clone())));
     }
 
     /// A task that panicked may have left a change incomplete; the next list repairs it.
-    fn lock(&self) -> MutexGuard<'_, Inventory> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inventory> {
         self.working.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

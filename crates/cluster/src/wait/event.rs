@@ -11,9 +11,10 @@ use super::{
     target::Target,
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum EventType {
+    #[default]
     Progress,
     Done,
     Stuck,
@@ -24,7 +25,7 @@ pub(crate) enum EventType {
 }
 
 /// As JSON, each event is one line.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event<'a> {
     api_version: &'static str,
@@ -92,15 +93,8 @@ impl<'a> Event<'a> {
             kind: "WaitEvent",
             time: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             type_,
-            object: None,
             message: message.into(),
-            headline: String::new(),
-            key: String::new(),
-            outcome: None,
-            counts: None,
-            pod: None,
-            since: None,
-            findings: Vec::new(),
+            ..Event::default()
         }
     }
 

@@ -24,9 +24,10 @@ impl Endpoint {
 }
 
 /// What an answer does with the object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decision {
     /// Allowed unchanged.
+    #[default]
     Allowed,
     /// Denied.
     Denied,
@@ -46,7 +47,7 @@ impl Decision {
 }
 
 /// The data about an answer for metrics and logs. It never contains an object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Record {
     /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set, because this is a metric label.
     pub kind: &'static str,

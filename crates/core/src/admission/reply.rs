@@ -35,15 +35,11 @@ impl<'a> Reply<'a> {
             record: Record {
                 kind,
                 operation: request.operation,
-                decision: Decision::Allowed,
-                findings: Vec::new(),
-                injected: Vec::new(),
                 uid: request.uid.to_string(),
                 namespace: request.namespace.to_string(),
                 name: request.name.to_string(),
                 dry_run: request.dry_run.unwrap_or(false),
-                awaits: None,
-                is_rehearsal: false,
+                ..Record::default()
             },
         }
     }

@@ -34,7 +34,7 @@ struct Review<'a> {
 }
 
 /// An answer. Its constructor takes the request's uid, so no answer can lack it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Response<'a> {
     uid: &'a str,
@@ -89,15 +89,7 @@ pub struct ObjectRef<'a> {
 impl<'a> Response<'a> {
     /// Creates an answer that allows the object unchanged.
     pub fn allow(uid: &'a str) -> Self {
-        Response {
-            uid,
-            allowed: true,
-            status: None,
-            patch_type: None,
-            patch: None,
-            audit_annotations: BTreeMap::new(),
-            warnings: Warnings::default(),
-        }
+        Response { uid, allowed: true, ..Response::default() }
     }
 
     /// Adds a verdict: denial, warnings and audit annotations.

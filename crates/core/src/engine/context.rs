@@ -56,12 +56,11 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// Creates the context of a review, without a deadline or a view of the cluster.
     pub const fn of_review(policy: &'a Policy, today: Date) -> Self {
-        let (origin, deadline) = (Origin::Admission, Deadline::NONE);
         Context {
             policy,
-            origin,
+            origin: Origin::Admission,
             today,
-            deadline,
+            deadline: Deadline::NONE,
             view: None,
             view_version: None,
             file: None,
@@ -73,17 +72,7 @@ impl<'a> Context<'a> {
     /// Creates the context of a command. It has no deadline and no view of a cluster.
     pub fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
-        Context {
-            policy,
-            origin,
-            today,
-            deadline: Deadline::NONE,
-            view: None,
-            view_version: None,
-            file: None,
-            requester: None,
-            no_ignores: false,
-        }
+        Context { origin, ..Context::of_review(policy, today) }
     }
 
     pub(super) fn mode(&self, rule: &Meta) -> Mode {

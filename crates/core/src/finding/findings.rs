@@ -203,8 +203,7 @@ impl Findings {
 
     /// Adds `Not found: …` (`field.NotFound`).
     pub fn not_found<'v>(&mut self, path: &Path<'_>, value: impl Into<Value<'v>>) {
-        let value = value.into();
-        self.push(path, Reason::NotFound, format_args!("Not found: {value}"), "");
+        self.not_found_because(path, value, "");
     }
 
     /// Adds `Not found: …` with the place that was searched (`field.NotFound` with a detail).

@@ -285,13 +285,6 @@ impl ObjectSummary {
         self.location.as_deref().map(|it| &*it.file)
     }
 
-    pub(crate) const fn controller(&self) -> Option<&Controller> {
-        match &self.role {
-            Role::Controller(controller) => Some(controller),
-            _ => None,
-        }
-    }
-
     /// Returns whether findings may be about this object.
     pub fn is_evaluated(&self) -> bool {
         self.details().is_some()
@@ -301,59 +294,10 @@ impl ObjectSummary {
         self.controller()?.details.as_deref()
     }
 
-    pub(crate) const fn pod_security(&self) -> Option<&PodSecurity> {
-        match &self.role {
-            Role::Namespace(pod_security) => Some(pod_security),
-            _ => None,
-        }
-    }
-
     /// Returns the keys of a ConfigMap or Secret; `None` if it may have others too.
     pub(crate) const fn keys(&self) -> Option<&BTreeSet<Box<str>>> {
         match &self.role {
             Role::Config(config) => config.keys.as_ref(),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn limits(&self) -> Option<&[LimitRangeItem]> {
-        match &self.role {
-            Role::Limits(limits) => Some(limits),
-            _ => None,
-        }
-    }
-
-    pub(crate) const fn quota(&self) -> Option<&Amounts> {
-        match &self.role {
-            Role::Quota(hard) => Some(hard),
-            _ => None,
-        }
-    }
-
-    pub(crate) const fn autoscaler(&self) -> Option<&Autoscaler> {
-        match &self.role {
-            Role::Autoscaler(autoscaler) => Some(autoscaler),
-            _ => None,
-        }
-    }
-
-    pub(crate) const fn class(&self) -> Option<&StorageClass> {
-        match &self.role {
-            Role::StorageClass(class) => Some(class),
-            _ => None,
-        }
-    }
-
-    pub(crate) const fn budget(&self) -> Option<&DisruptionBudget> {
-        match &self.role {
-            Role::DisruptionBudget(budget) => Some(budget),
-            _ => None,
-        }
-    }
-
-    pub(crate) const fn service(&self) -> Option<&Service> {
-        match &self.role {
-            Role::Service(service) => Some(service),
             _ => None,
         }
     }
@@ -418,6 +362,31 @@ impl ObjectSummary {
             && self.is_terminating == other.is_terminating
             && self.role == other.role
     }
+}
+
+/// Declares a method for the data of each of these roles.
+macro_rules! roles {
+    ($($name:ident: $role:ident($data:ty),)*) => {
+        impl ObjectSummary {
+            $(pub(crate) fn $name(&self) -> Option<&$data> {
+                match &self.role {
+                    Role::$role(it) => Some(it),
+                    _ => None,
+                }
+            })*
+        }
+    };
+}
+
+roles! {
+    controller: Controller(Controller),
+    pod_security: Namespace(PodSecurity),
+    limits: Limits([LimitRangeItem]),
+    quota: Quota(Amounts),
+    autoscaler: Autoscaler(Autoscaler),
+    class: StorageClass(StorageClass),
+    budget: DisruptionBudget(DisruptionBudget),
+    service: Service(Service),
 }
 
 impl Controller {

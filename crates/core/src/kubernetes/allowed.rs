@@ -3,7 +3,7 @@
 //! No value is excluded unless a requirement mentions it. So requirements on different keys are independent, and
 //! requirements on one key are compatible if one value, or the absence of the label, meets them all.
 
-use std::{borrow::Borrow, cmp::Ordering};
+use std::borrow::Borrow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Test<'a> {
@@ -203,20 +203,9 @@ fn is_within(value: &str, bounds: Option<(i64, i64)>) -> bool {
 }
 
 fn union<S: Ord + Clone>(one: &[S], other: &[S]) -> Box<[S]> {
-    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
-    let next = || {
-        Some(match (one.peek(), other.peek()) {
-            (Some(a), Some(b)) => match a.cmp(b) {
-                Ordering::Less => one.next()?,
-                Ordering::Greater => other.next()?,
-                Ordering::Equal => {
-                    other.next();
-                    one.next()?
-                }
-            },
-            (Some(_), None) => one.next()?,
-            (None, _) => other.next()?,
-        })
-    };
-    std::iter::from_fn(next).cloned().collect()
+    let mut all = [one, other].concat();
+    // Two sorted runs: this merges them.
+    all.sort();
+    all.dedup();
+    all.into()
 }

@@ -1,24 +1,25 @@
-use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};
+use k8s_openapi::api::core::v1::{Affinity, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm};
 
 use super::absent::list;
 
+/// A field, with its required and its preferred terms.
+type Terms<'a> = (&'static str, &'a [PodAffinityTerm], &'a [WeightedPodAffinityTerm]);
+
+pub(crate) fn groups(affinity: &Affinity) -> impl Iterator<Item = Terms<'_>> {
+    let together = affinity.pod_affinity.as_ref().map(|it| {
+        let required = list(&it.required_during_scheduling_ignored_during_execution);
+        ("podAffinity", required, list(&it.preferred_during_scheduling_ignored_during_execution))
+    });
+    let apart = affinity.pod_anti_affinity.as_ref().map(|it| {
+        let required = list(&it.required_during_scheduling_ignored_during_execution);
+        let preferred = list(&it.preferred_during_scheduling_ignored_during_execution);
+        ("podAntiAffinity", required, preferred)
+    });
+    together.into_iter().chain(apart)
+}
+
 pub(crate) fn pod_terms(spec: &PodSpec) -> impl Iterator<Item = &PodAffinityTerm> {
-    let affinity = spec.affinity.as_ref();
-    let pods = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
-    let anti = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
-    let required = pods
-        .into_iter()
-        .flat_map(|p| list(&p.required_during_scheduling_ignored_during_execution))
-        .chain(
-            anti.into_iter()
-                .flat_map(|p| list(&p.required_during_scheduling_ignored_during_execution)),
-        );
-    let preferred = pods
-        .into_iter()
-        .flat_map(|p| list(&p.preferred_during_scheduling_ignored_during_execution))
-        .chain(
-            anti.into_iter()
-                .flat_map(|p| list(&p.preferred_during_scheduling_ignored_during_execution)),
-        );
-    required.chain(preferred.map(|term| &term.pod_affinity_term))
+    spec.affinity.iter().flat_map(groups).flat_map(|(_, required, preferred)| {
+        required.iter().chain(preferred.iter().map(|it| &it.pod_affinity_term))
+    })
 }

@@ -138,6 +138,14 @@ impl SerializeMap for Entries {
     }
 }
 
+macro_rules! scalars {
+    ($($name:ident: $type:ty,)*) => {
+        $(fn $name(self, value: $type) -> Result<Value, Error> {
+            Ok(Value::from(value))
+        })*
+    };
+}
+
 impl Serializer for Canonical {
     type Ok = Value;
     type Error = Error;
@@ -200,47 +208,14 @@ impl Serializer for Canonical {
     ) -> Result<Value, Error> {
         Ok(Value::from(variant))
     }
-    fn serialize_bool(self, value: bool) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_i8(self, value: i8) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_i16(self, value: i16) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_i32(self, value: i32) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_i64(self, value: i64) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_u8(self, value: u8) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_u16(self, value: u16) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_u32(self, value: u32) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_u64(self, value: u64) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_f32(self, value: f32) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_f64(self, value: f64) -> Result<Value, Error> {
-        Ok(Value::from(value))
+    scalars! {
+        serialize_bool: bool, serialize_str: &str, serialize_bytes: &[u8],
+        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64,
+        serialize_f32: f32, serialize_f64: f64,
     }
     fn serialize_char(self, value: char) -> Result<Value, Error> {
         Ok(Value::from(value.to_string()))
-    }
-    fn serialize_str(self, value: &str) -> Result<Value, Error> {
-        Ok(Value::from(value))
-    }
-    fn serialize_bytes(self, value: &[u8]) -> Result<Value, Error> {
-        Ok(Value::from(value))
     }
     fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
         Err(unexpected("a tuple"))

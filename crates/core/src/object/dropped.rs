@@ -25,28 +25,35 @@ struct Feature {
     drop: fn(&mut PodSpec),
 }
 
+/// A feature with one field: of the pod, of its security context, or of the sources of projected volumes.
+macro_rules! field {
+    ($gate:literal, spec.$field:ident) => {
+        Feature { gate: $gate, used: |spec| spec.$field.is_some(), drop: |spec| spec.$field = None }
+    };
+    ($gate:literal, context.$field:ident) => {
+        Feature {
+            gate: $gate,
+            used: |spec| spec.security_context.as_ref().is_some_and(|it| it.$field.is_some()),
+            drop: |spec| {
+                if let Some(context) = &mut spec.security_context {
+                    context.$field = None;
+                }
+            },
+        }
+    };
+    ($gate:literal, projection.$field:ident) => {
+        Feature {
+            gate: $gate,
+            used: |spec| projections(spec).any(|it| it.$field.is_some()),
+            drop: |spec| each_projection(spec, |it| it.$field = None),
+        }
+    };
+}
+
 const FEATURES: &[Feature] = &[
-    Feature {
-        gate: "UserNamespacesSupport",
-        used: |spec| spec.host_users.is_some(),
-        drop: |spec| spec.host_users = None,
-    },
-    Feature {
-        gate: "SupplementalGroupsPolicy",
-        used: |spec| {
-            spec.security_context.as_ref().is_some_and(|c| c.supplemental_groups_policy.is_some())
-        },
-        drop: |spec| {
-            if let Some(context) = &mut spec.security_context {
-                context.supplemental_groups_policy = None;
-            }
-        },
-    },
-    Feature {
-        gate: "PodLevelResources",
-        used: |spec| spec.resources.is_some(),
-        drop: |spec| spec.resources = None,
-    },
+    field!("UserNamespacesSupport", spec.host_users),
+    field!("SupplementalGroupsPolicy", context.supplemental_groups_policy),
+    field!("PodLevelResources", spec.resources),
     Feature { gate: "ProcMountType", used: proc_mount, drop: drop_proc_mount },
     Feature {
         gate: "MatchLabelKeysInPodTopologySpread",
@@ -77,21 +84,9 @@ const FEATURES: &[Feature] = &[
             });
         },
     },
-    Feature {
-        gate: "ClusterTrustBundleProjection",
-        used: |spec| projections(spec).any(|p| p.cluster_trust_bundle.is_some()),
-        drop: |spec| each_projection(spec, |p| p.cluster_trust_bundle = None),
-    },
-    Feature {
-        gate: "PodCertificateRequest",
-        used: |spec| projections(spec).any(|p| p.pod_certificate.is_some()),
-        drop: |spec| each_projection(spec, |p| p.pod_certificate = None),
-    },
-    Feature {
-        gate: "GenericWorkload",
-        used: |spec| spec.scheduling_group.is_some(),
-        drop: |spec| spec.scheduling_group = None,
-    },
+    field!("ClusterTrustBundleProjection", projection.cluster_trust_bundle),
+    field!("PodCertificateRequest", projection.pod_certificate),
+    field!("GenericWorkload", spec.scheduling_group),
     Feature {
         gate: "InPlacePodVerticalScaling",
         used: |spec| containers(spec).any(|c| !list(&c.resize_policy).is_empty()),
@@ -117,11 +112,7 @@ const FEATURES: &[Feature] = &[
             }
         },
     },
-    Feature {
-        gate: "HostnameOverride",
-        used: |spec| spec.hostname_override.is_some(),
-        drop: |spec| spec.hostname_override = None,
-    },
+    field!("HostnameOverride", spec.hostname_override),
     Feature {
         gate: "EnvFiles",
         used: file_key_ref,
@@ -138,15 +129,7 @@ const FEATURES: &[Feature] = &[
         used: |spec| list(&spec.volumes).iter().any(|v| v.image.is_some()),
         drop: drop_image_volumes,
     },
-    Feature {
-        gate: "SELinuxChangePolicy",
-        used: selinux_change_policy,
-        drop: |spec| {
-            if let Some(context) = &mut spec.security_context {
-                context.se_linux_change_policy = None;
-            }
-        },
-    },
+    field!("SELinuxChangePolicy", context.se_linux_change_policy),
     Feature {
         gate: "ContainerStopSignals",
         used: |spec| {

@@ -125,6 +125,15 @@ impl<'de> DeserializeSeed<'de> for Measured<'_> {
     }
 }
 
+/// These values take no memory of their own.
+macro_rules! nothing {
+    ($($name:ident($($type:ty)?),)*) => {
+        $(fn $name<E>(self $(, _: $type)?) -> Result<usize, E> {
+            Ok(0)
+        })*
+    };
+}
+
 impl<'de> Visitor<'de> for Measured<'_> {
     type Value = usize;
 
@@ -132,24 +141,8 @@ impl<'de> Visitor<'de> for Measured<'_> {
         f.write_str("JSON")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<usize, E> {
-        Ok(0)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<usize, E> {
-        Ok(0)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<usize, E> {
-        Ok(0)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<usize, E> {
-        Ok(0)
-    }
-
-    fn visit_unit<E>(self) -> Result<usize, E> {
-        Ok(0)
+    nothing! {
+        visit_bool(bool), visit_i64(i64), visit_u64(u64), visit_f64(f64), visit_unit(),
     }
 
     fn visit_str<E>(self, text: &str) -> Result<usize, E> {

@@ -65,44 +65,31 @@ pub enum Call {
     Lease,
 }
 
-impl Call {
-    const ALL: [Call; 9] = [
-        Call::NewPod,
-        Call::BoundPod,
-        Call::PodStatus,
-        Call::GonePod,
-        Call::NewClaim,
-        Call::NewNode,
-        Call::ChangedNode,
-        Call::NodeStatus,
-        Call::Lease,
-    ];
+/// The operation, API group and resource of each call.
+const CALLS: [(Call, [&str; 3]); 9] = [
+    (Call::NewPod, ["CREATE", "", "pods"]),
+    (Call::BoundPod, ["CREATE", "", "pods/binding"]),
+    (Call::PodStatus, ["UPDATE", "", "pods/status"]),
+    (Call::GonePod, ["DELETE", "", "pods"]),
+    (Call::NewClaim, ["CREATE", "", "persistentvolumeclaims"]),
+    (Call::NewNode, ["CREATE", "", "nodes"]),
+    (Call::ChangedNode, ["UPDATE", "", "nodes"]),
+    (Call::NodeStatus, ["UPDATE", "", "nodes/status"]),
+    (Call::Lease, ["UPDATE", "coordination.k8s.io", "leases"]),
+];
 
-    /// Kubernetes: `Matcher`, apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go.
-    fn is_asked_by(self, rule: &RuleWithOperations) -> bool {
-        let has = |list: &Option<Vec<String>>, word: &str| {
-            list.iter().flatten().any(|it| it == "*" || *it == word)
-        };
-        let (operation, group, resource) = match self {
-            Call::NewPod => ("CREATE", "", "pods"),
-            Call::BoundPod => ("CREATE", "", "pods/binding"),
-            Call::PodStatus => ("UPDATE", "", "pods/status"),
-            Call::GonePod => ("DELETE", "", "pods"),
-            Call::NewClaim => ("CREATE", "", "persistentvolumeclaims"),
-            Call::NewNode => ("CREATE", "", "nodes"),
-            Call::ChangedNode => ("UPDATE", "", "nodes"),
-            Call::NodeStatus => ("UPDATE", "", "nodes/status"),
-            Call::Lease => ("UPDATE", "coordination.k8s.io", "leases"),
-        };
-        let is_of_nodes = matches!(self, Call::NewNode | Call::ChangedNode | Call::NodeStatus);
-        let other_scope = if is_of_nodes { "Namespaced" } else { "Cluster" };
-        let is_resource = |pattern: &String| matches_resource(pattern, resource);
-        has(&rule.operations, operation)
-            && has(&rule.api_groups, group)
-            && has(&rule.api_versions, "v1")
-            && rule.resources.iter().flatten().any(is_resource)
-            && rule.scope.as_deref() != Some(other_scope)
-    }
+/// Kubernetes: `Matcher`, apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go.
+fn asks(rule: &RuleWithOperations, [operation, group, resource]: [&str; 3]) -> bool {
+    let has = |list: &Option<Vec<String>>, word: &str| {
+        list.iter().flatten().any(|it| it == "*" || *it == word)
+    };
+    let other_scope = if resource.starts_with("nodes") { "Namespaced" } else { "Cluster" };
+    let is_resource = |pattern: &String| matches_resource(pattern, resource);
+    has(&rule.operations, operation)
+        && has(&rule.api_groups, group)
+        && has(&rule.api_versions, "v1")
+        && rule.resources.iter().flatten().any(is_resource)
+        && rule.scope.as_deref() != Some(other_scope)
 }
 
 /// Returns whether a rule's pattern, such as `pods/*`, matches a resource. A pattern without a slash matches no
@@ -156,8 +143,8 @@ impl Webhook {
                 && !it.name.ends_with(".setguard.io")
         });
         let calls = |it: &RawWebhook| {
-            let asks = |call: &Call| it.rules.iter().any(|rule| call.is_asked_by(rule));
-            Call::ALL.into_iter().filter(asks).collect::<BTreeSet<_>>()
+            let calls = CALLS.into_iter().filter(|(_, of)| it.rules.iter().any(|it| asks(it, *of)));
+            calls.map(|(call, _)| call).collect::<BTreeSet<_>>()
         };
         let read = |it: RawWebhook| Webhook {
             calls: calls(&it),

@@ -7,9 +7,10 @@ use k8s_openapi::api::core::v1::{
     TypedObjectReference,
 };
 
+use super::pod::util::{label, one_of, required, subdomain};
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::{cluster::Cluster, names, quantity::Quantity, selector},
+    kubernetes::{cluster::Cluster, quantity::Quantity, selector},
 };
 
 const ACCESS_MODES: [&str; 4] =
@@ -40,12 +41,8 @@ pub(crate) fn validate_spec(
     }
     storage(spec, &path.child("resources").key("storage"), found);
     class_name(spec.storage_class_name.as_deref(), &path.child("storageClassName"), found);
-    if let Some(mode) = &spec.volume_mode
-        && !["Block", "Filesystem"].contains(&mode.as_str())
-    {
-        let path = path.child("volumeMode");
-        found.not_supported(&path, Value::json(mode), &["Block", "Filesystem"]);
-    }
+    let modes = &["Block", "Filesystem"];
+    one_of(spec.volume_mode.as_deref(), modes, &path.child("volumeMode"), found);
     sources(spec, path, found);
     if attributes_class {
         let path = path.child("volumeAttributesClassName");
@@ -84,9 +81,7 @@ fn storage(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findin
 
 fn class_name(name: Option<&str>, path: &Path<'_>, found: &mut Findings) {
     if let Some(name) = name.filter(|name| !name.is_empty()) {
-        for message in names::dns1123_subdomain(name) {
-            found.invalid(path, name, message);
-        }
+        subdomain(name, path, found);
     }
 }
 
@@ -103,9 +98,7 @@ fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findin
         object(api_group.as_deref(), kind, name, &path, found);
         if let Some(namespace) = namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
             elsewhere = true;
-            for message in names::dns1123_label(namespace) {
-                found.invalid(&path.child("namespace"), namespace, message);
-            }
+            label(namespace, &path.child("namespace"), found);
         }
     }
     // Upstream prints a field path here: as JSON, an empty object.
@@ -123,23 +116,15 @@ fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findin
 
 /// Follows `validateDataSource` and `validateDataSourceRef`.
 fn object(api_group: Option<&str>, kind: &str, name: &str, path: &Path<'_>, found: &mut Findings) {
-    if name.is_empty() {
-        found.required(&path.child("name"), "");
-    }
-    if kind.is_empty() {
-        found.required(&path.child("kind"), "");
-    }
+    required(name, &path.child("name"), found);
+    required(kind, &path.child("kind"), found);
     match api_group.filter(|group| !group.is_empty()) {
         None if kind != "PersistentVolumeClaim" => {
             let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
             found.invalid(path, kind, detail);
         }
         None => {}
-        Some(group) => {
-            for message in names::dns1123_subdomain(group) {
-                found.invalid(&path.child("apiGroup"), group, message);
-            }
-        }
+        Some(group) => subdomain(group, &path.child("apiGroup"), found),
     }
 }
 

@@ -12,6 +12,7 @@ mod owners;
 
 use std::{borrow::Borrow, collections::BTreeSet};
 
+use super::pod::util::{each, label};
 use crate::{
     finding::{Findings, Path, SOME_RULE, Value, paths::METADATA},
     kubernetes::{
@@ -55,22 +56,14 @@ pub(crate) fn validate_create(
         }
         ("", prefix) => {
             let generated = generated_name(prefix);
-            for message in check(&generated) {
-                found.invalid(&path.child("name"), &generated, message);
-            }
+            each(check(&generated), &generated, &path.child("name"), found);
         }
-        (name, _) => {
-            for message in check(name) {
-                found.invalid(&path.child("name"), name, message);
-            }
-        }
+        (name, _) => each(check(name), name, &path.child("name"), found),
     }
     // Without a namespace, the request's applies.
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     if !namespace.is_empty() {
-        for message in names::dns1123_label(namespace) {
-            found.invalid(&path.child("namespace"), namespace, message);
-        }
+        label(namespace, &path.child("namespace"), found);
     }
     validate_common(metadata, path, cluster, found);
 }
@@ -82,9 +75,8 @@ fn generate_name(
     found: &mut Findings,
 ) {
     if !prefix.is_empty() {
-        for message in check(&without_trailing_dash(prefix)) {
-            found.invalid(&path.child("generateName"), prefix, message);
-        }
+        let path = path.child("generateName");
+        each(check(&without_trailing_dash(prefix)), prefix, &path, found);
     }
 }
 
@@ -98,9 +90,7 @@ pub(crate) fn validate_update(
 ) {
     let path = &METADATA;
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
-    for message in names::path_segment_prefix(prefix) {
-        found.invalid(&path.child("generateName"), prefix, message);
-    }
+    each(names::path_segment_prefix(prefix), prefix, &path.child("generateName"), found);
     if kind == WorkloadKind::DaemonSet && !cluster.has(since::DAEMON_SET_PREFIX_EASED) {
         generate_name(prefix, names::dns1123_subdomain, path, found);
     }

@@ -32,16 +32,7 @@ struct Metadata<'a> {
     name: String,
     namespace: &'a str,
     labels: BTreeMap<&'static str, &'static str>,
-    owner_references: [Owner<'a>; 1],
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Owner<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    name: &'a str,
-    uid: &'a str,
+    owner_references: [Reference<'a>; 1],
 }
 
 #[derive(Debug, Serialize)]
@@ -49,7 +40,9 @@ struct Owner<'a> {
 struct Reference<'a> {
     api_version: &'static str,
     kind: &'static str,
-    namespace: &'a str,
+    /// An owner has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'a str>,
     name: &'a str,
     uid: &'a str,
 }
@@ -103,10 +96,10 @@ impl<'a> Report<'a> {
                 name: format!("setguard-{uid}"),
                 namespace,
                 labels: BTreeMap::from([LABEL]),
-                owner_references: [Owner { api_version, kind, name, uid }],
+                owner_references: [Reference { api_version, kind, namespace: None, name, uid }],
             },
             source: api.has_source.then_some("setguard"),
-            scope: Reference { api_version, kind, namespace, name, uid },
+            scope: Reference { api_version, kind, namespace: Some(namespace), name, uid },
             summary,
             results: results.into_iter().take(MOST_RESULTS).collect(),
         })

@@ -7,6 +7,7 @@ use k8s_openapi::{
 use super::pod::{CreatedPod, REFUSED};
 use crate::{
     finding::{Findings, Path, paths::POD_SPEC},
+    kubernetes::pod_affinity,
     validation::pod::util::{Seen, list},
 };
 
@@ -46,22 +47,14 @@ fn affinity(pod: &CreatedPod<'_>, found: &mut Findings) {
         let keys = list(&it.match_label_keys);
         label_keys(pod, keys, it.label_selector.as_ref(), path, found);
     };
-    let together = affinity.pod_affinity.as_ref().map(|it| {
-        let required = &it.required_during_scheduling_ignored_during_execution;
-        ("podAffinity", required, &it.preferred_during_scheduling_ignored_during_execution)
-    });
-    let apart = affinity.pod_anti_affinity.as_ref().map(|it| {
-        let required = &it.required_during_scheduling_ignored_during_execution;
-        ("podAntiAffinity", required, &it.preferred_during_scheduling_ignored_during_execution)
-    });
-    for (name, required, preferred) in [together, apart].into_iter().flatten() {
+    for (name, required, preferred) in pod_affinity::groups(affinity) {
         let path = path.child(name);
         let at = path.child(REQUIRED);
-        for (i, it) in list(required).iter().enumerate() {
+        for (i, it) in required.iter().enumerate() {
             term(it, &at.index(i));
         }
         let at = path.child(PREFERRED);
-        for (i, it) in list(preferred).iter().enumerate() {
+        for (i, it) in preferred.iter().enumerate() {
             term(&it.pod_affinity_term, &at.index(i).child("podAffinityTerm"));
         }
     }

@@ -28,18 +28,9 @@ pub(crate) fn validate(affinity: &Affinity, opts: &Options, path: &Path<'_>, fou
     if let Some(nodes) = &affinity.node_affinity {
         node_affinity(nodes, opts, &path.child("nodeAffinity"), found);
     }
-    if let Some(pods) = &affinity.pod_affinity {
-        let path = path.child("podAffinity");
-        let required = list(&pods.required_during_scheduling_ignored_during_execution);
+    for (field, required, preferred) in pod_affinity::groups(affinity) {
+        let path = path.child(field);
         terms(required, opts, &path.child(REQUIRED), found);
-        let preferred = list(&pods.preferred_during_scheduling_ignored_during_execution);
-        weighted_terms(preferred, opts, &path.child(PREFERRED), found);
-    }
-    if let Some(pods) = &affinity.pod_anti_affinity {
-        let path = path.child("podAntiAffinity");
-        let required = list(&pods.required_during_scheduling_ignored_during_execution);
-        terms(required, opts, &path.child(REQUIRED), found);
-        let preferred = list(&pods.preferred_during_scheduling_ignored_during_execution);
         weighted_terms(preferred, opts, &path.child(PREFERRED), found);
     }
 }

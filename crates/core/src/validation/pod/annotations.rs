@@ -88,19 +88,9 @@ pub(crate) fn match_fields(
             && let Some(annotation) = of_container(annotations, APP_ARMOR, &container.name)
         {
             let path = path.child("securityContext");
-            let path = path.child("appArmorProfile");
-            let local = profile.localhost_profile.as_deref();
-            match disagreement(annotation, &profile.type_, local, &["runtime/default"]) {
-                Some("type") => {
-                    let why = "apparmor type in annotation and field must match";
-                    found.forbidden(&path.child("type"), why);
-                }
-                Some(field) => {
-                    let why = "apparmor profile in annotation and field must match";
-                    found.forbidden(&path.child(field), why);
-                }
-                None => {}
-            }
+            let (kind, local) = (&profile.type_, profile.localhost_profile.as_deref());
+            let wrong = disagreement(annotation, kind, local, &["runtime/default"]);
+            report("apparmor", wrong, &path.child("appArmorProfile"), found);
         }
     });
 }
@@ -111,19 +101,17 @@ fn of_container<'a>(annotations: &'a Annotations, prefix: &str, name: &str) -> O
 
 /// Follows `validateSeccompAnnotationsAndFieldsMatch`. `path` is the path of the security context.
 fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &mut Findings) {
-    let path = path.child("seccompProfile");
     let defaults = &["runtime/default", "docker/default"];
     let local = profile.localhost_profile.as_deref();
-    match disagreement(annotation, &profile.type_, local, defaults) {
-        Some("type") => {
-            let why = "seccomp type in annotation and field must match";
-            found.forbidden(&path.child("type"), why);
-        }
-        Some(field) => {
-            let why = "seccomp profile in annotation and field must match";
-            found.forbidden(&path.child(field), why);
-        }
-        None => {}
+    let wrong = disagreement(annotation, &profile.type_, local, defaults);
+    report("seccomp", wrong, &path.child("seccompProfile"), found);
+}
+
+fn report(what: &str, wrong: Option<&'static str>, path: &Path<'_>, found: &mut Findings) {
+    if let Some(field) = wrong {
+        let part = if field == "type" { "type" } else { "profile" };
+        let why = format!("{what} {part} in annotation and field must match");
+        found.forbidden(&path.child(field), why);
     }
 }
 

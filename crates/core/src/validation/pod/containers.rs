@@ -8,11 +8,11 @@ use super::{
     ports, probes,
     resources::{self, Of},
     restart, security_context,
-    util::{Seen, label, list, named, pull_policy, required_one_of, text},
+    util::{Seen, filled, list, named, pull_policy, required, required_one_of, text},
 };
 use crate::{
     finding::{Findings, Path, Value},
-    kubernetes::containers::is_sidecar,
+    kubernetes::{containers::is_sidecar, names},
 };
 
 /// Follows `validateContainers`.
@@ -121,15 +121,8 @@ pub(crate) fn common(
     path: &Path<'_>,
     found: &mut Findings,
 ) {
-    let at = path.child("name");
-    if container.name.is_empty() {
-        found.required(&at, "");
-    } else {
-        label(&container.name, &at, found);
-    }
-    if text(&container.image).is_empty() {
-        found.required(&path.child("image"), "");
-    }
+    filled(&container.name, names::dns1123_label, &path.child("name"), found);
+    required(text(&container.image), &path.child("image"), found);
     required_one_of(
         text(&container.termination_message_policy),
         &["File", "FallbackToLogsOnError"],

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{
 
 use super::{
     options::Options,
-    util::{each, label, label_key, list, required, text},
+    util::{each, filled, label_key, list, text},
 };
 use crate::{
     finding::{Findings, Path},
@@ -50,11 +50,7 @@ fn name_messages(name: &str, opts: &Options) -> Messages {
 pub(crate) fn validate(vars: &[EnvVar], opts: &Options, path: &Path<'_>, found: &mut Findings) {
     for (i, var) in vars.iter().enumerate() {
         let path = path.index(i);
-        if var.name.is_empty() {
-            found.required(&path.child("name"), "");
-        } else {
-            each(name_messages(&var.name, opts), &var.name, &path.child("name"), found);
-        }
+        filled(&var.name, |name| name_messages(name, opts), &path.child("name"), found);
         value_from(var, opts, &path.child("valueFrom"), found);
     }
 }
@@ -223,27 +219,14 @@ fn divisor(resource: &str, huge: bool, text: &str, path: &Path<'_>, found: &mut 
 /// Follows `validateConfigMapKeySelector` and `validateSecretKeySelector`.
 fn key_ref(name: &str, key: &str, path: &Path<'_>, found: &mut Findings) {
     each(names::dns1123_subdomain(name), name, &path.child("name"), found);
-    if key.is_empty() {
-        found.required(&path.child("key"), "");
-    } else {
-        each(names::config_map_key(key), key, &path.child("key"), found);
-    }
+    filled(key, names::config_map_key, &path.child("key"), found);
 }
 
 /// Follows `validateFileKeySelector`.
 fn file_key_ref(file: &FileKeySelector, path: &Path<'_>, found: &mut Findings) {
-    required(&file.key, &path.child("key"), found);
-    if !file.key.is_empty() {
-        each(names::relaxed_env_var_name(&file.key), &file.key, &path.child("key"), found);
-    }
-    required(&file.volume_name, &path.child("volumeName"), found);
-    if !file.volume_name.is_empty() {
-        label(&file.volume_name, &path.child("volumeName"), found);
-    }
-    required(&file.path, &path.child("path"), found);
-    if !file.path.is_empty() {
-        each(names::no_backsteps(&file.path), &file.path, &path.child("path"), found);
-    }
+    filled(&file.key, names::relaxed_env_var_name, &path.child("key"), found);
+    filled(&file.volume_name, names::dns1123_label, &path.child("volumeName"), found);
+    filled(&file.path, names::no_backsteps, &path.child("path"), found);
 }
 
 /// Follows `ValidateEnvFrom`.
@@ -277,12 +260,8 @@ pub(crate) fn validate_from(
 
 /// `validateConfigMapEnvSource`, `validateSecretEnvSource`: the name may end in a dash, like a prefix.
 fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
-    let path = path.child("name");
-    if name.is_empty() {
-        found.required(&path, "");
-        return;
-    }
-    each(names::dns1123_subdomain(&without_trailing_dash(name)), name, &path, found);
+    let check = |name: &str| names::dns1123_subdomain(&without_trailing_dash(name));
+    filled(name, check, &path.child("name"), found);
 }
 
 /// `validateFileKeyRefVolumes`: the volume must exist and be an emptyDir.

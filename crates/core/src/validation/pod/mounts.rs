@@ -23,14 +23,6 @@ impl<'a> OtherMounts<'a> {
         let by_name: HashMap<_, _> = others.collect();
         OtherMounts { paths: by_name.values().copied().collect(), by_name }
     }
-
-    fn has_name(&self, name: &str) -> bool {
-        self.by_name.contains_key(name)
-    }
-
-    fn has_path(&self, path: &str) -> bool {
-        self.paths.contains(path)
-    }
 }
 
 /// `ValidateVolumeMounts`. Some paths lack the index, as they do upstream.
@@ -60,11 +52,11 @@ pub(crate) fn validate(
         if !seen.insert(mount_path) {
             found.invalid(&at.child("mountPath"), mount_path, "must be unique");
         }
-        if devices.has_name(name) {
+        if devices.by_name.contains_key(name) {
             let why = "must not already exist in volumeDevices";
             found.invalid(&at.child("name"), name, why);
         }
-        if devices.has_path(mount_path) {
+        if devices.paths.contains(mount_path) {
             let why = "must not already exist as a path in volumeDevices";
             found.invalid(&at.child("mountPath"), mount_path, why);
         }
@@ -180,10 +172,10 @@ pub(crate) fn devices(
         } else {
             found.invalid(&at_path, device_path, "can not contain backsteps ('..')");
         }
-        if mounts.has_name(name) {
+        if mounts.by_name.contains_key(name) {
             found.invalid(&at_name, name, "must not already exist in volumeMounts");
         }
-        if mounts.has_path(device_path) {
+        if mounts.paths.contains(device_path) {
             let why = "must not already exist as a path in volumeMounts";
             found.invalid(&at_path, device_path, why);
         }

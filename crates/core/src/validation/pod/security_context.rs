@@ -111,19 +111,9 @@ fn on_host(name: &str, spec: &PodSpec) -> Option<&'static str> {
         })
         .collect();
     let name = normal.split('*').next().unwrap_or(&normal);
-    let ipc = matches!(
-        name,
-        "kernel.sem"
-            | "kernel.shmall"
-            | "kernel.shmmax"
-            | "kernel.shmmni"
-            | "kernel.shm_rmid_forced"
-            | "kernel.shm"
-            | "kernel.msgmax"
-            | "kernel.msgmnb"
-            | "kernel.msgmni"
-            | "kernel.msg"
-    ) || name.starts_with("fs.mqueue.");
+    let of_kernel = name.strip_prefix("kernel.").unwrap_or_default();
+    let shared = "sem shmall shmmax shmmni shm_rmid_forced shm msgmax msgmnb msgmni msg";
+    let ipc = shared.split(' ').any(|it| it == of_kernel) || name.starts_with("fs.mqueue.");
     if spec.host_network == Some(true) && name.starts_with("net.") {
         Some("may not be specified when 'hostNetwork' is true")
     } else if spec.host_ipc == Some(true) && ipc {

@@ -88,8 +88,20 @@ pub(crate) fn label_selector(
 }
 
 pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
+    filled(value, |_| Messages::new(), path, found);
+}
+
+/// Reports `Required` for an empty value, or else what `check` finds.
+pub(crate) fn filled(
+    value: &str,
+    check: impl Fn(&str) -> Messages,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
     if value.is_empty() {
         found.required(path, "");
+    } else {
+        each(check(value), value, path, found);
     }
 }
 

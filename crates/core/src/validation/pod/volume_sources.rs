@@ -23,7 +23,7 @@ pub(super) fn validate(volume: &Volume, opts: &Options, path: &Path<'_>, found: 
     sources.add(&volume.secret, "secret", files::secret);
     sources.add(&volume.nfs, "nfs", network::nfs);
     sources.add(&volume.iscsi, "iscsi", iscsi::iscsi);
-    sources.check(|path, found| iscsi::initiator(volume, path, found));
+    iscsi::initiator(volume, path, sources.found);
     sources.add(&volume.glusterfs, "glusterfs", network::glusterfs);
     sources.add(&volume.flocker, "flocker", network::flocker);
     sources.add(&volume.persistent_volume_claim, "persistentVolumeClaim", |claim, path, found| {
@@ -58,7 +58,9 @@ pub(super) fn validate(volume: &Volume, opts: &Options, path: &Path<'_>, found: 
         ephemeral::validate(source, opts, path, found);
     });
     sources.add(&volume.image, "image", |it, path, found| node::image(it, opts, path, found));
-    sources.finish();
+    if sources.given == 0 {
+        sources.found.required(path, "must specify a volume type");
+    }
 }
 
 struct Sources<'a> {
@@ -91,16 +93,6 @@ impl Sources<'_> {
             self.found.forbidden(&self.path.child(as_further), why);
         } else {
             check(source, &self.path.child(as_first), self.found);
-        }
-    }
-
-    fn check(&mut self, check: impl FnOnce(&Path<'_>, &mut Findings)) {
-        check(self.path, self.found);
-    }
-
-    fn finish(self) {
-        if self.given == 0 {
-            self.found.required(self.path, "must specify a volume type");
         }
     }
 }

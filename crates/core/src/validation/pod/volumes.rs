@@ -2,10 +2,13 @@ use k8s_openapi::api::core::v1::Volume;
 
 use super::{
     options::Options,
-    util::{Seen, label},
+    util::{Seen, filled},
     volume_sources,
 };
-use crate::finding::{Findings, Path};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::names,
+};
 
 /// The valid volumes that mounts and devices may refer to.
 #[derive(Debug, Default)]
@@ -50,7 +53,7 @@ pub(crate) fn validate<'a>(
             let claim = path.child("persistentVolumeClaim");
             found.required(&claim.child("claimName"), "");
         }
-        self::name(name, &path, found);
+        filled(name, names::dns1123_label, &path.child("name"), found);
         if found.len() == before {
             seen.insert(name);
             known.push(Known { name, is_claim: true, is_image: false });
@@ -61,7 +64,7 @@ pub(crate) fn validate<'a>(
         let path = path.index(i);
         let before = found.len();
         volume_sources::validate(volume, opts, &path, found);
-        self::name(&volume.name, &path, found);
+        filled(&volume.name, names::dns1123_label, &path.child("name"), found);
         if seen.contains(volume.name.as_str()) {
             found.duplicate(&path.child("name"), &volume.name);
         }
@@ -75,13 +78,4 @@ pub(crate) fn validate<'a>(
     }
     known.sort_unstable_by_key(|known| known.name);
     Volumes { known }
-}
-
-fn name(name: &str, path: &Path<'_>, found: &mut Findings) {
-    let path = path.child("name");
-    if name.is_empty() {
-        found.required(&path, "");
-    } else {
-        label(name, &path, found);
-    }
 }

@@ -5,7 +5,8 @@ use k8s_openapi::api::core::v1::{
 
 use crate::{
     finding::{Findings, Path},
-    validation::pod::util::{label, required, secret_ref, text},
+    kubernetes::names,
+    validation::pod::util::{filled, label, required, secret_ref, text},
 };
 
 /// Follows `validateGlusterfsVolumeSource`.
@@ -100,11 +101,7 @@ fn is_host_port(text: &str) -> bool {
 /// Follows `validateStorageOSVolumeSource`.
 pub(super) fn storage_os(source: &StorageOSVolumeSource, path: &Path<'_>, found: &mut Findings) {
     let (name, namespace) = (text(&source.volume_name), text(&source.volume_namespace));
-    if name.is_empty() {
-        found.required(&path.child("volumeName"), "");
-    } else {
-        label(name, &path.child("volumeName"), found);
-    }
+    filled(name, names::dns1123_label, &path.child("volumeName"), found);
     if !namespace.is_empty() {
         label(namespace, &path.child("volumeNamespace"), found);
     }
