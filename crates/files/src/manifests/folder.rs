@@ -252,6 +252,11 @@ impl<'a> Walk<'a> {
         if is_read && !is_regular {
             self.not_read(entry.path(), Cause::Link, "it isn't a regular file");
         }
+        if is_read && is_regular && files::is_lfs_pointer(entry.path()) {
+            let why = "it is a pointer of Git LFS; run `git lfs pull` first";
+            self.not_read(entry.path(), Cause::Unreadable, why);
+            return None;
+        }
         let is_of_github =
             entry.depth() == 2 && entry.path().parent().is_some_and(|it| it.ends_with(".github"));
         if is_read && entry.depth() > 1 && !is_of_github && entry.file_name() == POLICY {
