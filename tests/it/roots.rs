@@ -73,6 +73,8 @@ fn kustomizations() -> Vec<(&'static str, Files, &'static [&'static str])> {
             with(&format!("namePrefix: {}-\n", "x".repeat(60))),
             &["check .", "plan .", "check --render ."],
         ),
+        ("an invalid namespace", with("namespace: Bad_NS\n"), BOTH),
+        ("a resource that is not read", all("resources: [db.yaml, testdata/set.yaml]\n"), BOTH),
         ("annotations", with("commonAnnotations: {\"Bad Key!\": x}\n"), BOTH),
         (
             "an image",
@@ -242,7 +244,8 @@ fn before(is_of_charts: bool) -> Folder {
         ("rel/hr.yaml", FLUX),
         ("rel/app.yaml", ARGO),
     ];
-    let plain = [("deploy/kustomization.yaml", PLAIN)];
+    let vendored = evil().replace("name: db,", "name: vendored,");
+    let plain = [("deploy/kustomization.yaml", PLAIN), ("deploy/testdata/set.yaml", &vendored)];
     let files = if is_of_charts { &charts[..] } else { &plain };
     Folder::new(files.iter().copied().chain([("deploy/db.yaml", GOOD)]))
 }
@@ -291,6 +294,8 @@ fn an_ordinary_change_passes() {
         ("deploy/kustomization.yaml", images.replace("v1", "v2"), BOTH),
         ("deploy/cm.txt", "a: c\n".to_owned(), BOTH),
         ("x/README.md", "two\n".to_owned(), BOTH),
+        // The name of the folder is a text in the kustomization.
+        ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
     ];
@@ -319,17 +324,24 @@ fn what_a_root_is_made_of_counts_as_the_root() {
         ("base/db.yaml", &GOOD.replace("db:1", "db:2")),
         ("c/values.yaml", "lab: other\n"),
         ("c/files/x.txt", "a"),
+        ("c/conf/lab.md", "a"),
         ("t/x.txt", "a"),
+        ("tr/x.yaml", "a: b\n"),
+        ("p.json", "[]"),
     ] {
         let folder = before(name.starts_with("c/"));
         folder.write("deploy/p.yaml", "- {op: add, path: /metadata/labels, value: {a: b}}\n");
         folder.write(
             "deploy/kustomization.yaml",
-            "resources: [../base]\npatches: [{path: p.yaml, target: {kind: StatefulSet}}]\n",
+            "resources: [../base]\npatches: [{path: p.yaml, target: {kind: StatefulSet}}, {path: ../p.json}]\n",
         );
         folder.write("base/kustomization.yaml", PLAIN);
         folder.write("base/db.yaml", GOOD);
-        folder.write("t/kustomization.yaml", "transformers: [x.yaml]\n");
+        folder.write("p.json", "[{}]");
+        folder.write("t/kustomization.yaml", "transformers: [x.yaml, ../tr]\n");
+        folder.write("tr/kustomization.yaml", "resources: [x.yaml]\n");
+        folder.write("tr/x.yaml", "a: a\n");
+        folder.write("c/templates/_lab.tpl", "{{ .Files.Get \"conf/lab.md\" }}");
         folder.commit();
         folder.write(name, text);
         for command in RAW {

@@ -10,6 +10,8 @@ const SET: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\
      selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \
      spec: {terminationGracePeriodSeconds: 30, containers: [{name: main, image: \"db:1\"}]}\n";
 
+const PARTIAL: &str = "printf 'apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec: {replicas: 4}\n' > patch.yaml";
+
 /// Edits files in place, which each `sed` does in its own way.
 const HELPERS: &str =
     "set -e; edit() { sed \"$2\" \"$1\" > .edited; cat .edited > \"$1\"; rm .edited; }\n";
@@ -46,6 +48,13 @@ fn ways() -> Vec<Way> {
         based(before, &format!("{after}; edit deploy/new.yaml '{IMMUTABLE}'"))
     };
     let changed = vec![(FOLDER, 1), (PLAN, 1)];
+    let submodule = |files: &str| {
+        format!(
+            "mkdir sub; cd sub; git init -q -b main; {files}; git add -f .; git commit -q -m sub; cd ..; \
+             git -c protocol.file.allow=always submodule --quiet add ./sub deploy/sub; rm -rf sub; "
+        )
+    };
+    let before = "git add -A; git commit -q -m before; git branch -f main; ";
     vec![
         (
             "nothing",
@@ -86,11 +95,67 @@ fn ways() -> Vec<Way> {
         ),
         (
             "a submodule",
-            added(
-                "mkdir sub; cd sub; git init -q -b main; echo evil.yaml > .gitignore; cat ../evil > evil.yaml; git add -f .; \
-                 git commit -q -m sub; cd ..; git -c protocol.file.allow=always submodule --quiet add ./sub deploy/sub; rm -rf sub",
-            ),
+            submodule("echo evil.yaml > .gitignore; cat ../evil > evil.yaml"),
             all.clone(),
+        ),
+        (
+            "an edit beside a submodule",
+            format!("{}{before}touch more", submodule(PARTIAL)),
+            vec![(CHECK, 0), (FOLDER, 0), (PLAN, 0)],
+        ),
+        (
+            "a part in a new commit of a submodule",
+            format!(
+                "{}{before}cd deploy/sub; edit patch.yaml s/4/5/; git commit -q -a -m more; cd ../..",
+                submodule(PARTIAL)
+            ),
+            vec![(CHECK, 1), (FOLDER, 1)],
+        ),
+        (
+            "a submodule whose new commit is to be ignored",
+            format!(
+                "{}printf 'resources: [db.yaml]\npatches: [{{path: sub/p.txt}}]' > deploy/kustomization.yaml; {before}\
+                 git config -f .gitmodules submodule.deploy/sub.ignore all; cd deploy/sub; echo '# b' >> p.txt; \
+                 git commit -q -a -m more; cd ../..",
+                submodule("cat ../deploy/db.yaml > p.txt")
+            ),
+            unread.clone(),
+        ),
+        ("a name that is only an extension", added("EVIL deploy/.yaml"), all.clone()),
+        (
+            "a pointer of Git LFS",
+            "printf 'version https://git-lfs.github.com/spec/v1\\nsize 1\\n' > deploy/evil.yaml"
+                .to_owned(),
+            unread.clone(),
+        ),
+        (
+            "a line break of YAML alone",
+            format!(
+                "echo '# a' >> shared/far.yaml; {before}edit shared/far.yaml \"s/^#/#$(printf '\\r')/\""
+            ),
+            vec![(FOLDER, 1), (PLAN, 2)],
+        ),
+        (
+            "a link to an exempt file",
+            "cat tests/db.yaml > tests/g.yaml; edit tests/g.yaml 's/name: db}/name: g}/'; \
+             ln -s ../tests/g.yaml deploy/g.yaml"
+                .to_owned(),
+            vec![(CHECK, 1), (NEW_ONLY, 1)],
+        ),
+        (
+            "a link to an exempt folder",
+            "edit tests/db.yaml 's/name: db}/name: g}/'; ln -s ../tests deploy/g".to_owned(),
+            vec![(CHECK, 1), (NEW_ONLY, 1)],
+        ),
+        (
+            "an exempt file that moves",
+            format!("git rm -q deploy/db.yaml; {before}git mv tests/db.yaml deploy/"),
+            vec![(CHECK, 1), (NEW_ONLY, 1)],
+        ),
+        (
+            "a copy of an exempt file",
+            format!("git rm -q deploy/db.yaml; {before}cp tests/db.yaml deploy/"),
+            vec![(CHECK, 1), (NEW_ONLY, 1)],
         ),
         (
             "a link to a folder",

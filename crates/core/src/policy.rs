@@ -130,12 +130,12 @@ impl Policy {
         self
     }
 
-    /// Applies the exceptions for files to the files of a run: (name, path with links resolved). The patterns are
-    /// relative to `root`, also with links resolved.
+    /// Applies the exceptions for files to the files of a run. The patterns must match all paths of a file. They are
+    /// relative to `root`, which has no links.
     pub fn assign_files(
         &mut self,
         root: &std::path::Path,
-        files: impl Iterator<Item = (String, std::path::PathBuf)>,
+        files: impl Iterator<Item = (String, Vec<std::path::PathBuf>)>,
     ) {
         exception::assign_files(&mut self.exceptions, root, files);
     }

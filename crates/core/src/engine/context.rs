@@ -47,6 +47,8 @@ pub struct Context<'a> {
     pub view_version: Option<u64>,
     /// The name of the object's file, for exceptions that name files.
     pub file: Option<&'a str>,
+    /// The name of the file that had the object before, for the same exceptions.
+    pub old_file: Option<&'a str>,
     /// The user who makes the change, if known.
     pub requester: Option<&'a User<'a>>,
     /// Whether annotations have no effect on findings.
@@ -64,6 +66,7 @@ impl<'a> Context<'a> {
             view: None,
             view_version: None,
             file: None,
+            old_file: None,
             requester: None,
             no_ignores: false,
         }
@@ -83,6 +86,20 @@ impl<'a> Context<'a> {
             }
             Origin::Manifest | Origin::Admission | Origin::Cluster => mode,
         }
+    }
+
+    /// Returns whether an exception exempts the file that had the object before. Its faults are new everywhere else.
+    pub(super) fn was_exempt(
+        &self,
+        rule: &Meta,
+        object: &Identity<'_>,
+        old_file: Option<&str>,
+    ) -> bool {
+        let Some(file) = old_file else { return false };
+        let exceptions = self.policy.exceptions.iter().filter(|it| it.names_files());
+        exceptions
+            .filter(|it| it.expires.is_none_or(|last| last >= self.today))
+            .any(|exception| exception.covers(rule, object.namespace, object.name, Some(file)))
     }
 }
 
@@ -164,7 +181,10 @@ impl Verdict {
                 violation.lower(Mode::Audit, Why::Exception(reason));
             } else if mode == Mode::Warn && !cx.no_ignores && ignores(object, finding.rule) {
                 violation.lower(Mode::Audit, Why::Annotation);
-            } else if mode == Mode::Deny && had_before(finding) {
+            } else if mode == Mode::Deny
+                && had_before(finding)
+                && !cx.was_exempt(finding.rule, object, cx.old_file)
+            {
                 violation.lower(Mode::Warn, Why::Ratchet);
             } else if mode == Mode::Warn && finding.is_note {
                 // Not an adjustment: the rule itself makes this a note.

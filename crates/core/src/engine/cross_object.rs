@@ -168,7 +168,11 @@ impl<'a> Neighbors<'a> {
             for (_, finding) in found.into_vec() {
                 let had_before = |_: &Finding| {
                     let mut old = self.before.same_as(item);
-                    old.any(|old| !self.run(rule, self.before, old, OldSummary::None).is_empty())
+                    old.any(|old| {
+                        let file = self.before.get(old).and_then(ObjectSummary::file);
+                        !self.run(rule, self.before, old, OldSummary::None).is_empty()
+                            && !self.cx.was_exempt(&rule.meta, &item.into(), file)
+                    })
                 };
                 verdict.add(finding, &item.into(), had_before, self.cx);
             }

@@ -52,15 +52,15 @@ impl Exception {
 pub(super) fn assign_files(
     exceptions: &mut [Exception],
     root: &Path,
-    files: impl Iterator<Item = (String, PathBuf)>,
+    files: impl Iterator<Item = (String, Vec<PathBuf>)>,
 ) {
     if !exceptions.iter().any(Exception::names_files) {
         return;
     }
     let patterns: Vec<_> = exceptions.iter().map(|it| FilePatterns::new(&it.files, root)).collect();
-    for (name, whole) in files {
+    for (name, paths) in files {
         for (exception, patterns) in exceptions.iter_mut().zip(&patterns) {
-            if exception.names_files() && patterns.matches(&whole) {
+            if exception.names_files() && paths.iter().all(|it| patterns.matches(it)) {
                 exception.matched.insert(name.clone());
             }
         }

@@ -15,7 +15,7 @@ impl FilePatterns {
         FilePatterns(patterns(root, lines))
     }
 
-    /// Returns whether the patterns match a file, with links resolved, or a folder above it.
+    /// Returns whether the patterns match a file or a folder above it.
     pub fn matches(&self, file: &Path) -> bool {
         let inside = file.strip_prefix(self.0.path());
         inside.is_ok_and(|it| self.0.matched_path_or_any_parents(it, false).is_ignore())

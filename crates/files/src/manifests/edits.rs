@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
-use super::kustomization::Kustomization;
+use super::{files, kustomization::Kustomization};
 
 /// Absolute paths without links.
 #[derive(Debug)]
@@ -15,7 +15,8 @@ pub(super) struct Edits(pub(super) Vec<PathBuf>);
 
 impl Edits {
     /// Returns whether an edited file belongs to a file, a chart or a kustomization. Nobody knows what the templates
-    /// of a chart read, so all its files count, but not Markdown outside of `templates`. A kustomization reads the files that it names.
+    /// of a chart read, so all its files count, but not Markdown outside of `templates` if no template can read it. A
+    /// kustomization reads the files that it names.
     pub(super) fn touch(&self, root: &Path) -> bool {
         let (mut open, mut seen) = (vec![root.to_owned()], HashSet::new());
         while let Some(path) = open.pop() {
@@ -31,7 +32,8 @@ impl Edits {
                 None => {
                     !is_chart
                         || file.iter().any(|it| it == "templates")
-                        || file.extension().is_none_or(|it| it != "md")
+                        || !is_markdown(file)
+                        || reads_files(&path)
                 }
             };
             // For git, a submodule is a file.
@@ -39,14 +41,27 @@ impl Edits {
             if edited.any(|it| path.starts_with(it) || it.starts_with(&path) && may_load(it)) {
                 return true;
             }
-            let entries = WalkDir::new(&path).into_iter();
-            let entries = entries.filter_entry(|it| it.file_name() != ".git").flatten();
-            let links = entries.filter(|it| it.path_is_symlink()).map(|it| it.into_path());
-            open.extend(links);
-            let takes =
-                kustomization.iter().flat_map(|it| it.resources.iter().chain(&it.components));
-            open.extend(takes.map(|it| path.join(it)).filter(|it| it.exists()));
+            let links = entries(&path).filter(|it| it.path_is_symlink());
+            open.extend(links.map(DirEntry::into_path));
+            open.extend(kustomization.iter().flat_map(|it| it.loads(&path)));
         }
         false
     }
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    let entries = WalkDir::new(folder).into_iter();
+    entries.filter_entry(|it| it.file_name() != ".git").flatten()
+}
+
+fn is_markdown(file: &Path) -> bool {
+    file.extension().is_some_and(|it| it == "md")
+}
+
+/// Returns whether a template of a chart may read its other files. A value may be a template too.
+fn reads_files(chart: &Path) -> bool {
+    let has = |text: String| [".Files", "\"Files\"", "`Files`"].iter().any(|it| text.contains(it));
+    entries(chart)
+        .filter(|it| !it.file_type().is_dir() && !is_markdown(it.path()))
+        .any(|it| files::text(it.path()).map_or(true, has))
 }

@@ -53,14 +53,28 @@ impl Exclude {
 }
 
 /// Applies the policy's exceptions for files to the files of a run, each given by name and path. The patterns are
-/// relative to `root`.
+/// relative to `root`. Of a link, they must match its own path and its target.
 pub fn exempt_files(
     policy: &mut Policy,
     root: &Path,
     files: impl Iterator<Item = (String, PathBuf)>,
 ) {
-    let files = files.filter_map(|(name, path)| Some((name, dunce::canonicalize(path).ok()?)));
-    policy.assign_files(&whole(root), files);
+    let (here, root) = (whole(Path::new("")), whole(root));
+    let files = files.filter_map(|(name, path)| {
+        let written = unfollowed(&clean(&here.join(&path)), &root);
+        Some((name, vec![written, dunce::canonicalize(path).ok()?]))
+    });
+    policy.assign_files(&root, files);
+}
+
+/// Returns a path without the links that lead to `root`. The links in `root` stay.
+fn unfollowed(path: &Path, root: &Path) -> PathBuf {
+    let above: Vec<_> = path.ancestors().collect();
+    let inside = above.into_iter().rev().find_map(|at| {
+        let real = dunce::canonicalize(at).ok().filter(|it| it.starts_with(root))?;
+        Some(real.join(path.strip_prefix(at).ok()?))
+    });
+    inside.unwrap_or_else(|| path.to_owned())
 }
 
 /// Applies these exceptions to the files of an earlier version too, each by its path at that time.
@@ -70,7 +84,8 @@ pub fn exempt_earlier<'a>(
     files: impl Iterator<Item = &'a Source>,
 ) {
     let here = whole(Path::new(""));
-    let files = files.filter_map(|it| Some((it.name().to_owned(), clean(&here.join(it.place()?)))));
+    let files =
+        files.filter_map(|it| Some((it.name().to_owned(), vec![clean(&here.join(it.place()?))])));
     policy.assign_files(&whole(root), files);
 }
 

@@ -113,8 +113,19 @@ pub(super) fn is_foreign(name: &OsStr) -> bool {
     FOREIGN.iter().any(|foreign| name == *foreign)
 }
 
+/// Like `filepath.Ext` in Go, also takes the whole name `.yaml` for an extension.
 pub(super) fn is_manifest(path: &Path) -> bool {
-    let extension = path.extension().map(|it| it.to_ascii_lowercase());
-    let extension = extension.as_ref().and_then(|it| it.to_str());
-    matches!(extension, Some("yaml" | "yml" | "json"))
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let mut extensions = ["yaml", "yml", "json"].iter();
+    let dot = name.iter().rposition(|byte| *byte == b'.');
+    let extension = dot.and_then(|dot| name.get(dot + 1..)).unwrap_or_default();
+    extensions.any(|it| extension.eq_ignore_ascii_case(it.as_bytes()))
+}
+
+/// Returns whether a file only stands for another, which Git LFS puts in its place. A pointer has less than 1024 bytes.
+///
+/// Upstream: `DecodePointer` in github.com/git-lfs/git-lfs/lfs/pointer.go.
+pub(super) fn is_lfs_pointer(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| it.len() < 1024)
+        && text(path).is_ok_and(|it| it.trim_start().starts_with("version http"))
 }

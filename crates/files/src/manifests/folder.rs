@@ -15,7 +15,7 @@ use super::{
     exclude::{Exclude, Excluded},
     files::{self, Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
     git,
-    layout::Layout,
+    layout::{Layout, clean},
     listing::Listing,
     not_checked::{self, Cause, NotChecked},
     path_context::{Environments, FolderContext},
@@ -40,6 +40,8 @@ pub(super) fn list(
     let Walked { files, context, walk } = walk(folder, exclude);
     let (notes, mut not_checked) = walk.left_out();
     let layout = &context.layout;
+    let read: HashSet<_> = files.iter().flatten().map(|it| clean(it)).collect();
+    let not_built = layout.not_built(&read, is_rendered);
     let mut contents = Listing { wrong: layout.wrong.clone(), ..Listing::default() };
     for file in files {
         contents.sources.push(file.map(|path| {
@@ -62,7 +64,7 @@ pub(super) fn list(
         // The program that builds a kustomization reports its faults itself.
         contents.wrong.clear();
     }
-    not_checked.extend(layout.not_built(folder, is_rendered));
+    not_checked.extend(not_built);
     contents.notes = notes;
     contents.not_checked = not_checked;
     contents
@@ -251,6 +253,11 @@ impl<'a> Walk<'a> {
         let is_regular = entry.file_type().is_file();
         if is_read && !is_regular {
             self.not_read(entry.path(), Cause::Link, "it isn't a regular file");
+        }
+        if is_read && is_regular && files::is_lfs_pointer(entry.path()) {
+            let why = "it is a pointer of Git LFS; run `git lfs pull` first";
+            self.not_read(entry.path(), Cause::Unreadable, why);
+            return None;
         }
         let is_of_github =
             entry.depth() == 2 && entry.path().parent().is_some_and(|it| it.ends_with(".github"));

@@ -146,10 +146,14 @@ fn below(path: &Path, file: &Path, folder: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() { path.to_owned() } else { path.join(rest) }
 }
 
-/// Git may change line endings in the work tree.
+/// Git may change line endings in the work tree. A CR alone is a line break in YAML.
 fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
-    bytes.split(|byte| *byte == b'\r').for_each(|part| hash.update(part));
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\r\n");
+        hash.update(text.unwrap_or(line));
+        hash.update(if text.is_some() { "\n" } else { "" });
+    }
     hash.finalize().into()
 }
 
@@ -342,8 +346,8 @@ impl Commit {
             texts.extend(old.map(|old| old.ok().map(|old| hash(&old))));
         }
         let mut texts = texts.into_iter();
-        let is_changed = |pairs: Option<Vec<(&Blob, PathBuf)>>| {
-            let Some(pairs) = pairs else { return true };
+        let is_changed = |(file, pairs): (&&Path, Option<Vec<(&Blob, PathBuf)>>)| {
+            let Some(pairs) = pairs else { return !self.is_same_in_submodule(tree, file) };
             let olds: Vec<_> = texts.by_ref().take(pairs.len()).flatten().collect();
             olds.len() < pairs.len()
                 || pairs.iter().zip(olds).any(|((_, new), old)| {
@@ -351,7 +355,26 @@ impl Commit {
                     new.map_or(true, |new| hash(&new) != old)
                 })
         };
-        Ok(pairs.into_iter().map(is_changed).collect())
+        Ok(files.iter().zip(pairs).map(is_changed).collect())
+    }
+
+    /// Returns whether a file in a submodule is the same as in the commit that the submodule had.
+    fn is_same_in_submodule(&self, tree: &Tree, file: &Path) -> bool {
+        let Some(way) = self.git.inside(file).map(|it| clean(&it)) else { return false };
+        let itself = self.git.top.join(&way);
+        // A link that leads into the submodule may be new.
+        if dunce::canonicalize(file).is_ok_and(|it| it != itself) {
+            return false;
+        }
+        let above = way.ancestors().find_map(|it| tree.entries.get(it));
+        let Some(submodule) = above.filter(|it| it.mode == SUBMODULE) else { return false };
+        let top = self.git.top.join(&submodule.blob.path);
+        let git = Git::around(&top).ok().filter(|it| it.top == top);
+        let (id, tree) = (submodule.blob.id.clone(), Arc::default());
+        git.is_some_and(|git| {
+            let commit = Commit { git, id, tree, ..self.clone() };
+            commit.changed(&[file]).is_ok_and(|it| it == [false])
+        })
     }
 
     /// Returns the files to which a path leads at the commit, each with the file of the work tree that must be the same.

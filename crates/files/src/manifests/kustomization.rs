@@ -6,6 +6,7 @@ use std::{
 };
 
 use kube_yaml::{Document, Node, Value};
+use setguard_core::kubernetes::names::dns1123_label;
 
 use super::{files, patches::items};
 
@@ -23,8 +24,10 @@ pub(super) struct Kustomization {
     /// As it writes them.
     pub(super) resources: Vec<String>,
     pub(super) components: Vec<String>,
-    /// All texts in it, if it loads no file that it does not name: its plugins, for example, load files of their own.
-    texts: Option<Vec<String>>,
+    /// All texts in it.
+    texts: Vec<String>,
+    /// Whether it loads no file that it does not name. Its plugins, for example, load files of their own.
+    is_plain: bool,
 }
 
 /// The keys that change no resource. `images` changes an image to a different version of it at most.
@@ -91,15 +94,14 @@ impl Kustomization {
         let mut keys: Vec<_> = entries.iter().map(|(key, _)| &*key.name).collect();
         let is_component = root.get("kind").and_then(Node::as_str) == Some("Component");
         keys.sort_unstable();
-        // A key in two spellings, or twice. The last one counts, in an order that is not the order of the text.
-        if !problems.is_empty() || keys.windows(2).any(|it| it[0] == it[1]) {
-            return Kustomization { is_component, ..unknown };
-        }
-        let list = |key| items(root.get(key)).filter_map(Node::as_str).map(str::to_owned);
-        let is_plain = keys.iter().all(|key| QUIET.contains(key) || PLAIN.contains(key));
         let mut texts = Vec::new();
         all_texts(root, &mut texts);
-        let texts = is_plain.then(|| texts.into_iter().map(str::to_owned).collect());
+        let texts = texts.into_iter().map(str::to_owned).collect();
+        // A key in two spellings, or twice. The last one counts, in an order that is not the order of the text.
+        if !problems.is_empty() || keys.windows(2).any(|it| it[0] == it[1]) {
+            return Kustomization { is_component, texts, ..unknown };
+        }
+        let list = |key| items(root.get(key)).filter_map(Node::as_str).map(str::to_owned);
         Kustomization {
             changes: entries.iter().any(|(key, value)| !is_quiet(&key.name, value))
                 || kube_yaml::documents(text).nth(1).is_some(),
@@ -108,6 +110,7 @@ impl Kustomization {
             resources: list("resources").chain(list("bases")).collect(),
             components: list("components").collect(),
             texts,
+            is_plain: keys.iter().all(|key| QUIET.contains(key) || PLAIN.contains(key)),
             ..unknown
         }
     }
@@ -126,9 +129,18 @@ impl Kustomization {
 
     /// Returns whether it may load a file in its folder.
     pub(super) fn may_load(&self, file: &Path) -> bool {
-        let Some(texts) = &self.texts else { return true };
         let Some(name) = file.file_name().and_then(|it| it.to_str()) else { return true };
-        file == self.file || texts.iter().any(|it| it.contains(name))
+        !self.is_plain || file == self.file || self.texts.iter().any(|it| it.contains(name))
+    }
+
+    /// Returns the files and folders that it may load from its folder. kustomize refuses absolute paths.
+    pub(super) fn loads(&self, folder: &Path) -> impl Iterator<Item = PathBuf> {
+        let folders = self.resources.iter().chain(&self.components).map(|it| folder.join(it));
+        let texts = self.texts.iter().filter(|it| Path::new(it).is_relative());
+        let texts = texts.map(|it| folder.join(it));
+        // A label can be the name of a folder too.
+        let texts = texts.filter(|it| it.is_file() || !self.is_plain && it.is_dir());
+        folders.filter(|it| it.exists()).chain(texts)
     }
 }
 
@@ -144,7 +156,10 @@ fn is_absent(node: &Node<'_>) -> bool {
 
 fn is_quiet(key: &str, value: &Node<'_>) -> bool {
     let is_version = !key.starts_with("image") || items(Some(value)).all(is_version);
-    is_absent(value) || QUIET.contains(&key) && is_version
+    // kustomize refuses an invalid namespace.
+    let is_valid =
+        key != "namespace" || value.as_str().is_some_and(|it| dns1123_label(it).is_empty());
+    is_absent(value) || QUIET.contains(&key) && is_version && is_valid
 }
 
 /// Returns whether an item of `images` only chooses the version, or the registry, of an image.

@@ -1,8 +1,7 @@
 //! Files for building or testing something else: templates of charts, parts of kustomizations, and test cases.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
+    collections::{BTreeMap, BTreeSet, HashSet},
     path::{Component, Path, PathBuf},
 };
 
@@ -154,8 +153,8 @@ impl Layout {
             .then(|| "without a selector and labels, this seems to be a patch".to_owned())
     }
 
-    /// Returns the kustomizations and charts whose objects differ from their files.
-    pub(super) fn not_built(&self, named: &Path, is_rendered: bool) -> Vec<NotChecked> {
+    /// Returns the kustomizations and charts whose objects differ from their files. `read` has all files that are read.
+    pub(super) fn not_built(&self, read: &HashSet<PathBuf>, is_rendered: bool) -> Vec<NotChecked> {
         if is_rendered {
             // Only a different kustomization can build a component.
             let roots = self.tops();
@@ -172,13 +171,9 @@ impl Layout {
         let folders: BTreeSet<_> = self.kustomizations.keys().map(|it| clean(it)).collect();
         let is_read = |folder: &Path, resource: &String| {
             let path = clean(&folder.join(resource));
-            let is_read = match fs::metadata(folder.join(resource)) {
-                Ok(about) if about.is_dir() => folders.contains(&path),
-                Ok(_) => is_manifest(&path),
-                // A URL too.
-                Err(_) => false,
-            };
-            is_read && path.starts_with(clean(named))
+            let is_read = folders.contains(&path) || is_manifest(&path) && read.contains(&path);
+            // kustomize follows links before it looks for `..`.
+            is_read && leads_to(folder, resource, &path)
         };
         let kustomizations = self.kustomizations.iter().filter_map(|(folder, it)| {
             let changes = it.changes || !it.resources.iter().all(|it| is_read(folder, it));

@@ -189,14 +189,14 @@ impl<'a> Checker<'a> {
         let decodes = problems.is_empty();
         found.violations.extend(problems.into_iter().map(schema));
         let id = found.id.clone();
-        let old = self.previous.get(&id, file);
+        let (old_file, old) = self.previous.before(&id, file).unzip();
         if old.is_none() {
             found.remarks.extend(self.previous.namesake(&id, node));
             found.remarks.extend(self.previous.unclear(&id, file));
         }
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't prevent the other checks; a wrong type does.
-        self.simulator(file).apply(&proposal, |node, outcome| match outcome {
+        self.simulator(file, old_file).apply(&proposal, |node, outcome| match outcome {
             Outcome::Stored(stored) => self.stored(*stored, node, file, found),
             Outcome::TooLarge(size) => self.too_large(&size, node, file, found),
             Outcome::Undecodable(error) if decodes => {
@@ -206,9 +206,9 @@ impl<'a> Checker<'a> {
         });
     }
 
-    fn simulator<'b>(&'b self, file: &'b str) -> Simulator<'b> {
+    fn simulator<'b>(&'b self, file: &'b str, old_file: Option<&'b str>) -> Simulator<'b> {
         Simulator {
-            context: Context { file: Some(file), ..self.context() },
+            context: Context { file: Some(file), old_file, ..self.context() },
             delivery: &self.delivery,
             storage: &self.context.storage,
             namespaces: &self.context.namespaces,
@@ -217,9 +217,10 @@ impl<'a> Checker<'a> {
     }
 
     fn too_large(&self, size: &ObjectSize, node: &Node<'_>, file: &str, found: &mut Found) {
-        let cx = Context { file: Some(file), ..self.context() };
         let id = &found.id;
-        let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id, file));
+        let (old_file, old) = self.previous.before(id, file).unzip();
+        let cx = Context { file: Some(file), old_file, ..self.context() };
+        let (namespace, name) = (&id.namespace, &id.name);
         let verdict = engine::evaluate_too_large(size, namespace, name, old, &cx);
         self.add(verdict, node, file, found);
     }

@@ -101,8 +101,9 @@ impl OldObjects {
         if let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) {
             if let Ok(object) = Object::parse(resource, &json) {
                 let template = object.template();
-                let item =
+                let mut item =
                     ObjectSummary::of(&object).with_refusals(template).with_template(template);
+                item.set_location(source.name().into(), manifest.node.mark.line);
                 self.inventory.add(item);
             }
             let alternatives = self.objects.entry(ObjectId::of(&manifest.node)).or_default();
@@ -110,13 +111,8 @@ impl OldObjects {
         }
     }
 
-    /// Returns the previous state of a file's object, as JSON. `None` if the object is new; a generated name always
-    /// makes it new.
-    pub(crate) fn get(&self, id: &ObjectId, file: &str) -> Option<&str> {
-        self.before(id, file).map(|(_, json)| json)
-    }
-
-    /// Returns the previous state of a file's object with the name of its source.
+    /// Returns the previous state of a file's object, as JSON, after the name of its source. `None` if the object is
+    /// new; a generated name always makes it new.
     pub(crate) fn before(&self, id: &ObjectId, file: &str) -> Option<(&str, &str)> {
         if id.is_generated {
             return None;

@@ -3,6 +3,9 @@
 use super::{Commit, FileError, PathBuf, tree::path_of};
 use crate::manifests::edits::Edits;
 
+/// Without it, `.gitmodules` decides whether a new commit of a submodule is listed.
+const SUBMODULES: &str = "--ignore-submodules=none";
+
 impl Commit {
     /// Returns the files that the work tree adds, edits or lacks, except ignored ones. Plumbing commands compare no
     /// content of the work tree, for which git would run the filters that attributes name.
@@ -13,11 +16,18 @@ impl Commit {
             let path = |name| self.git.top.join(path_of(name));
             Ok::<_, FileError>(names.map(path).collect::<Vec<PathBuf>>())
         };
-        let mut edited =
-            list(&["diff-index", "--cached", "--name-only", "--no-renames", "-z", &self.id])?;
+        let mut edited = list(&[
+            "diff-index",
+            "--cached",
+            "--name-only",
+            "--no-renames",
+            "-z",
+            SUBMODULES,
+            &self.id,
+        ])?;
         edited.extend(list(&["ls-files", "--others", "--exclude-standard", "-z"])?);
         // These may differ only in their times.
-        let touched = list(&["diff-files", "--name-only", "-z"])?;
+        let touched = list(&["diff-files", "--name-only", "-z", SUBMODULES])?;
         let names: Vec<_> = touched.iter().map(PathBuf::as_path).collect();
         let changed = self.changed(&names)?;
         edited.extend(touched.into_iter().zip(changed).filter(|it| it.1).map(|it| it.0));
