@@ -32,6 +32,7 @@ pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict
             limit_exceeded::exceeded(subject, &cluster, limits, lost, found);
         };
         add_beyond(limit, &object, &find, cx, verdict);
+        verdict.remark(limit_exceeded::not_applied(subject, &cluster, &limit.limits));
     }
 }
 

@@ -9,8 +9,16 @@ use k8s_openapi::{
 use memchr::memmem;
 
 use super::{
-    configs::Use, demand::Demand, hosts::Lookups, links, nodes::Nodes, object_summary::NamedPort,
-    resources::Resources, system::System, waits::Wait, zones,
+    configs::Use,
+    demand::Demand,
+    hosts::{self, Lookups},
+    links,
+    nodes::Nodes,
+    object_summary::NamedPort,
+    resources::Resources,
+    system::System,
+    waits::{Wait, is_host},
+    zones,
 };
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
@@ -175,17 +183,34 @@ fn text(value: Option<&String>) -> Option<Box<str>> {
     value.filter(|text| !text.is_empty()).map(|text| text.as_str().into())
 }
 
-/// Returns whether a container's command, argument or variable contains the name of the Service or of a pod of the set.
+/// Parts of the flags and variables that hold only a name of a host.
+const HOSTS: [&str; 11] = [
+    "addr", "dns", "domain", "endpoint", "headless", "host", "join", "peer", "seed", "server",
+    "url",
+];
+
+/// Returns whether a container's command, argument or variable has the Service as a host, or the name of a pod of the
+/// set. The Service may only be called like a component of the program: `-target=ingester`.
 fn mentions(pod: &PodSpec, service: &str, set: &str) -> bool {
     let service_finder = memmem::Finder::new(service);
     let pod_finder = memmem::Finder::new(set);
-    let has = |text: &str| {
+    let has = |flag: &str, text: &str| {
+        let before = |at: usize| text.get(..at).unwrap_or_default();
         let starts = |at: usize| {
-            let before = text.get(..at).unwrap_or_default();
+            let before = before(at);
             !before.ends_with(is_part) && (!before.ends_with('/') || before.ends_with("//"))
         };
-        let ends = |at: usize| !text.get(at..).unwrap_or_default().starts_with(is_part);
-        let is_service = |at: usize| starts(at) && ends(at + service.len());
+        let is_told = || {
+            let flag = flag.to_ascii_lowercase();
+            HOSTS.iter().any(|it| flag.contains(it))
+        };
+        let is_service = |at: usize| {
+            let (before, rest) = (before(at), text.get(at + service.len()..).unwrap_or_default());
+            let is_item = (before.is_empty() || before.ends_with(','))
+                && (rest.is_empty() || rest.starts_with(','));
+            let is_host = before.ends_with(['.', '@']) || is_host(before, rest);
+            starts(at) && !rest.starts_with(is_part) && (is_host || is_item && is_told())
+        };
         let is_pod = |at: usize| {
             let rest = text.get(at + set.len()..).and_then(|rest| rest.strip_prefix('-'));
             starts(at) && rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -193,11 +218,7 @@ fn mentions(pod: &PodSpec, service: &str, set: &str) -> bool {
         service_finder.find_iter(text.as_bytes()).any(is_service)
             || pod_finder.find_iter(text.as_bytes()).any(is_pod)
     };
-    containers(pod).any(|container| {
-        let words = container.command.iter().chain(&container.args).flatten();
-        let values = container.env.iter().flatten().filter_map(|variable| variable.value.as_ref());
-        words.chain(values).any(|text| has(text))
-    })
+    containers(pod).flat_map(hosts::texts).any(|(flag, text)| has(flag, text))
 }
 
 const fn is_part(c: char) -> bool {
@@ -217,7 +238,12 @@ mod tests {
             mentions(&serde_json::from_value(pod).unwrap(), "db-peers", "db")
         };
         for used in [
-            "db-peers",
+            "--join=db-peers",
+            "--seeds=a,db-peers,b",
+            "nslookup db-peers",
+            "db-peers:80",
+            "$(POD).db-peers",
+            "db-peers.shop.svc",
             "--join=db-0.db-peers:80",
             "http://db-peers/",
             "a,db-2",
@@ -225,7 +251,19 @@ mod tests {
         ] {
             assert!(says(used), "{used}");
         }
-        for other in ["db", "my-db-peers", "db-peers2", "/etc/db-peers", "db-x", "mydb-0", ""] {
+        for other in [
+            "db",
+            "db-peers",
+            "--target=db-peers",
+            "db-peers.yaml",
+            "run db-peers",
+            "my-db-peers",
+            "db-peers2",
+            "/etc/db-peers",
+            "db-x",
+            "mydb-0",
+            "",
+        ] {
             assert!(!says(other), "{other}");
         }
     }

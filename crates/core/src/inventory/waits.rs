@@ -103,27 +103,39 @@ impl Names<'_> {
         let mut places = script.match_indices(self.service);
         places.find_map(|(at, _)| {
             let (before, rest) = (script.get(..at)?, script.get(at + self.service.len()..)?);
-            let suffix = rest.split(|c| !is_of_host(c)).next().unwrap_or_default();
-            let is_suffix = suffix.is_empty() || suffix.starts_with(".svc") || {
-                // `db.shop.svc`
-                suffix
-                    .strip_prefix('.')
-                    .and_then(|it| it.split_once('.'))
-                    .is_some_and(|(_, it)| it == "svc" || it.starts_with("svc."))
-            };
+            let is_suffix = is_suffix(rest);
             if let Some(pod) = before.strip_suffix('.') {
                 let pod = pod.rsplit(|c| !is_of_host(c)).next().unwrap_or_default();
                 let ordinal = pod.strip_prefix(self.set)?.strip_prefix('-')?.parse::<i64>().ok()?;
                 let is_later = ordinal > self.first && is_suffix;
                 return is_later.then(|| On::Peer(pod.into()));
             }
-            let is_port = rest.strip_prefix(':').is_some_and(|it| it.starts_with(is_digit));
-            let word = before.trim_end_matches([' ', '=']).rsplit([' ', '=', '(']).next();
-            let is_host = before.ends_with("://")
-                || before.ends_with([' ', '=']) && BEFORE_HOST.contains(&word.unwrap_or_default())
-                || before.ends_with([' ', '=']) && (is_port || suffix.contains(".svc"));
+            let is_host = is_host(before, rest);
             (is_host && is_suffix).then_some(On::Service)
         })
+    }
+}
+
+/// Returns whether the name of a Service between these texts is that of a host, not only a word.
+pub(super) fn is_host(before: &str, rest: &str) -> bool {
+    let is_port = rest.strip_prefix(':').is_some_and(|it| it.starts_with(is_digit));
+    let is_apart = before.is_empty() || before.ends_with([' ', '=', ',']);
+    let word = before.trim_end_matches([' ', '=']).rsplit([' ', '=', '(']).next();
+    before.ends_with("://")
+        || is_apart && BEFORE_HOST.contains(&word.unwrap_or_default())
+        || is_apart && (is_port || suffix(rest).contains(".svc"))
+}
+
+/// `.shop.svc`
+fn suffix(rest: &str) -> &str {
+    rest.split(|c| !is_of_host(c)).next().unwrap_or_default()
+}
+
+fn is_suffix(rest: &str) -> bool {
+    let suffix = suffix(rest);
+    suffix.is_empty() || suffix.starts_with(".svc") || {
+        let rest = suffix.strip_prefix('.').and_then(|it| it.split_once('.'));
+        rest.is_some_and(|(_, it)| it == "svc" || it.starts_with("svc."))
     }
 }
 

@@ -26,16 +26,20 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (set, inventory) = (query.item, query.inventory());
     let all = SCALERS.into_iter().flat_map(|kind| inventory.autoscalers(kind, set));
     for (other, autoscaler) in all {
-        let Some(kind) = KINDS.into_iter().find(|it| it.as_str() == &*autoscaler.kind) else {
-            continue;
-        };
-        let is_there = inventory.named(kind, set.namespace(), set.name()).next().is_some();
+        let is_near = |it: &Kind| it.as_str().eq_ignore_ascii_case(&autoscaler.kind);
+        let Some(kind) = KINDS.into_iter().find(is_near) else { continue };
+        let is_misspelt = kind == set.kind() && kind.as_str() != &*autoscaler.kind;
+        let is_there =
+            !is_misspelt && inventory.named(kind, set.namespace(), set.name()).next().is_some();
         let is_of_daemons = [kind, set.kind()] == [Kind::DaemonSet; 2];
         if is_there && !is_of_daemons {
             continue;
         }
         let message = match is_of_daemons {
             true => format!("its {other} scales nothing, because a DaemonSet has no replicas"),
+            false if is_misspelt => {
+                format!("its {other} scales nothing, because there is no kind {}", autoscaler.kind)
+            }
             false => format!(
                 "the target of {other} is a {kind} of this name, and the input has only a {}, so nothing scales it",
                 set.kind()

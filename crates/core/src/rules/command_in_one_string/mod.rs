@@ -1,4 +1,4 @@
-//! A command with its arguments in the name of the program.
+//! A command that is not split into its words as it has to be.
 
 use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
@@ -17,9 +17,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     visit(spec, &POD_SPEC, &mut |container, path| {
         let name = &container.name;
         let effect = format!("container {name:?} never starts");
-        report(list(&container.command), &effect, path, found);
+        let (command, args) = (list(&container.command), list(&container.args));
+        report(command, &effect, path, found);
+        unread(command, if command.is_empty() { &[] } else { args }, path, found);
         read::actions(container, path, &mut |it| {
             report(it.command, it.effect, it.path, found);
+            unread(it.command, &[], it.path, found);
         });
     });
 }
@@ -32,6 +35,51 @@ fn report(command: &[String], effect: &str, path: &Path<'_>, found: &mut Finding
     let help = format!("write each word as an item of its own: [{program}, …]");
     let path = path.child("command");
     found.report(&path.index(0), Reason::Invalid, message, help).planned_if(true);
+}
+
+/// Words that no shell reads.
+fn unread(command: &[String], args: &[String], path: &Path<'_>, found: &mut Findings) {
+    let words: Vec<&str> = command.iter().chain(args).map(String::as_str).collect();
+    let operator = operator(&words).map(|(i, word, program)| {
+        let message = format!(
+            "no shell reads {word:?}, so {program} gets it and the words after it as arguments"
+        );
+        (i, message, "write one script: [sh, -c, …]")
+    });
+    let ignored = || {
+        let (i, shell, script) = ignored(&words)?;
+        let message = format!("{shell} -c runs only the script before {script:?}, not this");
+        Some((i, message, "write one script, with && between its commands"))
+    };
+    let Some((i, message, help)) = operator.or_else(ignored) else { return };
+    let (list, i) = match i.checked_sub(command.len()) {
+        Some(i) => ("args", i),
+        None => ("command", i),
+    };
+    found.report(&path.child(list).index(i), Reason::Invalid, message, help);
+}
+
+/// The first word that only a shell understands, with its index and the program that gets it.
+fn operator<'a>(words: &[&'a str]) -> Option<(usize, &'a str, &'a str)> {
+    let program = read::program(words.first()?);
+    // These programs have such words themselves, or run a shell.
+    let is_own = words.iter().any(|it| read::is_shell(it))
+        || ["[", "awk", "expr", "find", "jq", "test"].contains(&program);
+    let mut words = words.iter().enumerate().skip(1).filter(|_| !is_own);
+    let (i, word) = words.find(|(_, it)| ["&&", "||", "|", ">", ">>"].contains(*it))?;
+    Some((i, word, program))
+}
+
+/// A second script after `sh -c SCRIPT`, with its index and the shell. It is `$0` of the first one.
+fn ignored<'a>(words: &[&'a str]) -> Option<(usize, &'a str, &'a str)> {
+    let at = read::script_at(words)?;
+    let (script, next) = (words.get(at)?, words.get(at + 1)?);
+    let is_used =
+        ["$0", "$1", "$@", "$*", "$#", "${", "shift"].iter().any(|it| script.contains(it));
+    // A program and its arguments, not only a name with a space.
+    let mut rest = next.split_whitespace().skip(1);
+    let is_script = !is_used && rest.any(|word| word.starts_with(['-', '/', '$']));
+    is_script.then_some((at + 1, *words.first()?, *next))
 }
 
 /// A path may contain a space, and a placeholder anything.

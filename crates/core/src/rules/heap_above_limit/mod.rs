@@ -1,4 +1,4 @@
-//! A Java heap that may grow as large as its container's memory limit.
+//! A heap or cache that may grow as large as its container's memory limit.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
@@ -14,8 +14,8 @@ use crate::{
 
 pub(super) static RULE: Rule = rule! {
     id: "heap-above-limit",
-    title: "the Java heap reaches the memory limit",
-    summary: "a Java heap as large as the memory limit, so that the container is killed",
+    title: "the heap reaches the memory limit",
+    summary: "a heap or cache as large as the memory limit, so that the container is killed",
     group: NeverStarts,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
@@ -31,7 +31,14 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 "the heap may take {} of the memory limit {shown}, so the container is killed when the heap is full",
                 heap.option
             );
-            let help = "leave a quarter of the limit to the rest of the JVM, for example with -XX:MaxRAMPercentage=75";
+            let help = match heap.option.starts_with("-X") {
+                true => {
+                    "leave a quarter of the limit to the rest of the JVM, for example with -XX:MaxRAMPercentage=75"
+                }
+                false => {
+                    "leave a part of the limit to the rest of the program, for example a quarter"
+                }
+            };
             found.report_at(heap.field, Reason::Invalid, message, help);
         }
     });
@@ -48,23 +55,48 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
     let mut heaps = Vec::new();
     let at = path.child("env");
     for (i, env) in list(&container.env).iter().enumerate() {
-        heaps.extend(heap(text(&env.value), &at.index(i).child("value"), limit));
+        let (value, path) = (text(&env.value), at.index(i));
+        let go = (env.name == "GOMEMLIMIT").then(|| format!("GOMEMLIMIT={value}"));
+        heaps.extend(heap(go.as_deref().unwrap_or(value), &path.child("value"), limit));
     }
+    let words = list(&container.command).iter().chain(list(&container.args));
+    let program = words.map(|it| read::program(it)).next().unwrap_or_default();
     for (name, words) in [("command", &container.command), ("args", &container.args)] {
         let at = path.child(name);
-        for (i, word) in list(words).iter().enumerate() {
-            heaps.extend(heap(word, &at.index(i), limit));
+        let next = list(words).iter().skip(1).map(String::as_str).chain([""]);
+        for (i, (word, next)) in list(words).iter().zip(next).enumerate() {
+            let of_cache = matches!(
+                (program, word.as_str()),
+                ("redis-server" | "valkey-server", "--maxmemory") | ("memcached", "-m")
+            );
+            let cache = of_cache.then(|| format!("{word}={next}"));
+            heaps.extend(heap(cache.as_deref().unwrap_or(word), &at.index(i), limit));
         }
     }
     heaps.into_iter().min_by_key(|it| it.bytes)
 }
 
+/// Suffixes, each with the power of two that it means.
+type Units = &'static [(&'static str, u32)];
+
+const JAVA: Units = &[("k", 10), ("m", 20), ("g", 30), ("t", 40), ("", 0)];
+const MEBIBYTES: Units = &[("", 20)];
+/// The options of Java, Node.js, Go, Redis and Memcached. Without `b`, the units of Redis are decimal.
+const OPTIONS: [(&str, Units); 6] = [
+    ("-Xmx", JAVA),
+    ("-XX:MaxHeapSize=", JAVA),
+    ("--max-old-space-size=", MEBIBYTES),
+    ("GOMEMLIMIT=", &[("kib", 10), ("mib", 20), ("gib", 30), ("tib", 40)]),
+    ("--maxmemory=", &[("kb", 10), ("mb", 20), ("gb", 30)]),
+    ("-m=", MEBIBYTES),
+];
+
 /// The last option counts, and a size outranks a percentage.
 fn heap(text: &str, path: &Path<'_>, limit: u128) -> Option<Heap> {
     let words = || text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
     let mut size = words().filter_map(|word| {
-        let size = word.strip_prefix("-Xmx").or_else(|| word.strip_prefix("-XX:MaxHeapSize="))?;
-        Some((word, bytes(size)?))
+        let mut options = OPTIONS.iter();
+        Some((word, options.find_map(|(flag, units)| bytes(word.strip_prefix(flag)?, units))?))
     });
     let mut percent = words().filter_map(|word| {
         let percent: f64 = word.strip_prefix("-XX:MaxRAMPercentage=")?.parse().ok()?;
@@ -74,17 +106,17 @@ fn heap(text: &str, path: &Path<'_>, limit: u128) -> Option<Heap> {
     Some(Heap { option: option.to_owned(), bytes, field: path.to_field() })
 }
 
-/// The JVM's sizes, such as `2g`.
-fn bytes(size: &str) -> Option<u128> {
-    let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
+fn bytes(size: &str, units: Units) -> Option<u128> {
     let size = size.to_ascii_lowercase();
-    let unit = units.into_iter().find_map(|(unit, shift)| Some((size.strip_suffix(unit)?, shift)));
-    let (number, shift) = unit.unwrap_or((&size, 0));
-    Some(u128::from(number.parse::<u64>().ok()?) << shift)
+    let parse = |(unit, shift): &(&str, u32)| {
+        let number: u64 = size.strip_suffix(unit)?.parse().ok()?;
+        Some(u128::from(number) << shift)
+    };
+    units.iter().find_map(parse)
 }
 
 /// In bytes, and as it is written.
-fn limit<'a>(container: &'a Container, spec: &'a PodSpec) -> Option<(u128, &'a str)> {
+pub(super) fn limit<'a>(container: &'a Container, spec: &'a PodSpec) -> Option<(u128, &'a str)> {
     let all = [container.resources.as_ref(), spec.resources.as_ref()];
     let limit = all.into_iter().flatten().find_map(|it| it.limits.as_ref()?.get("memory"))?;
     Some((Quantity::parse_resource(&limit.0)?.thousandths()? / 1_000, &limit.0))

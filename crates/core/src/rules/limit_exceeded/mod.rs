@@ -3,6 +3,10 @@
 mod removed;
 mod settings;
 
+use std::mem::discriminant;
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
 pub use super::read::{Cause, Wave};
 
 pub use self::{
@@ -11,7 +15,7 @@ pub use self::{
 };
 use super::{
     claims_deleted_on_scale_down, ordered_rollout_stuck, parallel_rollout_stuck,
-    read::{pace, wave},
+    read::{daemon_set_status, pace, scaled, wave},
     rollout_blocked,
 };
 use crate::rules::prelude::*;
@@ -62,6 +66,9 @@ pub fn exceeded(
         of_rules(&rules, &run, &limits.why(Consequence::NeverEnds), found);
     }
     from_nodes(limits, leaving, found);
+    if let Some(most) = of_unknown_nodes(subject, cluster) {
+        report_share(most, limits, found);
+    }
     if let Some(wave) = beyond(subject, cluster, limits) {
         report(&wave, &limits.beyond(&wave), limits, found);
     }
@@ -104,6 +111,69 @@ fn report(wave: &Wave, exceeded: &[Consequence], limits: &Limits, found: &mut Fi
             format!("this change {what}{}; {}", cause.why(), limits.why(*consequence)),
             format!("use a {most}, or ask for an exception of the policy"),
         );
+    }
+}
+
+/// The `maxUnavailable` of a rollout, if the old DaemonSet has no status, so that the number of its pods is unknown.
+fn of_unknown_nodes<'a>(subject: &'a Subject<'_>, cluster: &Cluster) -> Option<&'a IntOrString> {
+    let Workload::DaemonSet(spec) = &subject.object.workload else { return None };
+    let old = subject.old()?;
+    let rolls = subject.object.strategy() != Some("OnDelete");
+    let is_unknown = rolls && daemon_set_status(old).is_none();
+    (is_unknown && subject.template_changes(cluster)).then_some(())?;
+    let rolling = spec.update_strategy.as_ref().and_then(|it| it.rolling_update.as_ref());
+    Some(rolling.and_then(|it| it.max_unavailable.as_ref()).unwrap_or(&IntOrString::Int(1)))
+}
+
+/// Returns a remark if a limit of shares cannot be compared with a number, or the other way round.
+pub fn not_applied(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits) -> Option<String> {
+    let limit = limits.at_most_unavailable.as_ref()?;
+    let value = of_unknown_nodes(subject, cluster)?;
+    let is_like = discriminant(limit) == discriminant(value);
+    let [limit, value] = [limit, value].map(shown);
+    (!is_like).then(|| {
+        format!(
+            "the limit atMostUnavailable: {limit} is not applied: the previous object has no status, so it is unknown \
+             how many nodes maxUnavailable: {value} means"
+        )
+    })
+}
+
+fn report_share(most: &IntOrString, limits: &Limits, found: &mut Findings) {
+    let field = Cause::Template.field();
+    let is_all = matches!(most, IntOrString::String(_)) && scaled(most, 100, true) == Some(100);
+    if is_all && !limits.replaces_all {
+        let message = format!(
+            "this change replaces all pods at once; {}",
+            limits.why(Consequence::ReplacesAll)
+        );
+        let help = "use a lower maxUnavailable, or ask for an exception of the policy";
+        found.report_at(field.clone(), Reason::Forbidden, message, help);
+    }
+    let Some(limit) = &limits.at_most_unavailable else { return };
+    // Of 100 pods, a share is its number.
+    let is_beyond = scaled(most, 100, true) > scaled(limit, 100, true);
+    if is_beyond && discriminant(most) == discriminant(limit) {
+        let message = format!(
+            "this change takes down {}pods at a time; {}",
+            match most {
+                IntOrString::Int(number) => format!("{number} "),
+                IntOrString::String(share) => format!("{share} of the "),
+            },
+            limits.why(Consequence::AtMostUnavailable)
+        );
+        let help = format!(
+            "use a maxUnavailable of at most {}, or ask for an exception of the policy",
+            shown(limit)
+        );
+        found.report_at(field, Reason::Forbidden, message, help);
+    }
+}
+
+fn shown(value: &IntOrString) -> String {
+    match value {
+        IntOrString::Int(number) => number.to_string(),
+        IntOrString::String(share) => share.clone(),
     }
 }
 

@@ -25,6 +25,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
         Workload::StatefulSet(_) => return,
     };
+    one_for_all_claims(subject, &who, found);
     let Some(pod) = read::pod_spec(&subject.object) else { return };
     let claims = subject.object.stateful_set().into_iter().flat_map(read::claims);
     let claims: HashSet<&str> = claims.map(|(name, _)| name).collect();
@@ -70,6 +71,29 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         format!("make sure that {that}, or give each pod its own volume with {instead}"),
     );
     reported.noted_if(is_unsure);
+}
+
+/// A volume is bound to one claim: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.
+fn one_for_all_claims(subject: &Subject<'_>, who: &str, found: &mut Findings) {
+    let old = subject.old().and_then(Object::stateful_set);
+    // Otherwise the claims exist, and show whether they are bound.
+    let is_new = old.is_none_or(|old| old.replicas.unwrap_or(1) < 2);
+    let claims =
+        subject.object.stateful_set().filter(|_| is_new).into_iter().flat_map(read::claims);
+    for (i, (_, claim)) in claims.enumerate() {
+        let named = claim.spec.as_ref().and_then(|it| it.volume_name.as_deref());
+        let Some(volume) = named.filter(|it| !it.is_empty()) else { continue };
+        let path = CLAIM_TEMPLATES.index(i);
+        let message = format!(
+            "the claims of {who} ask for the volume {volume:?}, and only one claim can have it: the other pods stay \
+             Pending"
+        );
+        let help =
+            "leave out volumeName; a volume that is made by hand can name its claim in claimRef";
+        found
+            .report(&path.child("spec").child("volumeName"), Reason::Invalid, message, help)
+            .planned_if(true);
+    }
 }
 
 fn writes(read_only: Option<bool>) -> bool {
