@@ -28,6 +28,15 @@ impl Cluster {
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 
+    /// Adds a set and its pods, all ready.
+    fn done(&self, set: &Value) -> &Self {
+        for ordinal in 0..3 {
+            let name = format!("{}-{ordinal}", set["metadata"]["name"].as_str().unwrap());
+            self.has("pods", &pod(&name, "new", "", ""));
+        }
+        self.has("statefulsets", set)
+    }
+
     fn begin(&self, args: &[&str]) -> Waiting {
         let mut command = self.command(&[&["--format", "json"], args].concat());
         let mut child =
@@ -133,7 +142,7 @@ fn with_bad_image(revision: &str) -> Cluster {
 #[test]
 fn a_set_that_is_rolled_out_is_a_line_and_exit_code_0() {
     let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 3, 3));
+    cluster.done(&set("db", 3, 3));
     let ran = cluster.run(&["statefulset/db", "-n", "shop"]).ends(0).reports_only("");
     let lines: Vec<_> = ran.stdout.lines().map(|line| line.split_once(' ').unwrap()).collect();
     assert!(lines.iter().all(|(time, _)| time.parse::<Timestamp>().is_ok()), "{lines:?}");
@@ -154,7 +163,7 @@ fn each_change_is_an_event_until_the_end() {
     assert_eq!(event["object"]["kind"], "StatefulSet");
     cluster.has("pods", &pod("db-2", "new", "", "")).has("statefulsets", &set("db", 3, 2));
     waiting.says("progress", "2 of 3 updated, 3 of 3 ready");
-    cluster.has("statefulsets", &set("db", 3, 3));
+    cluster.done(&set("db", 3, 3));
     assert_eq!(waiting.says("done", "rolled out")["outcome"], "rolled-out");
     waiting.says("end", "1 set is done");
     waiting.ends_with(0);
@@ -163,7 +172,7 @@ fn each_change_is_an_event_until_the_end() {
 #[test]
 fn what_cannot_succeed_ends_early_with_the_diagnosis_and_the_command() {
     let cluster = with_bad_image("new");
-    cluster.has("statefulsets", &set("cache", 3, 3));
+    cluster.done(&set("cache", 3, 3));
     let args = ["sts/db", "sts/cache", "-n", "shop", "--patience", "1s"];
     let events = cluster.events(1, &args);
     let stuck = events.iter().find(|it| it["type"] == "stuck").unwrap();
@@ -219,7 +228,7 @@ fn a_repair_is_done_only_if_it_is_asked_for() {
     let event = waiting.says("repair", "deleted pod db-2");
     assert_eq!(event["object"]["name"], "db");
     assert!(cluster.api_server.get("pods", "shop", "db-2").is_none());
-    cluster.has("pods", &pod("db-2", "new", "", "")).has("statefulsets", &set("db", 3, 3));
+    cluster.has("pods", &pod("db-2", "new", "", "")).done(&set("db", 3, 3));
     waiting.ends_with(0);
 }
 
@@ -272,7 +281,7 @@ fn the_reason_is_an_annotation_as_long_as_it_holds_if_that_is_asked_for() {
     assert!(text.as_str().is_some_and(|it| it.starts_with(start)), "{text}");
     let mut done = set("db", 3, 3);
     done["metadata"]["annotations"] = json!({"setguard.io/stuck": text});
-    cluster.has("statefulsets", &done);
+    cluster.done(&done);
     cluster.events(0, &args);
     assert_eq!(annotation(), Value::Null);
 }
@@ -284,7 +293,7 @@ fn sets_are_named_in_manifests_and_by_releases() {
     of_release["metadata"]["annotations"] = json!({
         "meta.helm.sh/release-name": "front", "meta.helm.sh/release-namespace": "web",
     });
-    cluster.has("statefulsets", &set("db", 3, 3)).has("statefulsets", &of_release);
+    cluster.done(&set("db", 3, 3)).done(&of_release);
     let names = |events: &[Value]| -> Vec<String> {
         let done = events.iter().filter(|it| it["type"] == "done");
         done.map(|it| it["object"]["name"].as_str().unwrap().to_owned()).collect()

@@ -132,4 +132,6 @@ pub enum Waits {
     Name,
     /// The node is down, so the pod on it neither ends nor becomes available.
     Node,
+    /// The pod should have been gone, and has not ended.
+    Deletion,
 }

@@ -71,14 +71,16 @@ fn equal_findings_are_one_in_text_and_all_in_json() {
     let count = |text: &str| ran.stdout.matches(text).count();
     assert_eq!(count("error[partition-covers-all]"), 1, "{}", ran.stdout);
     assert_eq!(count("warning[history-limit-zero]"), 4);
+    // All objects of an error are named.
     let names = "in: 40 objects: StatefulSet shop/db-01, StatefulSet shop/db-03, StatefulSet \
-                 shop/db-05, StatefulSet shop/db-07, StatefulSet shop/db-09 and 35 more\n";
+                 shop/db-05, StatefulSet shop/db-07, StatefulSet shop/db-09, StatefulSet shop/db-11, ";
     assert_eq!(count(names), 1, "{}", ran.stdout);
+    assert_eq!(count("StatefulSet bank/db-38\n"), 1, "{}", ran.stdout);
     assert_eq!(count("40 errors, 4 warnings in 44 of 44 objects\n"), 1);
     assert_eq!(cluster.findings(1, &[]).len(), 44);
 }
 
-fn pod_of_db(ordinal: u8, revision: &str, is_ready: bool) -> Value {
+fn pod_of(set: &str, ordinal: u8, revision: &str, is_ready: bool) -> Value {
     let state = match is_ready {
         true => json!({"running": {}}),
         false => json!({"waiting": {"reason": "ImagePullBackOff", "message": "db:2: not found"}}),
@@ -86,11 +88,11 @@ fn pod_of_db(ordinal: u8, revision: &str, is_ready: bool) -> Value {
     let ready = if is_ready { "True" } else { "False" };
     json!({
         "metadata": {
-            "name": format!("db-{ordinal}"), "namespace": "shop",
+            "name": format!("{set}-{ordinal}"), "namespace": "shop",
             "creationTimestamp": "2026-11-20T10:00:00Z",
             "labels": {"controller-revision-hash": revision},
             "ownerReferences": [{
-                "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": true,
+                "apiVersion": "apps/v1", "kind": "StatefulSet", "name": set, "controller": true,
             }],
         },
         "spec": {"nodeName": "n0"},
@@ -103,28 +105,57 @@ fn pod_of_db(ordinal: u8, revision: &str, is_ready: bool) -> Value {
     })
 }
 
-#[test]
-fn a_stuck_rollout_has_its_cause_in_the_title_and_what_it_changed() {
-    let cluster = Cluster::audited().rules(COVERED, "");
-    let mut set = waiting("db", 1);
-    set["status"]["currentRevision"] = json!("db-1a");
-    set["status"]["updateRevision"] = json!("db-2b");
-    set["status"]["updatedReplicas"] = json!(1);
-    cluster.has("statefulsets", &set).has("nodes", &json!({"metadata": {"name": "n0"}}));
-    cluster.has("pods", &pod_of_db(0, "db-1a", true)).has("pods", &pod_of_db(1, "db-2b", false));
-    for (name, number, image) in [("db-1a", 1, "db:1"), ("db-2b", 2, "db:2")] {
+/// Adds a set with the revisions `1a` and `2b`. Its last pod is broken.
+fn add_updating(cluster: &Cluster, name: &str, broken: &str, policy: &str) {
+    let mut set = waiting(name, 1);
+    set["spec"]["podManagementPolicy"] = json!(policy);
+    set["status"]["currentRevision"] = json!(format!("{name}-1a"));
+    set["status"]["updateRevision"] = json!(format!("{name}-2b"));
+    set["status"]["updatedReplicas"] = json!(i32::from(broken == "2b"));
+    cluster.has("statefulsets", &set);
+    cluster.has("pods", &pod_of(name, 0, &format!("{name}-1a"), true));
+    cluster.has("pods", &pod_of(name, 1, &format!("{name}-{broken}"), false));
+    for (revision, number, image) in [("1a", 1, "db:1"), ("2b", 2, "db:2")] {
         let template = json!({"$patch": "replace", "spec": {"containers": [{"name": "main", "image": image}]}});
         let owner = json!([{
-            "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": true,
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "controller": true,
         }]);
         cluster.has(
             "controllerrevisions",
             &json!({
-                "metadata": {"name": name, "namespace": "shop", "ownerReferences": owner},
+                "metadata": {
+                    "name": format!("{name}-{revision}"), "namespace": "shop", "ownerReferences": owner,
+                },
                 "revision": number, "data": {"spec": {"template": template}},
             }),
         );
     }
+}
+
+/// The reader of a folded finding runs its commands for all sets.
+#[test]
+fn sets_that_need_other_commands_are_not_folded() {
+    let cluster = Cluster::audited().rules(COVERED, "");
+    cluster.has("nodes", &json!({"metadata": {"name": "n0"}}));
+    add_updating(&cluster, "undo", "2b", "Parallel");
+    for name in ["a", "b", "c"] {
+        add_updating(&cluster, name, "1a", "OrderedReady");
+    }
+    let text = cluster.run(&[]).ends(1).stdout;
+    let (folded, alone) = text.split_once("\nnamespace shop\n").unwrap();
+    let named = "in: 3 objects: StatefulSet shop/a, StatefulSet shop/b, StatefulSet shop/c, since";
+    assert!(folded.contains(named), "{text}");
+    assert!(folded.contains("kubectl delete pod -n shop a-1\n"), "{text}");
+    assert!(folded.contains("; for the others likewise"), "{text}");
+    assert!(!folded.contains("rollout undo"), "{text}");
+    assert!(alone.contains("kubectl rollout undo -n shop statefulset/undo\n"), "{text}");
+}
+
+#[test]
+fn a_stuck_rollout_has_its_cause_in_the_title_and_what_it_changed() {
+    let cluster = Cluster::audited().rules(COVERED, "");
+    cluster.has("nodes", &json!({"metadata": {"name": "n0"}}));
+    add_updating(&cluster, "db", "2b", "OrderedReady");
     // Next to that, the partition is harmless.
     cluster.has("statefulsets", &covered("shop", "a"));
     let ran = cluster.run(&[]).ends(1);
@@ -159,10 +190,8 @@ fn dead_nodes_are_one_block() {
             "nodes",
             &json!({"metadata": {"name": name}, "status": {"conditions": [condition]}}),
         );
-        let mut pod = pod_of_db(i, "a", false);
-        pod["metadata"]["name"] = json!(format!("agent-{i}"));
+        let mut pod = pod_of("agent", i, "a", false);
         pod["metadata"]["ownerReferences"][0]["kind"] = json!("DaemonSet");
-        pod["metadata"]["ownerReferences"][0]["name"] = json!("agent");
         pod["spec"]["nodeName"] = json!(name);
         cluster.has("pods", &pod);
     }

@@ -22,7 +22,7 @@ fn watches_that_are_cut_and_a_server_that_is_away_are_survived() {
     cluster.api_server.change(|world| world.cut = false);
     waiting.says("note", "the cluster can be followed again");
     waiting.says("progress", "2 of 3 updated");
-    cluster.has("statefulsets", &set("db", 3, 3));
+    cluster.done(&set("db", 3, 3));
     waiting.says("done", "rolled out");
     waiting.ends_with(0);
 }
@@ -32,7 +32,7 @@ fn a_server_that_has_forgotten_the_version_is_listed_again() {
     let (cluster, mut waiting) = begun(&[]);
     cluster.api_server.change(|world| world.cut = true);
     waiting.says("note", "cannot follow the cluster");
-    cluster.has("statefulsets", &set("db", 3, 3));
+    cluster.done(&set("db", 3, 3));
     cluster.api_server.change(|world| {
         world.compacted = world.version();
         world.cut = false;
@@ -79,7 +79,7 @@ fn a_set_that_is_deleted_meanwhile_cannot_succeed() {
 #[test]
 fn without_the_right_to_read_pods_the_status_counts() {
     let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 3, 3)).has("pods", &pod("db-0", "new", "", ""));
+    cluster.done(&set("db", 3, 3)).has("pods", &pod("db-0", "new", "", ""));
     cluster.api_server.change(|world| world.forbidden = ["pods", "nodes", "events"].into());
     let ran = cluster.run(&["sts/db", "-n", "shop"]).ends(0);
     let why =
@@ -93,7 +93,7 @@ fn without_the_right_to_read_pods_the_status_counts() {
 #[test]
 fn a_server_that_is_busy_is_asked_again() {
     let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 3, 3));
+    cluster.done(&set("db", 3, 3));
     cluster.api_server.change(|world| world.busy = 2);
     let events = cluster.events(0, &["sts/db", "-n", "shop"]);
     assert_eq!(events.last().unwrap()["message"], json!("1 set is done"));

@@ -1,27 +1,61 @@
 //! Folds findings that have one cause but affect many objects, so that the text format prints them once.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
-use setguard_files::report::{
-    changes::Change,
-    diagnostic::{Diagnostic, Folded, ObjectReport, Severity},
+use setguard_core::finding::Facts;
+use setguard_files::{
+    manifests::id::ObjectId,
+    report::{
+        changes::Change,
+        diagnostic::{Diagnostic, Folded, ObjectReport, Severity},
+    },
 };
 
 /// The smallest group that is folded: for cluster-scoped objects such as nodes, for findings with a cause, and for all
 /// others.
 const MANY: [usize; 3] = [2, 3, 5];
+/// How many objects a folded warning names. An error names all.
 const NAMED: usize = 5;
 
 /// Findings are folded if these parts are equal.
 type Key<'a> =
-    (Reverse<Severity>, &'static str, [Option<&'a str>; 3], Option<Change>, Option<&'a str>);
+    (Reverse<Severity>, &'static str, [Option<Cow<'a, str>>; 3], Option<Change>, Option<&'a str>);
 
-fn key(it: &Diagnostic) -> Key<'_> {
+fn key<'a>(id: &ObjectId, it: &'a Diagnostic) -> Key<'a> {
+    let help = it.help.as_deref().map(Cow::from);
     let texts = match &it.facts {
-        Some(facts) => [facts.cause.as_deref().or(Some(&*facts.title)), None, None],
-        None => [Some(&*it.message), Some(&*it.field), it.help.as_deref()],
+        Some(facts) => {
+            let cause = facts.cause.as_deref().unwrap_or(&facts.title);
+            let help = if it.commands.is_empty() { help } else { Some(kind(id, it, facts).into()) };
+            [Some(cause.into()), None, help]
+        }
+        None => [Some((&*it.message).into()), Some((&*it.field).into()), help],
     };
     (Reverse(it.severity), it.rule.id, texts, it.change, it.downgrade.as_deref())
+}
+
+/// Returns the commands of the help without the names of their objects. Whoever reads a folded finding runs them for
+/// all objects.
+fn kind(id: &ObjectId, it: &Diagnostic, facts: &Facts) -> String {
+    let is_name = |word: &str| {
+        let of_object = [&*id.namespace, &*id.name].contains(&word);
+        let mut others = facts.pods.iter().chain(&facts.nodes);
+        // The claim of a pod is named after it.
+        of_object
+            || others.any(|it| {
+                word.strip_suffix(&**it).is_some_and(|it| it.is_empty() || it.ends_with('-'))
+            })
+    };
+    let mut kind = String::new();
+    for command in &it.commands {
+        let words = command.line().split_whitespace();
+        let mut words: Vec<_> = words
+            .map(|word| if is_name(word.rsplit('/').next().unwrap_or(word)) { "*" } else { word })
+            .collect();
+        words.dedup();
+        kind.push_str(&format!("{}: {}\n", command.effect().as_str(), words.join(" ")));
+    }
+    kind
 }
 
 /// Marks the findings that belong to a group, and returns one finding for each group, the worst first.
@@ -29,7 +63,7 @@ pub(super) fn fold(reports: &mut [ObjectReport]) -> Vec<Folded> {
     let mut equal: BTreeMap<Key<'_>, Vec<(usize, usize)>> = BTreeMap::new();
     for (at, report) in reports.iter().enumerate() {
         for (nth, diagnostic) in report.diagnostics.iter().enumerate() {
-            equal.entry(key(diagnostic)).or_default().push((at, nth));
+            equal.entry(key(&report.id, diagnostic)).or_default().push((at, nth));
         }
     }
     let groups: Vec<_> = equal.into_values().collect();
@@ -69,7 +103,8 @@ fn group(reports: &mut [ObjectReport], places: &[(usize, usize)]) -> Option<Fold
     if let Some(help) = diagnostic.help.as_mut().filter(|_| differs) {
         help.push_str("; for the others likewise");
     }
-    let ids = all.iter().take(NAMED).map(|(report, _)| report.id.clone());
+    let most = if first.severity == Severity::Error { all.len() } else { NAMED };
+    let ids = all.iter().take(most).map(|(report, _)| report.id.clone());
     let folded = Folded { diagnostic, count: all.len(), first: ids.collect() };
     for (at, nth) in places {
         let diagnostic = reports.get_mut(*at).and_then(|it| it.diagnostics.get_mut(*nth));

@@ -229,8 +229,8 @@ fn obstacles(
         Phase::Ended(_) => Vec::new(),
         Phase::Unseen(generation) => {
             let text = format!(
-                "no controller has seen generation {generation} of its spec; does \
-                 kube-controller-manager run?"
+                "no controller has seen generation {generation} of its spec: kube-controller-manager does not \
+                 run, or the API server refuses it a ControllerRevision or a change of a pod"
             );
             vec![plain(text, Hold::Passing)]
         }

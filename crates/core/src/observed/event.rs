@@ -11,7 +11,7 @@ use super::meta::{Metadata, Unread};
 use crate::{finding::shorten, kubernetes::kind::Kind};
 
 /// The reasons that rules need, in addition to those of [`is_of_ended`].
-const REASONS: [&str; 20] = [
+const REASONS: [&str; 21] = [
     "BackOff",
     "Failed",
     "FailedAttachVolume",
@@ -28,6 +28,7 @@ const REASONS: [&str; 20] = [
     "FailedResourceClaimCreation",
     "FailedScheduling",
     "FailedToRetrieveImagePullSecret",
+    "FailedUpdate",
     "NetworkNotReady",
     "ProvisioningFailed",
     "RecreatingFailedPod",

@@ -75,6 +75,7 @@ pub(super) struct Condition<'a> {
     #[serde(borrow)]
     pub(super) message: Option<Cow<'a, str>>,
     pub(super) last_transition_time: Option<Time>,
+    pub(super) last_heartbeat_time: Option<Time>,
 }
 
 /// A reference to a set from an object that it controls.

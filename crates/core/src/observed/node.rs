@@ -18,6 +18,8 @@ pub struct Node {
     pub created: i64,
     /// Since when the node has been ready, if known.
     pub ready_since: Option<i64>,
+    /// When its kubelet last reported its conditions, if known.
+    pub heartbeat: Option<i64>,
     /// Since when the node has been unready.
     pub not_ready: Option<i64>,
     /// The message of an unready node's `Ready` condition; may be empty.
@@ -61,6 +63,8 @@ impl Node {
         let RawNode { mut metadata, spec, status } = serde_json::from_str(json)?;
         let created = metadata.created();
         let mut conditions = status.conditions.iter().flatten();
+        let heartbeats = conditions.clone().filter_map(|it| it.last_heartbeat_time.as_ref());
+        let heartbeat = heartbeats.map(|time| time.0.as_second()).max();
         let ready = conditions.find(|it| it.type_ == "Ready");
         let since = ready.and_then(|it| it.last_transition_time.as_ref());
         let since = since.map(|time| time.0.as_second());
@@ -71,6 +75,7 @@ impl Node {
             created,
             why_not_ready: shorten(said.trim(), LONGEST).into_owned().into(),
             uid: metadata.uid().into(),
+            heartbeat,
             ready_since: since.filter(|_| is_ready),
             not_ready: ready.map(|_| since.unwrap_or(created)),
             is_cordoned: spec.unschedulable == Some(true),

@@ -5,7 +5,8 @@ use k8s_openapi::api::core::v1::Affinity;
 use serde::Deserialize;
 
 use super::{
-    meta::{Metadata, Owner, Unread},
+    event::SLACK,
+    meta::{Metadata, Owner},
     not_ready::{NotReadyKind, NotReadyReason, Placed, Status},
 };
 use crate::{kubernetes::resource::WorkloadKind, rollout::Health};
@@ -33,6 +34,8 @@ pub struct Pod {
     pub deleted: Option<i64>,
     /// The finalizers that delay the deletion, separated by commas.
     pub finalizers: Option<Box<str>>,
+    /// The names of the volumes and of their claims.
+    pub claims: Box<[(Box<str>, Box<str>)]>,
     /// Whether all containers have terminated for good: the phase is `Failed` or `Succeeded`.
     pub has_ended: bool,
     /// Whether the phase is `Pending`.
@@ -56,11 +59,11 @@ impl Pod {
     pub(super) fn read_in_namespace(
         json: &str,
     ) -> serde_json::Result<(Box<str>, Option<Owner>, Self)> {
-        let raw: RawPod<'_, Unread> = serde_json::from_str(json)?;
+        let raw: RawPod<'_> = serde_json::from_str(json)?;
         Ok((raw.metadata.namespace().into(), raw.metadata.owner(), Pod::of(&raw)))
     }
 
-    pub(super) fn of<V>(RawPod { metadata, spec, status }: &RawPod<'_, V>) -> Self {
+    pub(super) fn of(RawPod { metadata, spec, status }: &RawPod<'_>) -> Self {
         let labels = metadata.labels.as_ref();
         let label = |label: Option<&Cow<'_, str>>| label.map(|it| &**it).unwrap_or_default().into();
         let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
@@ -81,6 +84,7 @@ impl Pod {
             has_sandbox: status.condition(SANDBOX).map(|it| it.status == "True"),
             deleted: metadata.deleted(),
             finalizers: metadata.finalizers(),
+            claims: spec.claims(),
             has_ended,
             is_pending: status.phase.as_deref() == Some("Pending"),
             ready: (ready && !has_ended, since.map_or(created, |it| it.0.as_second())),
@@ -89,7 +93,9 @@ impl Pod {
             restarts: status.restarts(),
             trouble: match ready && !has_ended {
                 true => None,
-                false => status.trouble(placed).map(|it| Box::new(it.with_claims(&spec.claims()))),
+                false => status
+                    .trouble(placed)
+                    .map(|it| Box::new(it.with_claims(&spec.resource_claims()))),
             },
             revision: label(labels.and_then(|it| it.revision.as_ref())),
             generation: label(labels.and_then(|it| it.generation.as_ref())),
@@ -125,6 +131,11 @@ impl Pod {
         is_ordinal.then(|| Owner { namespace: namespace.into(), kind, name: set.into() })
     }
 
+    /// Returns whether the pod should have been gone at this second.
+    pub fn is_overdue(&self, now: i64) -> bool {
+        self.deleted.is_some_and(|end| end.saturating_add(SLACK) < now)
+    }
+
     /// Returns whether the pod has been ready for this many seconds.
     pub fn is_available(&self, min_ready_seconds: i64, now: Timestamp) -> bool {
         let (ready, since) = self.ready;
@@ -142,14 +153,12 @@ impl Pod {
     }
 }
 
-/// `V` is the type of the volumes.
 #[derive(Deserialize)]
-#[serde(bound(deserialize = "V: Deserialize<'de> + Default"))]
-pub(super) struct RawPod<'a, V> {
+pub(super) struct RawPod<'a> {
     #[serde(borrow)]
     pub(super) metadata: Metadata<'a, Labels<'a>>,
-    #[serde(default)]
-    pub(super) spec: Spec<'a, V>,
+    #[serde(borrow, default)]
+    spec: Spec<'a>,
     #[serde(borrow, default)]
     status: Status<'a>,
 }
@@ -163,9 +172,10 @@ pub(super) struct Labels<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, bound(deserialize = "V: Deserialize<'de> + Default"))]
-pub(super) struct Spec<'a, V> {
-    pub(super) volumes: Option<Vec<V>>,
+#[serde(rename_all = "camelCase", default)]
+struct Spec<'a> {
+    #[serde(borrow)]
+    volumes: Option<Vec<Volume<'a>>>,
     #[serde(borrow)]
     node_name: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -182,9 +192,34 @@ struct ResourceClaim<'a> {
     resource_claim_name: Option<Cow<'a, str>>,
 }
 
-impl<V> Spec<'_, V> {
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Volume<'a> {
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    persistent_volume_claim: Option<ClaimSource<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimSource<'a> {
+    #[serde(borrow, default)]
+    claim_name: Cow<'a, str>,
+}
+
+impl Spec<'_> {
+    fn claims(&self) -> Box<[(Box<str>, Box<str>)]> {
+        let volumes = self.volumes.iter().flatten();
+        let claims = volumes.filter_map(|volume| {
+            let claim = volume.persistent_volume_claim.as_ref()?;
+            Some(((&*volume.name).into(), (&*claim.claim_name).into()))
+        });
+        claims.collect()
+    }
+
     /// Returns the shared resource claims, separated by commas.
-    fn claims(&self) -> String {
+    fn resource_claims(&self) -> String {
         let claims = self.resource_claims.iter().flatten();
         let names: Vec<_> = claims.filter_map(|it| it.resource_claim_name.as_deref()).collect();
         names.join(", ")

@@ -93,8 +93,20 @@ impl RolloutStatus {
         };
         if !set.is_current() {
             progress.phase = Phase::Unseen(set.generation());
+        } else if progress.outcome().is_some() {
+            progress.correct(observed, set);
         }
         progress
+    }
+
+    /// The status counts pods that are being deleted, and is older than the pods for a moment.
+    fn correct(&mut self, observed: &Observed, set: &WorkloadStatus) {
+        let lacking = i32::try_from(observed.lacking(set)).unwrap_or(i32::MAX);
+        self.ready = self.ready.min(self.wanted.saturating_sub(lacking));
+        self.available = self.available.min(self.ready);
+        if lacking > 0 || observed.misfits(set).next().is_some() {
+            self.phase = Phase::Going;
+        }
     }
 
     /// Returns the outcome of a rollout that has ended.

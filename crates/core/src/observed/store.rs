@@ -17,9 +17,12 @@ use super::{
     workload::{WorkloadState, WorkloadStatus},
 };
 use crate::{
-    kubernetes::kind::Kind,
+    kubernetes::{cluster::Cluster, kind::Kind},
     object::storage_class::StorageClass,
-    rollout::node::{Placement, placements},
+    rollout::{
+        node::{Placement, placements},
+        stateful_set::{Settings, ordinals},
+    },
 };
 
 /// The objects of a running cluster that the status rules need.
@@ -104,7 +107,9 @@ impl Observed {
     ///
     /// Kubernetes: `syncNodeUpdate`, pkg/controller/daemon/daemon_controller.go.
     pub fn is_healthy(&self, set: &WorkloadStatus) -> bool {
-        let WorkloadState::DaemonSet(daemons) = &set.state else { return set.is_healthy() };
+        let WorkloadState::DaemonSet(daemons) = &set.state else {
+            return set.is_healthy() && !self.may_have_misfits(set);
+        };
         let is_up_to_date = || {
             let placements =
                 placements(&daemons.spec.template.placing, self.nodes().map(|node| &node.place));
@@ -116,11 +121,74 @@ impl Observed {
             && !self.may_have_stale_pods(set)
     }
 
-    /// Before the pods are known, a revision that is older than its set is enough.
     fn may_have_stale_pods(&self, set: &WorkloadStatus) -> bool {
-        match self.pods(set) {
-            [] => set.ready().wanted > 0 && self.revisions(set).any(|it| it.created < set.created),
-            _ => self.stale_pods(set).next().is_some(),
+        self.may_have_adopted(set) || self.stale_pods(set).next().is_some()
+    }
+
+    fn may_have_misfits(&self, set: &WorkloadStatus) -> bool {
+        set.has_claim_templates()
+            && (self.may_have_adopted(set) || self.misfits(set).next().is_some())
+    }
+
+    /// Before the pods are known, a revision that is older than its set is enough.
+    fn may_have_adopted(&self, set: &WorkloadStatus) -> bool {
+        self.pods(set).is_empty()
+            && set.ready().wanted > 0
+            && self.revisions(set).any(|it| it.created < set.created)
+    }
+
+    /// Returns the pods of a StatefulSet without the volume of a claim template, as after the set was deleted without
+    /// its pods and created again with another claim template. The controller cannot add volumes, and fails.
+    ///
+    /// Kubernetes: `UpdateStatefulPod`, pkg/controller/statefulset/stateful_pod_control.go.
+    pub fn misfits<'a>(&'a self, set: &'a WorkloadStatus) -> impl Iterator<Item = &'a Pod> {
+        let settings = match &set.state {
+            // Claims depend on no feature.
+            WorkloadState::StatefulSet(it) => {
+                Settings::of(set.name(), &it.spec, &Cluster::default())
+            }
+            WorkloadState::DaemonSet(_) => None,
+        };
+        self.pods(set).iter().filter(move |pod| {
+            let is_misfit = |settings: &Settings| {
+                let ordinal = pod.ordinal(set.name());
+                let ordinal = ordinal.filter(|it| settings.ordinals.contains(it));
+                ordinal.is_some_and(|ordinal| !settings.fits(ordinal, &pod.claims))
+            };
+            pod.deleted.is_none() && !pod.has_ended && settings.as_ref().is_some_and(is_misfit)
+        })
+    }
+
+    /// Returns how many pods of a set are missing, not ready or being deleted; 0 if some may not have been kept.
+    pub(super) fn lacking(&self, set: &WorkloadStatus) -> usize {
+        if !self.keeps_all || !self.knows(Kind::Pod, set.namespace()) {
+            return 0;
+        }
+        let pods = self.pods(set).iter();
+        let serving = pods.clone().filter(|pod| pod.ready.0 && pod.deleted.is_none());
+        match &set.state {
+            WorkloadState::StatefulSet(it) => {
+                let ordinals = ordinals(&it.spec);
+                let here = serving.filter_map(|pod| pod.ordinal(set.name()));
+                let here = here.filter(|it| ordinals.contains(it)).count();
+                let wanted = usize::try_from(ordinals.end - ordinals.start).unwrap_or_default();
+                wanted.saturating_sub(here)
+            }
+            WorkloadState::DaemonSet(it) => {
+                let of_pod = |pod: &'_ Pod| pod.node.clone();
+                let serving: BTreeSet<_> = serving.filter_map(of_pod).collect();
+                let placing = &it.spec.template.placing;
+                let nodes: BTreeSet<_> = match self.knows(Kind::Node, "") {
+                    true => {
+                        let placements = placements(placing, self.nodes().map(|it| &it.place));
+                        let nodes = self.nodes.keys().zip(placements);
+                        let runs = nodes.filter(|(_, placement)| *placement == Placement::Runs);
+                        runs.map(|(name, _)| name.clone()).collect()
+                    }
+                    false => pods.filter_map(of_pod).collect(),
+                };
+                nodes.difference(&serving).count()
+            }
         }
     }
 

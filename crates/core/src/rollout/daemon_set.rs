@@ -40,6 +40,8 @@ pub struct NodePods {
     pub excess_new: usize,
     /// Whether a pod is terminating. Until it ends, a node without any other pod counts as unavailable.
     pub is_ending: bool,
+    /// Whether the terminating pod does not end.
+    pub never_ends: bool,
     /// Whether the node is down: a pod on it neither ends nor becomes ready.
     pub is_dead: bool,
 }
@@ -102,7 +104,7 @@ struct Simulation<'a> {
     leaving: BTreeSet<usize>,
     /// Nodes that get a new pod once a pod that was already terminating ends.
     ending: BTreeSet<usize>,
-    /// Nodes that are down and have only pods that are terminating.
+    /// Nodes that have only pods that are terminating and do not end.
     dead: BTreeSet<usize>,
     clock: Clock<(usize, Revision)>,
     /// One entry for each excess pod: old pods, then new ones.
@@ -165,6 +167,7 @@ impl<'a> Simulation<'a> {
     fn new(settings: &'a Settings, mut nodes: Vec<NodePods>, never_ready: &'a NeverReady) -> Self {
         let wanted = nodes.iter().filter(|node| node.runs).count();
         nodes.iter_mut().for_each(|node| node.is_ending &= !node.has_pods());
+        let stays = |node: &NodePods| node.is_dead || node.never_ends;
         let ending_on = |is_there: &dyn Fn(&NodePods) -> bool| -> BTreeSet<usize> {
             let nodes = (0..).zip(&nodes).filter(|(_, node)| node.is_ending && is_there(node));
             nodes.map(|(index, _)| index).collect()
@@ -176,9 +179,9 @@ impl<'a> Simulation<'a> {
             wanted,
             never_ready,
             groups: Default::default(),
-            leaving: ending_on(&|node| !node.runs && !node.is_dead),
-            ending: ending_on(&|node| node.runs && !node.is_dead),
-            dead: ending_on(&|node| node.is_dead),
+            leaving: ending_on(&|node| !node.runs && !stays(node)),
+            ending: ending_on(&|node| node.runs && !stays(node)),
+            dead: ending_on(&stays),
             clock: Clock::new(settings.min_ready_seconds),
             excess: [|it: &NodePods| it.excess, |it: &NodePods| it.excess_new].map(|count| {
                 let nodes = nodes.iter().enumerate();
@@ -393,7 +396,8 @@ impl<'a> Simulation<'a> {
         let mut dead = self.dead.iter().filter(|it| unfinished && !self.surges || is_wanted(it));
         let broken = blocking.as_ref().filter(is_dead);
         if let Some(index) = dead.next().or(broken).copied() {
-            self.course.stop = Some(Stop::new(Target::Node(index), Waits::Node));
+            let why = if is_dead(&&index) { Waits::Node } else { Waits::Deletion };
+            self.course.stop = Some(Stop::new(Target::Node(index), why));
             return self.course;
         }
         let why = if unfinished { Waits::Budget } else { Waits::ForTheLast };

@@ -56,8 +56,8 @@ pub struct State {
     /// The ordinals of pods that wait to be started, including terminating ones. The controller creates their missing
     /// claims.
     pub pending: BTreeSet<i64>,
-    /// The ordinals of pods on nodes that are down. A deletion leaves such a pod terminating.
-    pub stranded: BTreeSet<i64>,
+    /// The ordinals of pods that neither end nor become available, and why. A deletion leaves such a pod terminating.
+    pub stranded: BTreeMap<i64, Waits>,
 }
 
 /// Simulates the controller, starting from this state.
@@ -88,7 +88,7 @@ struct Simulation<'a> {
     misfits: BTreeSet<i64>,
     taken: BTreeSet<i64>,
     pending: BTreeSet<i64>,
-    stranded: BTreeSet<i64>,
+    stranded: BTreeMap<i64, Waits>,
     /// The ordinals that have a pod both before and after.
     lasting: BTreeSet<i64>,
     down: usize,
@@ -193,7 +193,7 @@ impl<'a> Simulation<'a> {
     fn end_pods(&mut self, which: impl Fn(&Range<i64>, i64) -> bool) -> bool {
         let ordinals = &self.settings.ordinals;
         let gone = self.terminating.iter().map(|(ordinal, step)| (*ordinal, *step));
-        let ends = |ordinal| which(ordinals, ordinal) && !self.stranded.contains(&ordinal);
+        let ends = |ordinal| which(ordinals, ordinal) && !self.stranded.contains_key(&ordinal);
         let gone: Vec<_> = gone.filter(|(ordinal, _)| ends(*ordinal)).collect();
         for (ordinal, step) in &gone {
             self.terminating.remove(ordinal);
@@ -303,13 +303,14 @@ impl<'a> Simulation<'a> {
                 self.unavailable.last().map(|it| stop(*it, Waits::ForThisPod))
             }
         };
-        let stays = self.terminating.keys().find(|it| self.stranded.contains(it));
-        self.course.stop = self.course.stop.or_else(|| stays.map(|it| stop(*it, Waits::Node)));
+        let why = |ordinal: &i64| Some((*ordinal, *self.stranded.get(ordinal)?));
+        let mut stays = self.terminating.keys().filter_map(why);
+        self.course.stop = self.course.stop.or_else(|| stays.next().map(|(it, why)| stop(it, why)));
         if let Some(Stop { target: Target::Ordinal(ordinal), why, .. }) = &mut self.course.stop
-            && self.stranded.contains(ordinal)
+            && let Some(stranded) = self.stranded.get(ordinal)
             && !matches!(why, Waits::Volumes | Waits::Name)
         {
-            *why = Waits::Node;
+            *why = *stranded;
         }
         self.course
     }

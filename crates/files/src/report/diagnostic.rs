@@ -119,7 +119,7 @@ pub struct Folded {
     pub diagnostic: Diagnostic,
     /// The number of objects.
     pub count: usize,
-    /// The first of these objects.
+    /// These objects, or the first of them.
     pub first: Vec<Arc<ObjectId>>,
 }
 

@@ -26,7 +26,7 @@ use setguard_core::{
         Member, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
         Revision, StorageClass,
     },
-    rollout::{Health, node::NodeInfo, undo::Undo},
+    rollout::{Health, Waits, node::NodeInfo, undo::Undo},
 };
 use setguard_files::manifests::id::ObjectId;
 
@@ -87,6 +87,8 @@ pub(super) struct PlannedCluster {
     /// The nodes in the form that rules use.
     pub(super) view: View,
     pub(super) now: Timestamp,
+    /// The newest time in the input, in seconds since 1970: the cluster was read then, or later.
+    pub(super) seen: i64,
 }
 
 impl PlannedCluster {
@@ -132,6 +134,7 @@ impl PlannedCluster {
 
     fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {
         let node = Node::read(json)?;
+        self.seen = self.seen.max(node.heartbeat.unwrap_or_default());
         if node.not_ready.is_some() {
             self.dead_nodes.insert(node.place.name.clone());
         }
@@ -145,6 +148,7 @@ impl PlannedCluster {
 
     fn add_pod(&mut self, mut member: Member) {
         self.has_pods = true;
+        self.seen = self.seen.max(member.pod.created).max(member.pod.ready.1);
         let name = (member.namespace.clone(), member.pod.name.clone());
         // A set doesn't adopt a terminating pod, and the pod's name is free soon.
         if member.pod.deleted.is_some() {
@@ -292,20 +296,30 @@ impl PlannedCluster {
         claims.map(|(ordinal, claims)| (ordinal, claims.into_iter().collect())).collect()
     }
 
-    /// Returns the nodes with a terminating pod of a DaemonSet.
-    pub(super) fn ending_daemons(&self, set: &SetQuery<'_>) -> BTreeSet<&str> {
-        let running = self.ending(set).iter().filter(|it| !it.pod.has_ended);
-        running.filter_map(|it| it.pod.node.as_deref()).collect()
+    /// Returns the nodes with a terminating pod of a DaemonSet, and whether its deletion doesn't end.
+    pub(super) fn ending_daemons(&self, set: &SetQuery<'_>) -> BTreeMap<&str, bool> {
+        let mut nodes = BTreeMap::new();
+        for Member { pod, .. } in self.ending(set) {
+            let never_ends = pod.is_overdue(self.seen);
+            if let Some(node) = pod.node.as_deref().filter(|_| never_ends || !pod.has_ended) {
+                *nodes.entry(node).or_default() |= never_ends;
+            }
+        }
+        nodes
     }
 
     pub(super) fn health(&self, pod: &Pod, min_ready_seconds: i64) -> Health {
         pod.health(self.now).after(min_ready_seconds)
     }
 
-    /// Returns whether a pod is on a node that isn't ready: it neither becomes available nor ends. The API server deletes
-    /// an ended pod at once.
-    pub(super) fn is_stranded(&self, pod: &Pod) -> bool {
-        !pod.has_ended && pod.node.as_ref().is_some_and(|node| self.dead_nodes.contains(&**node))
+    /// Returns why a pod neither becomes available nor ends, if it doesn't: its node isn't ready, or it should have been
+    /// gone. The API server deletes an ended pod at once, unless it has finalizers.
+    pub(super) fn stranded(&self, pod: &Pod) -> Option<Waits> {
+        let is_dead = |node: &str| !pod.has_ended && self.dead_nodes.contains(node);
+        match pod.node.as_deref().is_some_and(is_dead) {
+            true => Some(Waits::Node),
+            false => pod.is_overdue(self.seen).then_some(Waits::Deletion),
+        }
     }
 
     /// Returns the claims that a pod owns. Deleting the pod deletes the claims.
@@ -321,7 +335,7 @@ impl PlannedCluster {
     ///
     /// Kubernetes: `podUsesPVC`, pkg/controller/volume/pvcprotection/pvc_protection_controller.go.
     pub(super) fn claims_kept_by(&self, pod: &Member) -> BTreeSet<String> {
-        let claims = pod.claims.iter().filter(|_| pod.pod.is_bound);
+        let claims = pod.pod.claims.iter().filter(|_| pod.pod.is_bound);
         let names = claims.map(|(_, claim)| (pod.namespace.clone(), claim.clone()));
         let ending = names.filter(|name| self.ending_claims.contains_key(name));
         ending.map(|(_, claim)| claim.into()).collect()
@@ -339,7 +353,7 @@ impl PlannedCluster {
         };
         let pods = || self.pods(set).filter(|pods| !pods.is_empty() && !self.claims.is_empty());
         let are_all =
-            || pods().is_some_and(|pods| pods.iter().all(|it| it.claims.iter().all(is_given)));
+            || pods().is_some_and(|pods| pods.iter().all(|it| it.pod.claims.iter().all(is_given)));
         // A dump with the revisions and all pods of a set also has its claims.
         let is_dump = || !self.templates(set).is_empty() && self.pods(set).is_some();
         (self.is_whole || is_dump() || are_all()).then_some(false)

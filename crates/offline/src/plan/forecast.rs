@@ -194,6 +194,15 @@ impl Forecast {
                 "the pod on {name} neither ends nor becomes ready while that node is not ready, and it counts as \
                  unavailable"
             ),
+            (Target::Ordinal(_), Waits::Deletion) => {
+                format!(
+                    "{name} is still being deleted, and no pod takes its place before it is gone"
+                )
+            }
+            (_, Waits::Deletion) => format!(
+                "the pod on {name} is still being deleted; until it is gone, no pod takes its place, and the node counts \
+                 as unavailable"
+            ),
             (Target::Ordinal(_), Waits::ForThisPod) => {
                 format!("{name} never becomes available, and no other pod is touched before")
             }

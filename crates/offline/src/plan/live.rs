@@ -57,6 +57,7 @@ impl Cluster<'_> {
             input.previous.insert(id, (order, resource, Alternatives::of_cluster(json)));
         }
         input.world.is_whole = true;
+        input.world.seen = input.world.now.as_second();
         for (namespace, known_as) in &namespaces {
             let lists = [
                 ("v1", "pods", "Pod"),

@@ -73,6 +73,10 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
         (Waits::Node, _) if matches!(stop.target, Target::Ordinal(_)) => {
             "repair or remove the node".to_owned()
         }
+        (Waits::Deletion, _) => {
+            "find out what keeps the pod: one of its finalizers, or the kubelet of its node"
+                .to_owned()
+        }
         (Waits::Node, _) => "repair or remove the node, or raise maxUnavailable".to_owned(),
         (_, Remedy::Delete(revision)) => {
             format!("{delete}, and it comes back with the {} template", revision.as_str())

@@ -207,6 +207,22 @@ fn strategies_end_as_what_they_are() {
     assert_eq!(outcome(&world(3, 1, on_delete.clone())), Some(Completion::OnDelete { kept: 2 }));
     assert_eq!(outcome(&world(3, 3, on_delete.clone())), Some(Completion::RolledOut));
     assert_eq!(outcome(&world(2, 3, on_delete)), None);
+    // The status counts a pod that is being deleted, and for a moment one that is gone.
+    for (updated, strategy) in [(3, rolling(0)), (1, rolling(2)), (1, json!({"type": "OnDelete"}))]
+    {
+        let mut ending = world(3, updated, strategy);
+        let last = ending.pop().unwrap();
+        assert_eq!(outcome(&ending), None);
+        ending.push((Kind::Pod, deleted(last.1.clone(), LONG)));
+        assert_eq!(outcome(&ending), None);
+        let text = look(&ending, 0, false, &mut Memory::default()).standing.unwrap().text();
+        assert!(
+            text.ends_with("2 of 3 ready, 2 available") || text.ends_with("2 of 3 ready"),
+            "{text}"
+        );
+        *ending.last_mut().unwrap() = last;
+        assert!(outcome(&ending).is_some());
+    }
     let empty = of_stateful_set(stateful_set(0, 0, 0), []);
     assert_eq!(outcome(&empty), Some(Completion::Empty));
 }
@@ -216,13 +232,23 @@ fn daemon_sets_end_as_what_they_are() {
     let world = |desired: i32, ready: i32, updated: i32, strategy: &str| {
         let mut set = daemon_set(desired, ready, updated);
         set["spec"]["updateStrategy"]["type"] = json!(strategy);
-        of_daemon_set(set, [node("n0", None)], [])
+        let pods = [pod("db-a", 2, Some("n0")), pod("db-b", 2, Some("n1"))];
+        of_daemon_set(set, [node("n0", None), node("n1", None)], pods)
     };
     assert_eq!(outcome(&world(2, 2, 2, "RollingUpdate")), Some(Completion::RolledOut));
     assert_eq!(outcome(&world(2, 2, 1, "RollingUpdate")), None);
     assert_eq!(outcome(&world(2, 1, 2, "RollingUpdate")), None);
     assert_eq!(outcome(&world(2, 2, 0, "OnDelete")), Some(Completion::OnDelete { kept: 2 }));
     assert_eq!(outcome(&world(2, 2, 2, "OnDelete")), Some(Completion::RolledOut));
+    // The status counts a pod that is being deleted, and for a moment one that is gone.
+    for strategy in ["RollingUpdate", "OnDelete"] {
+        let mut ending = world(2, 2, 2, strategy);
+        let at = ending.iter().position(|it| it.0 == Kind::Pod).unwrap();
+        ending[at].1 = deleted(ending[at].1.clone(), LONG);
+        assert_eq!(outcome(&ending), None);
+        ending.remove(at);
+        assert_eq!(outcome(&ending), None);
+    }
     let mut unseen = world(2, 2, 2, "RollingUpdate");
     unseen[0].1["metadata"]["generation"] = json!(3);
     assert_eq!(outcome(&unseen), None, "of a generation before");

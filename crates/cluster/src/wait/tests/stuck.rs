@@ -219,12 +219,13 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
     // A pod that is merely unready may become ready soon.
     assert_eq!(gives_up(&world(&slow), TRANSIENT, "db-1 is not ready"), delete);
     // A pod of the new revision must not be deleted, and neither must one without a revision.
-    let world = last(|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
-    assert_eq!(gives_up(&world, FACT, "db-2"), None);
+    let new = last(|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
+    assert_eq!(gives_up(&new, FACT, "db-2"), None);
     // Below the partition, the pod would come back unchanged.
-    let mut below = bad;
-    below[0].1["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(2);
-    assert_eq!(gives_up(&below, FACT, "db-1"), None);
+    for (mut below, when) in [(bad, FACT), (world(&slow), TRANSIENT)] {
+        below[0].1["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(2);
+        assert_eq!(gives_up(&below, when, "db-1"), None);
+    }
 }
 
 /// Somebody rolls back while the patience with the broken pod is almost over, and then deletes the pod.
@@ -435,6 +436,30 @@ fn a_pod_that_does_not_end_is_named_although_the_status_is_healthy() {
     set["status"]["currentRevision"] = json!("db-2");
     let world = of_stateful_set(set, [deleted(pod("db-0", 2, None), 0)]);
     gives_up(&world, TRANSIENT, "db-0 should be gone");
+    // The status of a DaemonSet counts it in full.
+    let pods = [deleted(pod("db-a", 2, Some("n0")), 0)];
+    let world = of_daemon_set(daemon_set(1, 1, 1), [node("n0", None)], pods);
+    gives_up(&world, TRANSIENT, "db-a should be gone");
+}
+
+/// The status shows nothing of it.
+#[test]
+fn pods_without_the_volume_of_a_claim_template_are_a_fact() {
+    let mut set = stateful_set(2, 2, 2);
+    set["status"]["currentRevision"] = json!("db-2");
+    set["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}}]);
+    let with = |volume: &str| {
+        let claim = |name: &str| {
+            let mut pod = pod(name, 2, None);
+            pod["spec"]["volumes"] = json!([{
+                "name": volume, "persistentVolumeClaim": {"claimName": format!("{volume}-{name}")},
+            }]);
+            pod
+        };
+        of_stateful_set(set.clone(), ["db-0", "db-1"].map(claim))
+    };
+    assert!(look(&with("data"), 0, false, &mut Memory::default()).is_done());
+    gives_up(&with("old"), FACT, "db-0, db-1 lack the volume of a claim template");
 }
 
 #[test]

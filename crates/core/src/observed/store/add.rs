@@ -142,9 +142,12 @@ impl Observed {
             || self.sets.get(owner).is_none_or(|set| !set.is_healthy())
     }
 
-    /// Returns whether a DaemonSet has adopted a revision, and so perhaps pods; see [`Observed::stale_pods`].
+    /// Returns whether a set has adopted a revision, and so perhaps pods; see [`Observed::stale_pods`] and
+    /// [`Observed::misfits`].
     fn is_older(&self, revision: &Revision, owner: &Owner) -> bool {
-        owner.kind == WorkloadKind::DaemonSet
-            && self.sets.get(owner).is_some_and(|set| revision.created < set.created)
+        self.sets.get(owner).is_some_and(|set| {
+            (owner.kind == WorkloadKind::DaemonSet || set.has_claim_templates())
+                && revision.created < set.created
+        })
     }
 }

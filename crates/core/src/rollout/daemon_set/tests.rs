@@ -16,6 +16,7 @@ const RUNS: NodePods = NodePods {
     excess: 0,
     excess_new: 0,
     is_ending: false,
+    never_ends: false,
     is_dead: false,
 };
 const OLD: NodePods = NodePods { old: Some(Health::Available), ..RUNS };

@@ -334,7 +334,7 @@ fn a_pod_on_a_dead_node_stays_once_it_is_deleted() {
         let mut state = old(ordinals, &settings);
         let lost = Replica { revision: Revision::Old, health: Health::Broken };
         state.pods.insert(1, lost);
-        state.stranded.insert(1);
+        state.stranded.insert(1, Waits::Node);
         let course = simulate(&settings, state, &NeverReady::default());
         let stop = course.stop.as_ref().map(|it| (it.target.clone(), it.why));
         assert_eq!(stop, Some((Target::Ordinal(1), Waits::Node)));
@@ -349,7 +349,7 @@ fn a_set_that_shrinks_waits_for_a_dead_node() {
     let settings = settings(json!({"replicas": 1}), "");
     let mut state = old(0..1, &settings);
     state.terminating.insert(2, Replica { revision: Revision::Old, health: Health::Starting });
-    state.stranded.insert(2);
+    state.stranded.insert(2, Waits::Node);
     let stop = simulate(&settings, state, &NeverReady::default()).stop;
     assert_eq!(stop, Some(Stop::new(Target::Ordinal(2), Waits::Node)));
 }

@@ -1,6 +1,9 @@
 //! Sets whose controller has not observed their latest change.
 
-use super::status::phrases::{count, names};
+use super::status::{
+    phrases::{count, names},
+    refusal::annotate,
+};
 use crate::rules::prelude::*;
 use crate::{
     observed::WorkloadStatus,
@@ -36,14 +39,26 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         let list = names(all.iter().map(String::as_str));
         format!("the same holds for {} ({list})", count(others.len(), "other set"))
     });
-    let kubectl = audit.kubectl("kube-system");
-    let lease = kubectl.looks("get lease", &["kube-controller-manager", "-o", "yaml"]);
-    let help = Help::say(
-        "find out why kube-controller-manager does nothing: no change of a set takes effect, and no \
-         pod is replaced; ",
-    )
-    .run(lease)
-    .and(" shows who leads, and when that was renewed");
+    let is_later = |set: &WorkloadStatus| set.status_written.is_some_and(|it| it > at);
+    let mut of_kind = audit.observed.sets().filter(|it| it.kind() == first.kind());
+    let help = match of_kind.any(|it| !it.is_unobserved() && is_later(it)) {
+        true => Help::say(
+            "kube-controller-manager works, but not on this set: the API server may refuse it a \
+             ControllerRevision or a change of a pod, because of a quota, a policy or a webhook; its log says \
+             which; once that is repaired, it tries again within 17 minutes, or at once after ",
+        )
+        .run(annotate(&StatusQuery { set: first, audit })),
+        false => {
+            let kubectl = audit.kubectl("kube-system");
+            let lease = kubectl.looks("get lease", &["kube-controller-manager", "-o", "yaml"]);
+            Help::say(
+                "find out why kube-controller-manager does nothing: no change of a set takes effect, and no \
+                 pod is replaced; ",
+            )
+            .run(lease)
+            .and(" shows who leads, and when that was renewed")
+        }
+    };
     let title = format!("no controller has observed generation {} of this set", first.generation());
     let facts = Facts::title(title).since(at).cause(seen).effect(effect);
     found.add(Report::new(&GENERATION, facts, help).about(ObjectName::from(first)));

@@ -27,7 +27,8 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    if let Some(report) = template_churn::report(query).or_else(|| stale(query)) {
+    let report = template_churn::report(query).or_else(|| stale(query));
+    if let Some(report) = report.or_else(|| misfits(query)) {
         found.add(report);
         return;
     }
@@ -96,6 +97,37 @@ fn stale(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     Some(Report::new(&STATUS, facts, help).stuck(true))
 }
 
+/// Pods without the volume of a claim template; see [`Observed::misfits`].
+fn misfits(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+    let set = query.set;
+    let mut pods: Vec<&Pod> = query.audit.observed.misfits(set).collect();
+    pods.sort_by_key(|pod| pod.ordinal(set.name()));
+    let list: Vec<&str> = pods.iter().map(|pod| &*pod.name).collect();
+    let (first, rest) = list.split_first()?;
+    let (who, lack) = (names(list.iter().copied()), if rest.is_empty() { "lacks" } else { "lack" });
+    let help = Help::say("run ")
+        .run(query.kubectl().does(Effect::Restarts(1), "delete pod", &[*first]))
+        .and(if rest.is_empty() {
+            ", and it comes back with the volume"
+        } else {
+            ", and it comes back with the volume; once it is available, delete the next one, from the lowest ordinal up"
+        });
+    let facts = Facts::title(format!("{who} {lack} the volume of a claim template"))
+        .cause("a pod gets its volumes when it is created, and the controller fails at the first pod without one")
+        .effect("the set can neither be scaled nor updated".to_owned())
+        .since(set.created)
+        .pods(list)
+        .outlook(Outlook::new("volumes", Hold::Lasting));
+    Some(Report::new(&CLAIM_TEMPLATES, facts, help).stuck(!set.is_healthy()))
+}
+
+/// Returns why the controller could not change a pod, if it says so.
+fn cannot_change(query: &StatusQuery<'_>) -> Option<String> {
+    let now = query.audit.now.as_second();
+    let event = query.audit.observed.events_of_set(query.set, "FailedUpdate", now).next()?;
+    Some(format!("the controller cannot change a pod: {}", one_line(&event.message)))
+}
+
 /// A rollout that does not go on although all pods are ready, if nothing has moved for longer than the patience.
 fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let (audit, set) = (query.audit, query.set);
@@ -112,12 +144,18 @@ fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     if !audit.is_long_ago(begun) || waits_for_availability(query) {
         return None;
     }
+    let why = cannot_change(query);
+    let help = match why {
+        Some(_) => Help::say(""),
+        None => Help::say("see whether kube-controller-manager runs; "),
+    };
     let cause = format!(
-        "all pods are ready, {}, and the controller replaces none; the cause is not known",
-        progress.text()
+        "all pods are ready, {}, and the controller replaces none; {}",
+        progress.text(),
+        why.as_deref().unwrap_or("the cause is not known")
     );
     let describe = query.kubectl().looks("describe", &[&query.target()]);
-    let help = Help::say("see whether kube-controller-manager runs; ").run(describe);
+    let help = help.run(describe);
     let help = help.and(" shows the events of the last hour");
     let facts = Facts::title("the rollout does not go on").cause(cause).since(begun);
     let facts = facts.outlook(Outlook::new(IDLE, Hold::Passing));
@@ -132,10 +170,11 @@ fn unknown(query: &StatusQuery<'_>) -> String {
         );
     }
     let progress = RolloutStatus::of(query.audit.observed, query.set, query.audit.cluster, true);
+    let why = cannot_change(query).unwrap_or_else(|| "the cause is not known".to_owned());
     match usize::try_from(progress.wanted - progress.exist) {
-        Ok(1) => "1 pod is missing, and the cause is not known".to_owned(),
-        Ok(missing @ 2..) => format!("{missing} pods are missing, and the cause is not known"),
-        _ => "the cause is not known".to_owned(),
+        Ok(1) => format!("1 pod is missing, and {why}"),
+        Ok(missing @ 2..) => format!("{missing} pods are missing, and {why}"),
+        _ => why,
     }
 }
 

@@ -41,8 +41,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         Some(deleted) => format!(", and should be gone {}", since(deleted)),
         None => String::new(),
     };
-    let mut effects = Vec::new();
-    if replicas.settings.is_ordered {
+    let mut effects = Vec::from_iter(replicas.holds_up());
+    if replicas.settings.is_ordered && effects.is_empty() {
         effects.push(
             "with podManagementPolicy OrderedReady no pod after it is created either".to_owned(),
         );
@@ -57,7 +57,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         .effect(effect)
         .since(other.created)
         .pods(taken.iter().map(|(name, _)| name.as_str()));
-    found.add(Report::new(&STATUS.child("replicas"), facts, advice(query, name, other)));
+    let (path, help) = (STATUS.child("replicas"), advice(query, name, other));
+    found.add(Report::new(&path, facts, help).stuck(replicas.is_replacing()));
 }
 
 /// Returns the names of missing pods that pods outside the set have, and those pods.

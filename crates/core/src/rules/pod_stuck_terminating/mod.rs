@@ -21,25 +21,30 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let replicas = Replicas::of(query);
-    let effect = replicas.as_ref().and_then(Replicas::holds_up);
-    let (pods, path) = match replicas {
-        Some(replicas) => (replicas.pods.into_values().collect(), STATUS.child("readyReplicas")),
-        None => (of_daemons(query), STATUS.child("numberReady")),
-    };
-    report(query, pods, &path, effect.as_ref(), found);
-}
-
-/// Only on nodes that should have a pod and are ready.
-fn of_daemons<'a>(query: &StatusQuery<'a>) -> Vec<&'a Pod> {
+    if let Some(replicas) = Replicas::of(query) {
+        let (effect, is_stuck) = (replicas.holds_up(), replicas.is_replacing());
+        let pods = replicas.pods.into_values().collect();
+        report(query, pods, &STATUS.child("readyReplicas"), effect.as_ref(), is_stuck, found);
+        return;
+    }
     let daemons = Daemons::of(query).filter(|_| query.has_pods_to_look_at());
     let daemons =
         daemons.filter(|it| eats_budget(query, it).is_none_or(|eaten| eaten.ending.is_empty()));
-    let nodes = daemons.into_iter().flat_map(|it| it.nodes);
-    let nodes = nodes.filter(|(node, placement, _)| {
+    let Some(daemons) = daemons else { return };
+    let keeps_old = |pods: &[&Pod]| {
+        let is_old = |pod: &&Pod| pod.deleted.is_some() && !daemons.is_updated(pod);
+        daemons.knows_revision() && !query.set.is_on_delete() && pods.iter().all(is_old)
+    };
+    // Only on nodes that should have a pod and are ready.
+    let nodes = daemons.nodes.iter().filter(|(node, placement, _)| {
         node.not_ready.is_none() && !matches!(placement, Placement::Loses(_))
     });
-    nodes.flat_map(|(.., pods)| pods).collect()
+    let (old, others): (Vec<_>, Vec<_>) =
+        nodes.map(|(.., pods)| &**pods).partition(|pods| keeps_old(pods));
+    let effect = "the node gets no pod of the new template before that".to_owned();
+    let path = STATUS.child("numberReady");
+    report(query, old.concat(), &path, Some(&effect), true, found);
+    report(query, others.concat(), &path, None, false, found);
 }
 
 /// `effect` is the effect on a rollout.
@@ -48,6 +53,7 @@ fn report(
     pods: Vec<&Pod>,
     path: &Path<'_>,
     effect: Option<&String>,
+    is_stuck: bool,
     found: &mut StatusFindings,
 ) {
     // By node and finalizers.
@@ -66,7 +72,7 @@ fn report(
         let facts = Facts::title(format!("{who} should be gone")).cause(why).since(*deleted);
         let facts = facts.pods(list.iter().copied()).nodes(first.node.as_deref());
         let facts = facts.effect(effect.cloned()).outlook(query.outlook(first));
-        found.add(Report::new(path, facts, help).stuck(effect.is_some()));
+        found.add(Report::new(path, facts, help).stuck(is_stuck));
     }
 }
 

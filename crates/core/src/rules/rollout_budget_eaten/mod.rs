@@ -143,8 +143,11 @@ fn of_surge(
         Some(pod) if is_pending(&pod) => {
             let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();
             let old = daemons.set.status.desired_number_scheduled.saturating_sub(updated);
+            // A pod on a node that is down uses up maxUnavailable too.
+            let nodes = daemons.nodes.iter();
+            let dead = nodes.filter(|(node, _, pods)| node.not_ready.is_some() && !pods.is_empty());
             let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
-                "maxSurge": 0, "maxUnavailable": 1}}}});
+                "maxSurge": 0, "maxUnavailable": 1 + dead.count()}}}});
             let patch = query.patch(Effect::Restarts(positive(old)), &patch.to_string());
             Help::say("make room for two pods, or let each old pod go before its new one comes: ")
                 .run(patch)

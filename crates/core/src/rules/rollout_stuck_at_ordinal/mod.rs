@@ -1,9 +1,12 @@
 //! A StatefulSet that waits for a pod that does not become ready.
 
-use super::status::{
-    phrases::lacking,
-    stateful_set::{ORDERED, Replicas},
-    waiting_pod::Halt,
+use super::{
+    pod_stuck_terminating,
+    status::{
+        phrases::lacking,
+        stateful_set::{ORDERED, Replicas},
+        waiting_pod::Halt,
+    },
 };
 use crate::rules::prelude::*;
 use crate::{
@@ -37,15 +40,19 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let facts = Facts::title(format!("{} {}", pod.name, query.is_how(pod))).cause(query.why(pod));
     let facts = facts.effect(effect).since(query.unready_since(pod)).outlook(query.outlook(pod));
     let mut facts = facts.pods([&*pod.name]).nodes(pod.node.as_deref());
-    if is_in_the_way {
-        // Even the fix does not replace it.
-        if facts.outlook.hold == Hold::Slow {
-            facts.outlook.hold = Hold::Passing;
-        }
-        facts.in_the_way = (facts.outlook.state != "node").then(|| pod.name.to_string());
+    let is_of_node = facts.outlook.state == "node";
+    // Even the fix does not replace it.
+    let waits_for_old = is_in_the_way || is_ordered && is_old && replicas.is_replacing();
+    if waits_for_old && facts.outlook.hold == Hold::Slow {
+        facts.outlook.hold = Hold::Passing;
     }
-    let help =
-        if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };
+    facts.in_the_way = (is_in_the_way && !is_of_node).then(|| pod.name.to_string());
+    let help = match is_old {
+        // A deletion would leave the pod terminating.
+        _ if is_of_node => pod_stuck_terminating::explain(query, pod, &[&pod.name]).1,
+        true => release(query, &replicas, &halt),
+        false => repair(query, &replicas, pod),
+    };
     let is_stuck = (replicas.is_updating() || is_in_the_way) && !query.set.is_on_delete();
     let path = STATUS.child("readyReplicas");
     found.add(Report::new(&path, facts, help).stuck(is_stuck));
@@ -125,16 +132,18 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
         let help = help.and("if the nodes may have pods again, run ").run(uncordon).and("; ");
         return help.run(query.look(pod)).and(" shows more");
     }
-    if let Some(undo) = undo {
-        return Help::say("to go back to the previous template, run ").run(undo);
-    }
-    let node_is_down = pod.node.as_deref().and_then(|name| query.audit.observed.node(name));
-    if let Some(node) = node_is_down.filter(|node| node.not_ready.is_some()) {
-        let kubectl = query.audit.kubectl_anywhere();
-        let describe = kubectl.looks("describe node", &[&node.place.name]);
-        return Help::say("repair or remove the node; ").run(describe).and(" shows more");
-    }
     let look = query.look(pod);
+    if let Some(undo) = undo {
+        let is_ready = |other: &&Pod| other.ready.0 && other.is_of(replicas.update_revision());
+        let help = match replicas.pods.values().any(is_ready) && !replicas.has_old() {
+            // The template works elsewhere, and to go back replaces all pods.
+            true => Help::say("")
+                .run(look)
+                .and(" shows more: other pods of this template are ready; to go back to the previous template, run "),
+            false => Help::say("to go back to the previous template, run "),
+        };
+        return help.run(undo);
+    }
     match is_unschedulable {
         true => Help::say("make room for it, or change what the scheduler names; ")
             .run(look)

@@ -39,9 +39,12 @@ pub struct StatusQuery<'a> {
 }
 
 impl StatusQuery<'_> {
-    /// Returns whether the set is unhealthy and its pods are known. Pods of healthy sets are not read.
+    /// Returns whether the set is unhealthy and its pods are known. Pods of healthy sets are not always read. The status
+    /// of a DaemonSet counts pods that are being deleted.
     pub fn has_pods_to_look_at(&self) -> bool {
-        !self.set.is_healthy() && self.audit.observed.knows(Kind::Pod, self.set.namespace())
+        let observed = self.audit.observed;
+        let is_deleted = || observed.pods(self.set).iter().any(|pod| pod.deleted.is_some());
+        (!self.set.is_healthy() || is_deleted()) && observed.knows(Kind::Pod, self.set.namespace())
     }
 }
 

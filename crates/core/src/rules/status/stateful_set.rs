@@ -61,10 +61,21 @@ impl<'a> Replicas<'a> {
         status.current_revision != status.update_revision || has_old()
     }
 
-    /// Returns the effect of a pod that an update waits for; `None` if no update replaces pods.
+    /// Returns whether an update replaces pods that is not complete.
+    pub(in crate::rules) fn is_replacing(&self) -> bool {
+        self.is_updating() && !matches!(self.settings.strategy, Strategy::OnDelete)
+    }
+
+    /// Returns whether the update still has pods to replace.
+    pub(in crate::rules) fn has_old(&self) -> bool {
+        let mut replaced = self.pods.range(self.settings.replaced());
+        let is_old = |pod: &Pod| pod.deleted.is_none() && !pod.is_of(self.update_revision());
+        self.is_replacing() && replaced.any(|(_, pod)| is_old(pod))
+    }
+
+    /// Returns the effect of a pod that an update waits for; `None` if no other pod waits to be replaced.
     pub(in crate::rules) fn holds_up(&self) -> Option<String> {
-        let replaces = self.is_updating() && !matches!(self.settings.strategy, Strategy::OnDelete);
-        replaces.then(|| match self.settings.is_ordered {
+        self.has_old().then(|| match self.settings.is_ordered {
             true => format!("{ORDERED} the other pods keep the old template"),
             false => "the update waits for it before it replaces other pods".to_owned(),
         })

@@ -5,7 +5,6 @@ use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 use setguard_core::{
     kubernetes::resource::WorkloadKind,
     object::{Object, Workload},
-    observed::SLACK,
     rollout::{Action, Course},
 };
 
@@ -96,19 +95,21 @@ fn counted(object: &Object<'_>) -> Option<usize> {
     usize::try_from(count).ok()
 }
 
-/// Returns a note about overdue terminating pods: their node may be down, and the plan assumes that they terminate.
+/// Returns a note about overdue terminating pods. If the input is old, they may be gone.
 fn overdue(world: &PlannedCluster, set: &SetQuery<'_>) -> Option<String> {
     let now = world.now.as_second();
-    let late = world.ending(set).iter().filter_map(|it| Some((&it.pod.name, it.pod.deleted?)));
-    let mut late: Vec<_> = late.filter(|(_, end)| end.saturating_add(SLACK) < now).collect();
-    late.sort_unstable();
-    let (_, first) = late.iter().min_by_key(|(_, end)| *end)?;
-    let names: Vec<&str> = late.iter().map(|(name, _)| &***name).collect();
+    let late = world.ending(set).iter().map(|it| &it.pod).filter(|pod| pod.is_overdue(now));
+    let mut late: Vec<_> = late.collect();
+    late.sort_unstable_by_key(|pod| &pod.name);
+    let first = late.iter().filter_map(|pod| pod.deleted).min()?;
+    let names: Vec<&str> = late.iter().map(|pod| &*pod.name).collect();
     let are = if names.len() == 1 { "is" } else { "are" };
+    let may_be_gone = late.iter().any(|pod| world.stranded(pod).is_none());
     Some(format!(
-        "{} {are} still being deleted, and should have been gone at {}: the rollout stops there until then",
+        "{} {are} still being deleted, and should have been gone at {}{}",
         names.join(", "),
-        Timestamp::from_second(*first).ok()?
+        Timestamp::from_second(first).ok()?,
+        if may_be_gone { ": the rollout may stop there until then" } else { "" }
     ))
 }
 

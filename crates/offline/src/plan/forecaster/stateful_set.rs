@@ -104,6 +104,7 @@ impl Forecaster<'_> {
             }
             Some(simulate(&settings, state.clone(), never_ready).at_most_unavailable)
         };
+        notes.extend(self.unready_note(present, &state, &course));
         let down_before = transition.before.and_then(without);
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken =
@@ -128,6 +129,45 @@ impl Forecaster<'_> {
             course,
         };
         Simulated { settings: describe(settings, spec), notes, rollout: Some(rollout) }
+    }
+
+    /// Returns a note about pods that aren't ready now, if the rollout stops earlier when they stay so.
+    fn unready_note(
+        &self,
+        present: &Present<'_>,
+        state: &State,
+        course: &Course,
+    ) -> Option<String> {
+        let Present { settings, transition, never_ready, .. } = *present;
+        let is_starting = |pod: &Replica| pod.health == Health::Starting;
+        if !state.pods.values().any(is_starting) {
+            return None;
+        }
+        let mut stays = state.clone();
+        let unready = stays.pods.values_mut().filter(|pod| is_starting(pod));
+        unready.for_each(|pod| pod.health = Health::Broken);
+        let broken = simulate(settings, stays.clone(), never_ready);
+        let is_earlier = broken.steps.len() < course.steps.len();
+        let Stop { target: Target::Ordinal(ordinal), .. } = broken.stop.as_ref()? else {
+            return None;
+        };
+        let is_unready = state.pods.get(ordinal).is_some_and(is_starting);
+        let name = format!("{}-{ordinal}", transition.id.name);
+        let command = match remedy(settings, &stays, &broken) {
+            Some(Remedy::Delete(_)) => "delete",
+            _ => "describe",
+        };
+        let then = match broken.steps.is_empty() {
+            true => "nothing happens".to_owned(),
+            false => format!("the plan ends after wave {}", broken.waves),
+        };
+        (is_unready && is_earlier).then(|| {
+            format!(
+                "{name} isn't ready now, and the plan expects it to become ready; if it doesn't, {then}; then: kubectl \
+                 {command} pod {name} -n {}",
+                transition.id.namespace
+            )
+        })
     }
 
     /// Returns the initial state of the simulation: the pods and claims of the input, otherwise those of the previous
@@ -177,27 +217,25 @@ impl Forecaster<'_> {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
             let health = if pod.has_ended { Health::Ended } else { Health::Starting };
             state.terminating.insert(ordinal, Replica { revision: revision_of(pod), health });
-            if world.is_stranded(pod) {
-                state.stranded.insert(ordinal);
-            }
+            state.stranded.extend(world.stranded(pod).map(|why| (ordinal, why)));
             if pod.is_pending {
                 state.pending.insert(ordinal);
             }
         }
-        for Member { pod, claims, .. } in pods {
+        for Member { pod, .. } in pods {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
             let revision = revision_of(pod);
             let health = world.health(pod, settings.min_ready_seconds);
             let mut health = never_ready.health(health, revision, Some(ordinal));
-            if world.is_stranded(pod) {
-                state.stranded.insert(ordinal);
+            if let Some(why) = world.stranded(pod) {
+                state.stranded.insert(ordinal, why);
                 health = Health::Broken;
             }
             state.pods.insert(ordinal, Replica { revision, health });
             if pod.is_pending {
                 state.pending.insert(ordinal);
             }
-            if !settings.fits(ordinal, claims) {
+            if !settings.fits(ordinal, &pod.claims) {
                 state.misfits.insert(ordinal);
             }
         }

@@ -39,7 +39,7 @@ impl DaemonNode {
 
     pub(super) fn outlook(self) -> NodeOutlook {
         let DaemonNode { name, placement, pods } = self;
-        NodeOutlook { name, had_pod: pods.has_pods(), placement }
+        NodeOutlook { name, had_pod: pods.has_pods() || pods.never_ends, placement }
     }
 }
 
@@ -75,7 +75,9 @@ impl Forecaster<'_> {
         let ending = self.input.world.ending_daemons(&set);
         let on = |name: &str| {
             let pods = live.get(name).map(|it| node_pods(it, surges(spec))).unwrap_or_default();
-            self.on_node(name, NodePods { is_ending: ending.contains(name), ..pods })
+            let ends = ending.get(name).copied();
+            let never_ends = ends == Some(true);
+            self.on_node(name, NodePods { is_ending: ends.is_some(), never_ends, ..pods })
         };
         let known: HashSet<_> = names.clone().collect();
         let gone = live.keys().filter(|name| !known.contains(**name));
