@@ -37,7 +37,7 @@ pub enum Kind {
     PersistentVolume,
     /// `v1`
     PersistentVolumeClaim,
-    /// `v1`
+    /// `v1`; in an inventory all kinds from which controllers may make pods that are not known.
     Pod,
     /// `policy/v1`
     PodDisruptionBudget,
