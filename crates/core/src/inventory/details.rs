@@ -56,6 +56,8 @@ pub(crate) struct Details {
     /// The storage classes in the claim templates, each with the index of its template.
     pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
     pub(crate) default_classes: Box<[usize]>,
+    /// What not every class provides, with the index of its claim template.
+    pub(crate) claim_needs: Box<[(usize, ClaimNeed)]>,
     /// The violations of the Pod Security Standards. Set only before the template is dropped.
     pub(crate) refusals: Box<[FailedCheck]>,
     /// The storage that each claim template requests.
@@ -75,6 +77,14 @@ pub(crate) struct Details {
     pub(crate) system: Option<System>,
     /// The nodes on which the pods may run, and the field that restricts them. `None` for all nodes.
     pub(crate) nodes: Option<(&'static str, Nodes)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClaimNeed {
+    /// A volume with certain labels.
+    Selector,
+    /// A file system that pods on several nodes write.
+    ManyWriters,
 }
 
 impl Details {
@@ -128,6 +138,8 @@ impl Details {
             let class = claim.spec.as_ref()?.storage_class_name.as_ref();
             Some((i, text(class)?))
         });
+        let claim_needs =
+            claims.clone().flat_map(|(i, it)| ClaimNeed::all(it).map(move |it| (i, it)));
         let default_classes = claims.filter(|(_, claim)| gets_default_class(claim));
         Details {
             replicas: spec.replicas.unwrap_or(1),
@@ -137,6 +149,7 @@ impl Details {
             waits: Wait::of(spec, name).map(Box::new),
             claims: storage.collect(),
             storage_classes: storage_classes.collect(),
+            claim_needs: claim_needs.collect(),
             default_classes: default_classes.map(|(i, _)| i).collect(),
             ..Details::default()
         }
@@ -166,6 +179,25 @@ pub(crate) fn replaces_all<T>(spec: &DaemonSetSpec<T>) -> bool {
     value.is_some_and(|it| {
         matches!(it, IntOrString::String(_)) && scaled(it, 100, false) == Some(100)
     })
+}
+
+impl ClaimNeed {
+    /// Without a class, or with a given volume, nothing is provisioned.
+    fn all(claim: &PersistentVolumeClaim) -> impl Iterator<Item = Self> {
+        let spec = claim.spec.as_ref().filter(|it| {
+            it.storage_class_name.as_deref() != Some("") && text(it.volume_name.as_ref()).is_none()
+        });
+        let selects = spec.is_some_and(|it| it.selector.is_some());
+        let shares = spec.is_some_and(|it| {
+            let mut modes = it.access_modes.iter().flatten();
+            it.volume_mode.as_deref() != Some("Block") && modes.any(|mode| mode == "ReadWriteMany")
+        });
+        let needs =
+            [selects.then_some(ClaimNeed::Selector), shares.then_some(ClaimNeed::ManyWriters)];
+        let annotated = claim.metadata.annotations.as_ref();
+        let has_old_class = annotated.is_some_and(|it| it.contains_key(OLD_CLASS_ANNOTATION));
+        needs.into_iter().flatten().filter(move |_| !has_old_class)
+    }
 }
 
 /// Returns whether the API server gives the claim the default class, and a new volume.

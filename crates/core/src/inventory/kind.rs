@@ -3,7 +3,7 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 24] = [
+pub const KINDS: [Kind; 25] = [
     Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
@@ -14,6 +14,7 @@ pub const KINDS: [Kind; 24] = [
     Kind::MutatingWebhookConfiguration,
     Kind::Namespace,
     Kind::Node,
+    Kind::PersistentVolume,
     Kind::PodDisruptionBudget,
     Kind::PriorityClass,
     Kind::ReplicaSet,
@@ -41,7 +42,18 @@ pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
         Kind::VerticalPodAutoscaler => api_version.starts_with("autoscaling.k8s.io/"),
         _ => it.api_version() == api_version,
     };
-    KINDS.into_iter().find(|it| it.as_str() == kind && is_right(it))
+    let known = KINDS.into_iter().find(|it| it.as_str() == kind && is_right(it));
+    known.or_else(|| makes_pods(api_version, kind).then_some(Kind::Pod))
+}
+
+/// Returns whether there may be pods because of an object whose pods are not known.
+fn makes_pods(api_version: &str, kind: &str) -> bool {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    if !group.contains('.') || group.ends_with(".k8s.io") {
+        return matches!(kind, "CronJob" | "CustomResourceDefinition" | "Pod");
+    }
+    let monitors = ["PodMonitor", "PrometheusRule", "ServiceMonitor"].contains(&kind);
+    !monitors && group != "cert-manager.io" && !group.ends_with(".istio.io")
 }
 
 /// Returns whether a controller makes Secrets or ConfigMaps from objects of a kind, as far as its name shows.

@@ -53,6 +53,7 @@ kinds! {
     Node: "v1",
     PersistentVolume: "v1",
     PersistentVolumeClaim: "v1",
+    // In an inventory, also all kinds from which controllers may make pods that are not known.
     Pod: "v1",
     PodDisruptionBudget: "policy/v1",
     Policy: "setguard.io/v1alpha1",

@@ -52,6 +52,11 @@ struct Marks {
 }
 
 #[derive(Deserialize)]
+struct OfKind {
+    kind: String,
+}
+
+#[derive(Deserialize)]
 struct Owner {
     controller: Option<bool>,
 }
@@ -284,9 +289,11 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::PodDisruptionBudget => disruption_budget(json),
         Kind::Namespace => namespace(json),
         Kind::Node => node(json),
-        Kind::PriorityClass | Kind::RuntimeClass | Kind::ServiceAccount => {
-            Some((metadata(json)?, Role::Named))
-        }
+        Kind::Pod => pod(json),
+        Kind::PersistentVolume
+        | Kind::PriorityClass
+        | Kind::RuntimeClass
+        | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
         Kind::ConfigMap | Kind::Secret => {
             Some((metadata(json)?, Role::Config(Config::read(kind, json)?)))
         }
@@ -307,9 +314,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::ControllerRevision
         | Kind::EndpointSlice
         | Kind::Event
-        | Kind::PersistentVolume
         | Kind::PersistentVolumeClaim
-        | Kind::Pod
         | Kind::Policy => None,
     }
 }
@@ -454,6 +459,17 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let (kind, name, by_use) = (kind.into(), name.into(), Box::default());
     let autoscaler = Autoscaler { kind, name, least, most: i32::MAX, by_use };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
+}
+
+/// Reads the labels of a Pod without a controller. An object from which a controller makes pods is only a name.
+fn pod(json: &str) -> Option<(Metadata, Role)> {
+    let metadata = metadata(json)?;
+    if serde_json::from_str::<OfKind>(json).ok()?.kind != "Pod" {
+        return Some((metadata, Role::Named));
+    }
+    let labels = Labels::of(marks(json)?.labels.as_ref());
+    let role = Role::Controller(Controller { labels, ..Controller::default() });
+    (!metadata.is_owned()).then_some((metadata, role))
 }
 
 fn maker(json: &str) -> Option<(Metadata, Role)> {

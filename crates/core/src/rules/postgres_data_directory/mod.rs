@@ -84,13 +84,10 @@ fn release(container: &Container) -> Option<(u32, bool)> {
     if sets_directory || !list(&container.env_from).is_empty() || container.command.is_some() {
         return None;
     }
-    let tag = match read::image(container) {
-        // Since the autumn of 2025.
-        ("postgres", "" | "latest" | "alpine") => return Some((18, true)),
-        ("postgres" | "postgis/postgis", tag) => tag,
-        ("pgvector/pgvector" | "timescale/timescaledb", tag) => tag.rsplit_once("pg")?.1,
-        _ => return None,
-    };
-    let digits = tag.split(|c: char| !c.is_ascii_digit()).next()?;
-    Some((digits.parse().ok()?, false))
+    // Since the autumn of 2025.
+    if let ("postgres", "" | "latest" | "alpine") = read::image(container) {
+        return Some((18, true));
+    }
+    let (name, (major, _), _) = read::release(container)?;
+    (name == "postgres").then_some((major, false))
 }

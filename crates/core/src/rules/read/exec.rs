@@ -18,6 +18,8 @@ pub(crate) struct Action<'a> {
     pub(crate) command: &'a [String],
     /// The host and the port.
     pub(crate) asked: Option<(&'a str, &'a IntOrString)>,
+    /// It asks over HTTP without TLS.
+    pub(crate) is_plain: bool,
     /// What happens if each try fails.
     pub(crate) effect: &'static str,
     /// Only a probe's command has its variables replaced.
@@ -36,13 +38,14 @@ pub(crate) fn actions(
     let mut act = |(exec, http, tcp): Handler<'_>, effect, is_probe, path: &Path<'_>| {
         if let Some(it) = exec {
             let (command, path) = (list(&it.command), &path.child("exec"));
-            visitor(&Action { command, asked: None, effect, is_probe, path });
+            visitor(&Action { command, asked: None, is_plain: false, effect, is_probe, path });
         }
+        let is_plain = http.is_some_and(|it| text(&it.scheme) != "HTTPS");
         let http = http.map(|it| ("httpGet", text(&it.host), &it.port));
         let tcp = tcp.map(|it| ("tcpSocket", text(&it.host), &it.port));
         if let Some((name, host, port)) = http.or(tcp) {
             let (asked, path) = (Some((host, port)), &path.child(name));
-            visitor(&Action { command: &[], asked, effect, is_probe, path });
+            visitor(&Action { command: &[], asked, is_plain, effect, is_probe, path });
         }
     };
     let probes = [

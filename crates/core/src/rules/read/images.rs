@@ -34,6 +34,21 @@ pub(crate) fn database(container: &Container) -> Option<(&'static str, &'static 
     found.filter(|_| list(&container.command).is_empty())
 }
 
+/// The database, its release as far as the tag has it, and the directory of its data. Knows images made from the
+/// official one too.
+pub(crate) fn release(container: &Container) -> Option<(&'static str, (u32, u32), &'static str)> {
+    let (name, tag) = image(container);
+    let (database, tag) = match name {
+        "postgis/postgis" => ("postgres", tag),
+        "pgvector/pgvector" | "timescale/timescaledb" => ("postgres", tag.rsplit_once("pg")?.1),
+        _ => (name, tag),
+    };
+    let (database, directory) = DATABASES.into_iter().find(|it| it.0 == database)?;
+    let mut numbers = tag.split(|c: char| !c.is_ascii_digit());
+    let major = numbers.next()?.parse().ok()?;
+    Some((database, (major, numbers.next().and_then(|it| it.parse().ok()).unwrap_or(0)), directory))
+}
+
 /// One of the directories contains the other, or they are the same.
 pub(crate) fn is_mounted_near(mount: &VolumeMount, directory: &str) -> bool {
     let mount = mount.mount_path.trim_end_matches('/');

@@ -1,6 +1,6 @@
 //! A StatefulSet with several pods and no PodDisruptionBudget.
 
-use super::neighbors::budgets::Protection;
+use super::{neighbors::budgets::Protection, selector_misses_pods::missing};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -24,7 +24,10 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     if !in_use || !query.knows(Kind::PodDisruptionBudget, namespace) {
         return;
     }
-    if !Protection::all(query).is_empty() {
+    // selector-misses-pods reports a budget that is meant for these pods.
+    if !Protection::all(query).is_empty()
+        || missing(query, Kind::PodDisruptionBudget).next().is_some()
+    {
         return;
     }
     found.report(

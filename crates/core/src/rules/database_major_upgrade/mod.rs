@@ -1,0 +1,109 @@
+//! A new release of a database that does not start with the data of the old one.
+
+use std::collections::HashSet;
+
+use k8s_openapi::api::core::v1::{Container, PodSpec, VolumeMount};
+
+use crate::kubernetes::absent::{list, text};
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = rule! {
+    id: "database-major-upgrade",
+    title: "the new release does not read the data",
+    summary: "a new release of a database that does not start with the data of the old one",
+    group: Data,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let claims: HashSet<&str> = read::claims(spec).map(|(name, _)| name).collect();
+    let Some(pod) = spec.template.spec.as_ref().filter(|_| subject.is_update) else { return };
+    // An init container may upgrade the data.
+    if claims.is_empty() || !list(&pod.init_containers).is_empty() {
+        return;
+    }
+    for (i, new) in pod.containers.iter().enumerate() {
+        let Some((name, release, directory)) = read::release(new).filter(|_| is_plain(new)) else {
+            continue;
+        };
+        let old = subject.old_template().and_then(|it| it.spec.as_ref());
+        let Some(old) = old.and_then(|old| same(old, new)).filter(|old| is_plain(old)) else {
+            continue;
+        };
+        let before = match read::release(old) {
+            Some((its, before, _)) if its == name => before,
+            _ => continue,
+        };
+        // Since release 18 the directory has the release in its name.
+        let is_elsewhere = name == "postgres" && release.0 >= 18 && data_variable(new).is_none();
+        let data = data(new, directory, &claims);
+        let stays = !data.is_empty() && data == self::data(old, directory, &claims);
+        if !stays || is_elsewhere || data_variable(new) != data_variable(old) {
+            continue;
+        }
+        let Some((step, help)) = refused(name, before, release) else { continue };
+        let message = format!(
+            "{name} {} does not start with the data of {name} {}{step}: the pod fails again and again",
+            shown(name, release),
+            shown(name, before)
+        );
+        let path = POD_SPEC.child("containers");
+        let path = path.index(i);
+        found.report(&path.child("image"), Reason::Invalid, message, help).planned_if(true);
+    }
+}
+
+fn same<'a>(old: &'a PodSpec, new: &Container) -> Option<&'a Container> {
+    old.containers.iter().find(|it| it.name == new.name)
+}
+
+/// A command may upgrade the data.
+fn is_plain(container: &Container) -> bool {
+    list(&container.command).is_empty() && list(&container.env_from).is_empty()
+}
+
+fn data_variable(container: &Container) -> Option<&str> {
+    list(&container.env).iter().find(|it| it.name == "PGDATA").map(|it| text(&it.value))
+}
+
+fn data<'a>(
+    container: &'a Container,
+    directory: &str,
+    claims: &HashSet<&str>,
+) -> Vec<&'a VolumeMount> {
+    let mounts = list(&container.volume_mounts).iter();
+    mounts.filter(|it| claims.contains(&*it.name) && read::is_mounted_near(it, directory)).collect()
+}
+
+/// Why a program does not start with the data of another release, and what to do instead.
+fn refused(
+    name: &str,
+    before: (u32, u32),
+    after: (u32, u32),
+) -> Option<(&'static str, &'static str)> {
+    let back = ("", "write the old release, or restore a backup of the data into a new claim");
+    match name {
+        "postgres" if before.0 != after.0 => {
+            Some(("", "dump the data and restore it into a new claim, or run pg_upgrade first"))
+        }
+        "mongo" if after.0 > before.0 + 1 && before.0 >= 4 => Some((
+            ", because it is more than one major release later",
+            "upgrade by one major release at a time, and set featureCompatibilityVersion after each",
+        )),
+        "mysql" if before.0 < 8 && after > (8, 0) || before == (8, 0) && after.0 > 8 => Some((
+            ", because it leaves out a release",
+            "upgrade to 8.0 first, then to 8.4, then to later releases",
+        )),
+        "mysql" if after < before => Some(back),
+        "mongo" if after.0 < before.0 => Some(back),
+        _ => None,
+    }
+}
+
+fn shown(name: &str, (major, minor): (u32, u32)) -> String {
+    match name {
+        "postgres" => major.to_string(),
+        _ => format!("{major}.{minor}"),
+    }
+}

@@ -1,0 +1,46 @@
+//! An image that its registry no longer has.
+
+use crate::kubernetes::{absent::text, containers::visit};
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = rule! {
+    id: "image-gone",
+    title: "the image is gone from its registry",
+    summary: "an image whose registry or repository no longer has it",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+/// Where images were, since when they are gone, and what to use. `why.md` names the announcements.
+const GONE: [(&str, &str, &str); 2] = [
+    (
+        "bitnami/",
+        "since the end of September 2025 docker.io/bitnami has only the tag latest of a few images",
+        "use another image, or until then the same tag in bitnamilegacy, which gets no fixes",
+    ),
+    (
+        "gcr.io/kubebuilder/kube-rbac-proxy",
+        "since March 2026 gcr.io/kubebuilder has no images",
+        "use registry.k8s.io/kubebuilder/kube-rbac-proxy, or quay.io/brancz/kube-rbac-proxy",
+    ),
+];
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let (name, tag) = read::image(container);
+        let image = text(&container.image);
+        // A digest may still be there, and a policy may take what the node has.
+        let is_unknown =
+            image.contains('@') || container.image_pull_policy.as_deref() == Some("Never");
+        let gone =
+            GONE.iter().find(|(prefix, ..)| name.starts_with(prefix)).filter(|_| !is_unknown);
+        let Some((prefix, since, help)) = gone else { return };
+        if *prefix == "bitnami/" && matches!(tag, "" | "latest") {
+            return;
+        }
+        let message = format!("{since}, so a node that does not have {image} cannot pull it");
+        found.report(&path.child("image"), Reason::NotFound, message, *help);
+    });
+}

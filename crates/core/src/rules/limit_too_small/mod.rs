@@ -1,0 +1,98 @@
+//! A limit that its container or volume cannot keep.
+
+use k8s_openapi::api::core::v1::{Container, PodSpec};
+
+use super::heap_above_limit::limit as memory;
+use crate::kubernetes::{
+    absent::list,
+    containers::{containers, visit},
+    quantity::Quantity,
+};
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = rule! {
+    id: "limit-too-small",
+    title: "the limit is too small",
+    summary: "a limit below what any program or the volume of the pod may take",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let limits = container.resources.as_ref().and_then(|it| it.limits.as_ref());
+        // The API server warns of a fraction itself.
+        let Some(limit) = limits.and_then(|it| it.get("memory")).map(|it| &*it.0) else { return };
+        if limit.parse().is_ok_and(|it: u32| (1..LEAST).contains(&it)) {
+            let message = format!(
+                "no program runs in {limit} bytes, so container {:?} is killed at its start",
+                container.name
+            );
+            let path = path.child("resources");
+            let path = path.child("limits");
+            let help = format!("write the unit, for example {limit}Mi");
+            found.report(&path.child("memory"), Reason::Invalid, message, help).planned_if(true);
+        }
+    });
+    for (i, volume) in list(&spec.volumes).iter().enumerate() {
+        let Some(it) = &volume.empty_dir else { continue };
+        let Some((size, shown)) =
+            it.size_limit.as_ref().and_then(|it| Some((bytes(&it.0)?, &it.0)))
+        else {
+            continue;
+        };
+        let in_memory = it.medium.as_deref() == Some("Memory");
+        let (most, message, help) = match it.medium.as_deref() {
+            Some("Memory") => (
+                memory_of_writers(spec, &volume.name),
+                "the files of this volume count as memory of their container, and the container is killed before the \
+                 volume is full",
+                "set sizeLimit below the memory limit, or raise the limit",
+            ),
+            None | Some("") => (
+                storage(spec),
+                "the volume counts as ephemeral storage of the pod, and the pod is evicted before the volume is full",
+                "set sizeLimit below limits.ephemeral-storage, or raise the limit",
+            ),
+            Some(_) => continue,
+        };
+        let path = VOLUMES.index(i);
+        let path = path.child("emptyDir");
+        if most.is_some_and(|most| if in_memory { size >= most } else { size > most }) {
+            let message = format!("with a sizeLimit of {shown}, {message}");
+            found
+                .report(&path.child("sizeLimit"), Reason::Invalid, message, help)
+                .noted_if(!in_memory);
+        }
+    }
+}
+
+/// Below a mebibyte the unit is missing.
+const LEAST: u32 = 1 << 20;
+
+fn bytes(size: &str) -> Option<u128> {
+    Some(Quantity::parse_resource(size)?.thousandths()? / 1_000)
+}
+
+/// The memory of the containers that write the volume, if all have a limit.
+fn memory_of_writers(spec: &PodSpec, volume: &str) -> Option<u128> {
+    let writes = |it: &&Container| {
+        let mut mounts = list(&it.volume_mounts).iter();
+        mounts.any(|it| it.name == volume && it.read_only != Some(true))
+    };
+    let limits = containers(spec).filter(writes).map(|it| Some(memory(it, spec)?.0));
+    limits.sum()
+}
+
+/// The ephemeral storage of the pod, if all containers have a limit.
+///
+/// Kubernetes: `podEphemeralStorageLimitEviction`, pkg/kubelet/eviction/eviction_manager.go.
+fn storage(spec: &PodSpec) -> Option<u128> {
+    let limits = containers(spec).map(|it| {
+        let limits = it.resources.as_ref()?.limits.as_ref()?;
+        bytes(&limits.get("ephemeral-storage")?.0)
+    });
+    limits.sum()
+}

@@ -1,0 +1,134 @@
+//! A Service or PodDisruptionBudget whose selector misses the pods of a set by one label.
+
+use crate::rules::prelude::*;
+use crate::{
+    finding::{nearest_of, paths::TEMPLATE_LABELS},
+    inventory::{
+        labels::{Labels, Selector},
+        object_summary::ObjectSummary,
+    },
+    kubernetes::managed_labels,
+    rules::rule::inventory::SETS,
+};
+
+pub(super) static RULE: Rule = rule! {
+    id: "selector-misses-pods",
+    title: "one label keeps the selector from the pods",
+    summary: "a Service or budget whose selector misses the pods by a single label",
+    group: Names,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
+};
+
+/// The most objects of a kind in a namespace that are compared with a set.
+const MOST: usize = 200;
+/// With a different value of such a label, other pods are meant.
+const NAMES: [&str; 4] = ["app", "app.kubernetes.io/name", "k8s-app", "name"];
+/// Programs add labels with such words to their pods themselves.
+const ROLES: [&str; 8] =
+    ["active", "leader", "master", "primary", "replica", "role", "slave", "standby"];
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    for kind in [Kind::Service, Kind::PodDisruptionBudget] {
+        for (item, miss) in missing(query, kind) {
+            let effect = match kind {
+                Kind::Service => "nothing answers there",
+                _ => "it protects none of them",
+            };
+            let (key, value) = miss.wanted;
+            let (has, help) = match miss.own {
+                Some((own, value)) => {
+                    (format!("have {own}={value}"), format!("select {own}: {value}"))
+                }
+                None => (
+                    format!("have no label {key}"),
+                    format!(
+                        "remove {key} from the selector, or add it to the labels of the template"
+                    ),
+                ),
+            };
+            let message = format!(
+                "the selector of {item} has {key}={value}, and the pods {has}, so {effect}"
+            );
+            let is_unsure = miss.own.is_none();
+            found
+                .report(kind, &TEMPLATE_LABELS, Reason::Invalid, message, help)
+                .noted_if(is_unsure);
+        }
+    }
+}
+
+pub(super) struct Miss<'a> {
+    wanted: (&'a str, &'a str),
+    /// The label of the pods that is meant.
+    own: Option<(&'a str, &'a str)>,
+}
+
+/// The objects that select no pods of the input, but the pods of this set if they did not ask for one of their labels.
+pub(super) fn missing<'a>(
+    query: &Query<'a>,
+    kind: Kind,
+) -> impl Iterator<Item = (&'a ObjectSummary, Miss<'a>)> {
+    let (set, inventory, query) = (query.item, query.inventory(), *query);
+    // Only an input shows what is meant to go together. Objects of other kinds may have the pods.
+    let is_known = !query.knows_all(kind) && query.knows(kind, set.namespace());
+    let is_known = is_known && inventory.all(Kind::Pod).all(|it| it.controller().is_some());
+    let all = inventory.in_namespace(kind, set.namespace()).take(MOST).filter(move |_| is_known);
+    all.filter_map(move |item| {
+        let own = &set.controller()?.labels;
+        // service-selects-nothing reports the Service that a StatefulSet names.
+        let governing = set.details()?.service_name.as_deref().filter(|_| kind == Kind::Service);
+        let wanted = labels(item).filter(|_| governing != Some(item.name()))?;
+        // Drains pass over the pods of a DaemonSet, so a budget is seldom meant for them.
+        let is_meant = |it: &Miss<'_>| it.own.is_some() || set.kind() == Kind::StatefulSet;
+        let miss = Miss::of(wanted, own).filter(is_meant)?;
+        // These pods are selected, or may be meant too.
+        let is_other = |it: &ObjectSummary| {
+            let labels = it.controller().map(|it| &it.labels);
+            labels.is_some_and(|it| lacks(wanted, it).take(2).count() < 2) && !it.is_same(set)
+        };
+        (!inventory.items().any(|(_, it)| is_other(it))).then_some((item, miss))
+    })
+}
+
+fn labels(item: &ObjectSummary) -> Option<&Labels> {
+    if let Some(service) = item.service() {
+        return Some(&service.selector).filter(|_| !service.is_external);
+    }
+    match item.budget()?.selector.as_ref()? {
+        Selector::Labels(labels) => Some(labels),
+        Selector::Needs(_) => None,
+    }
+}
+
+fn lacks<'a>(wanted: &'a Labels, own: &Labels) -> impl Iterator<Item = (&'a str, &'a str)> {
+    wanted.iter().filter(|(key, value)| own.get(key) != Some(*value))
+}
+
+impl<'a> Miss<'a> {
+    /// `None` unless exactly one label differs, and it is not one that is added to the pods.
+    fn of(wanted: &'a Labels, own: &'a Labels) -> Option<Self> {
+        let mut lacking = lacks(wanted, own);
+        let (key, value) = lacking.next().filter(|_| lacking.next().is_none())?;
+        let managed = |kind| managed_labels::of(kind).contains(&key);
+        let is_added = managed(WorkloadKind::DaemonSet)
+            || managed(WorkloadKind::StatefulSet)
+            || ROLES.iter().any(|it| key.contains(it) || value.contains(it));
+        if is_added {
+            return None;
+        }
+        let is_of_app = wanted.iter().any(|(own, _)| own != key && NAMES.contains(&own));
+        let own = match own.get(key) {
+            Some(its) if near(value, its) || is_of_app && !NAMES.contains(&key) => Some((key, its)),
+            Some(_) => return None,
+            None => own.iter().find(|(own, its)| *its == value && near(key, own)),
+        };
+        (own.is_some() || is_of_app).then_some(Miss { wanted: (key, value), own })
+    }
+}
+
+/// A typo, not the number of a sibling.
+fn near(wanted: &str, own: &str) -> bool {
+    let letters = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+    wanted.len() > 3 && letters(wanted) != letters(own) && nearest_of(wanted, [own]).is_some()
+}
