@@ -29,7 +29,7 @@ pub fn equal_templates(one: &PodTemplateSpec, other: &PodTemplateSpec) -> bool {
     one == other || equal(&converted(one), &converted(other))
 }
 
-fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
+pub(crate) fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
     let mut template = template.clone();
     if let Some(spec) = &mut template.spec {
         let alias = spec
@@ -45,7 +45,8 @@ fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
     template
 }
 
-fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
+/// Returns a form that is the same for all values that the API server considers equal.
+pub(crate) fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
     value.serialize(Canonical { is_amount: false }).ok()
 }
 
