@@ -17,6 +17,9 @@ use serde_json::{Error, Map, Value};
 
 use super::quantity::Quantity;
 
+/// Go's time without a value. The API server stores null.
+pub(crate) const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
+
 /// Returns whether the API server considers two values equal. Both must have their defaults.
 pub fn equal<T: PartialEq + Serialize + ?Sized>(one: &T, other: &T) -> bool {
     // A value that cannot be serialized equals no other.
@@ -156,6 +159,9 @@ impl Serializer for Canonical {
         value: &T,
     ) -> Result<Value, Error> {
         let value = value.serialize(INNER)?;
+        if name == "Time" && value == ZERO_TIME {
+            return Ok(Value::Null);
+        }
         if name != "Quantity" {
             return Ok(value);
         }
@@ -339,6 +345,15 @@ mod tests {
         let claim = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}});
         assert!(same::<PersistentVolumeClaim>(&claim("1Gi"), &claim("1024Mi")));
         assert!(!same::<PersistentVolumeClaim>(&claim("1Gi"), &claim("1G")));
+    }
+
+    #[test]
+    fn the_zero_time_is_no_time() {
+        let claim = |metadata: Value| json!({"metadata": metadata});
+        let zero = claim(json!({"creationTimestamp": "0001-01-01T00:00:00Z"}));
+        assert!(same::<PersistentVolumeClaim>(&claim(json!({})), &zero));
+        let some = claim(json!({"creationTimestamp": "0001-01-01T00:00:01Z"}));
+        assert!(!same::<PersistentVolumeClaim>(&some, &zero));
     }
 
     #[test]
