@@ -357,7 +357,6 @@ impl Input {
         for source in sources {
             self.namespaces.add(source.text());
             let context = self.contexts.get(source.name());
-            let part = context.and_then(|it| it.partial.as_ref());
             volumes::add(&mut self.storage, source.text());
             let (world, configs) = (&mut self.world, &mut self.configs);
             let namespace = source.namespace(namespace);
@@ -368,8 +367,7 @@ impl Input {
                 &mut others,
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
-                    let part = part.filter(|_| manifest.is_partial());
-                    if let Some(why) = part.cloned() {
+                    if let Some(why) = context.and_then(|it| it.partial(&manifest)).cloned() {
                         let (file, line) = (source.name(), manifest.node.mark.line);
                         self.left_out.push(NotChecked::object(file, line, Cause::Partial, why));
                         return;
