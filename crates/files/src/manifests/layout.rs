@@ -29,7 +29,8 @@ pub struct Layout {
     kustomizations: BTreeMap<PathBuf, Kustomization>,
     /// The files that change the resources of a kustomization, with the folder of the kustomization.
     parts: BTreeMap<PathBuf, PathBuf>,
-    pub(super) wrong: Vec<Wrong>,
+    /// The faults of kustomizations, each with the missing file.
+    pub(super) wrong: Vec<(PathBuf, Wrong)>,
     /// The files that kustomizations list as resources, with the folders of the kustomizations.
     resources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// The changes that kustomizations make to their resources, by folder.
@@ -106,9 +107,10 @@ impl Layout {
         for (path, mark) in parts(&root) {
             self.parts.insert(clean(&folder.join(path)), folder.to_owned());
             let is_remote = path.contains("://");
-            if !is_remote && read(&folder.join(path)).is_none() {
+            let patch = folder.join(path);
+            if !is_remote && read(&patch).is_none() {
                 let (file, problem) = (file.to_owned(), no_such_patch(path, mark));
-                self.wrong.push(Wrong { file, problem });
+                self.wrong.push((patch, Wrong { file, problem }));
             }
         }
         let patches = Patch::all(folder, &root, read);
