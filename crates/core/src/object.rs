@@ -39,7 +39,8 @@ use k8s_openapi::{
 pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
 pub use lazy_json::LazyJson;
 pub use metadata::{Metadata, Str, StrMap, namespace_or_default};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 pub use spec::{DaemonSetSpec, StatefulSetSpec};
 use storage::Storage;
 pub use user::User;
@@ -83,6 +84,20 @@ impl<'a> Object<'a> {
     /// Returns an error if the JSON does not decode or has a different kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         Ok(Self::parse_as(resource, json)?.with_template_defaults())
+    }
+
+    /// Returns the spec as JSON, and the form by which the API server compares it.
+    pub fn spec_with_meaning(&self) -> [Value; 2] {
+        fn both(spec: &impl Serialize) -> [Value; 2] {
+            let written = serde_json::to_value(spec).unwrap_or_default();
+            let meaning = semantic::canonical(spec).unwrap_or_else(|| written.clone());
+            [written, meaning]
+        }
+        let template = semantic::converted(self.template());
+        match &self.workload {
+            Workload::DaemonSet(spec) => both(&spec.as_ref().clone().with_template(template)),
+            Workload::StatefulSet(spec) => both(&spec.as_ref().clone().with_template(template)),
+        }
     }
 
     fn with_template_defaults(mut self) -> Self {

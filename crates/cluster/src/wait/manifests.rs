@@ -42,8 +42,7 @@ pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
             }
             // A patch in a kustomization is not a set.
             let context = listing.contexts.get(source.name());
-            let may_be_part = context.is_some_and(|it| it.partial.is_some());
-            let is_set = |it: &&Manifest<'_>| !(may_be_part && it.is_partial());
+            let is_set = |it: &&Manifest<'_>| context.and_then(|facts| facts.partial(it)).is_none();
             for manifest in objects.manifests.iter().filter(is_set) {
                 let text = |key: &str| {
                     let text = manifest.node.get("metadata").and_then(|it| it.get(key));

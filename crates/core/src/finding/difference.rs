@@ -1,8 +1,8 @@
 //! The fields that an update changes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::Index};
 
 use super::shorten;
 
@@ -31,64 +31,81 @@ pub struct Difference {
 
 /// Collects the fields that differ, in the order of the new value.
 pub fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<Difference>) {
-    match (old, new) {
-        (Value::Object(old), Value::Object(new)) => {
-            for (key, new) in new {
-                differences(old.get(key).unwrap_or(&Value::Null), new, &join(path, key), found);
-            }
-            for (key, old) in old.iter().filter(|(key, _)| !new.contains_key(*key)) {
-                differences(old, &Value::Null, &join(path, key), found);
-            }
-        }
-        (Value::Array(old), Value::Array(new)) if let Some(key) = key_of(old, new) => {
-            let by_key = |list: &[Value]| -> Map<String, Value> {
-                list.iter().filter_map(|it| Some((key_text(it, key)?, it.clone()))).collect()
-            };
-            let (old, new) = (by_key(old), by_key(new));
-            for (name, new) in &new {
-                let old = old.get(name).unwrap_or(&Value::Null);
-                differences(old, new, &format!("{path}[{name}]"), found);
-            }
-            for (name, old) in old.iter().filter(|(name, _)| !new.contains_key(*name)) {
-                differences(old, &Value::Null, &format!("{path}[{name}]"), found);
-            }
-        }
-        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
-            for (i, (old, new)) in old.iter().zip(new).enumerate() {
-                differences(old, new, &format!("{path}[{i}]"), found);
+    let meanings = [old, new].map(meaning);
+    differences_by_meaning([old, &meanings[0]], [new, &meanings[1]], path, found);
+}
+
+/// Like [`differences`], for values with the form by which they are compared. That form has the same structure, and may
+/// lack fields.
+pub fn differences_by_meaning(
+    old: [&Value; 2],
+    new: [&Value; 2],
+    path: &str,
+    found: &mut Vec<Difference>,
+) {
+    if old[1] == new[1] {
+        return;
+    }
+    match (old[0], new[0]) {
+        (Value::Object(olds), Value::Object(news)) => {
+            let gone = olds.keys().filter(|key| !news.contains_key(*key));
+            for key in news.keys().chain(gone) {
+                let [old, new] = [old, new].map(|it| child(it, key));
+                differences_by_meaning(old, new, &join(path, key), found);
             }
         }
-        _ if old == new || (is_empty(old) && is_empty(new)) => {}
-        _ => {
+        (Value::Array(olds), Value::Array(news))
+            if let Some([old_keys, new_keys]) = keys_of(olds, news) =>
+        {
+            let places = |keys| -> HashMap<&String, usize> { Iterator::zip(keys, 0..).collect() };
+            let (old_at, new_at) = (places(old_keys.iter()), places(new_keys.iter()));
+            let gone = old_keys.iter().filter(|key| !new_at.contains_key(key));
+            for key in new_keys.iter().chain(gone) {
+                let at = |places: &HashMap<_, _>| places.get(key).copied().unwrap_or(usize::MAX);
+                let (old, new) = (child(old, at(&old_at)), child(new, at(&new_at)));
+                differences_by_meaning(old, new, &format!("{path}[{key}]"), found);
+            }
+        }
+        (Value::Array(olds), Value::Array(news)) if olds.len() == news.len() => {
+            for i in 0..news.len() {
+                let [old, new] = [old, new].map(|it| child(it, i));
+                differences_by_meaning(old, new, &format!("{path}[{i}]"), found);
+            }
+        }
+        (old, new) => {
             let (old, new) = texts(old, new);
             found.push(Difference { path: path.to_owned(), old, new });
         }
     }
 }
 
-/// `None` if the elements have the same positions.
-fn key_of(old: &[Value], new: &[Value]) -> Option<&'static str> {
-    KEYS.into_iter().find(|key| {
+fn child(of: [&Value; 2], index: impl Index + Copy) -> [&Value; 2] {
+    of.map(|it| it.get(index).unwrap_or(&Value::Null))
+}
+
+/// Returns the keys of the elements. `None` if the elements have the same positions.
+fn keys_of(old: &[Value], new: &[Value]) -> Option<[Vec<String>; 2]> {
+    KEYS.into_iter().find_map(|key| {
         let keys = |list: &[Value]| -> Option<Vec<String>> {
-            list.iter().map(|it| key_text(it, key)).collect()
+            list.iter().map(|it| text(it.pointer(key)?)).collect()
         };
-        let is_unique = |keys: &[String]| keys.iter().collect::<HashSet<_>>().len() == keys.len();
-        let keys = keys(old).zip(keys(new));
-        keys.is_some_and(|(old, new)| old != new && is_unique(&old) && is_unique(&new))
+        let is_unique = |keys: &Vec<_>| keys.iter().collect::<HashSet<_>>().len() == keys.len();
+        let keys = [keys(old)?, keys(new)?];
+        (keys[0] != keys[1] && keys.iter().all(is_unique)).then_some(keys)
     })
 }
 
-fn key_text(element: &Value, key: &str) -> Option<String> {
-    text(element.pointer(key)?)
-}
-
 /// An empty list or mapping means the same as no value.
-fn is_empty(value: &Value) -> bool {
+fn meaning(value: &Value) -> Value {
     match value {
-        Value::Null => true,
-        Value::Object(map) => map.values().all(is_empty),
-        Value::Array(list) => list.is_empty(),
-        _ => false,
+        Value::Object(map) => {
+            let fields = map.iter().map(|(name, value)| (name.clone(), meaning(value)));
+            let fields: Map<_, _> = fields.filter(|(_, value)| !value.is_null()).collect();
+            if fields.is_empty() { Value::Null } else { Value::Object(fields) }
+        }
+        Value::Array(list) if list.is_empty() => Value::Null,
+        Value::Array(list) => list.iter().map(meaning).collect(),
+        other => other.clone(),
     }
 }
 

@@ -17,6 +17,9 @@ use serde_json::{Error, Map, Value};
 
 use super::quantity::Quantity;
 
+/// Go's time without a value. The API server stores null.
+pub(crate) const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
+
 /// Returns whether the API server considers two values equal. Both must have their defaults.
 pub fn equal<T: PartialEq + Serialize + ?Sized>(one: &T, other: &T) -> bool {
     // A value that cannot be serialized equals no other.
@@ -29,7 +32,7 @@ pub fn equal_templates(one: &PodTemplateSpec, other: &PodTemplateSpec) -> bool {
     one == other || equal(&converted(one), &converted(other))
 }
 
-fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
+pub(crate) fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
     let mut template = template.clone();
     if let Some(spec) = &mut template.spec {
         let alias = spec
@@ -45,7 +48,8 @@ fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
     template
 }
 
-fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
+/// Returns a form that is the same for all values that the API server considers equal.
+pub(crate) fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
     value.serialize(Canonical { is_amount: false }).ok()
 }
 
@@ -163,6 +167,9 @@ impl Serializer for Canonical {
         value: &T,
     ) -> Result<Value, Error> {
         let value = value.serialize(INNER)?;
+        if name == "Time" && value == ZERO_TIME {
+            return Ok(Value::Null);
+        }
         if name != "Quantity" {
             return Ok(value);
         }
@@ -313,6 +320,15 @@ mod tests {
         let claim = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}});
         assert!(same::<PersistentVolumeClaim>(&claim("1Gi"), &claim("1024Mi")));
         assert!(!same::<PersistentVolumeClaim>(&claim("1Gi"), &claim("1G")));
+    }
+
+    #[test]
+    fn the_zero_time_is_no_time() {
+        let claim = |metadata: Value| json!({"metadata": metadata});
+        let zero = claim(json!({"creationTimestamp": "0001-01-01T00:00:00Z"}));
+        assert!(same::<PersistentVolumeClaim>(&claim(json!({})), &zero));
+        let some = claim(json!({"creationTimestamp": "0001-01-01T00:00:01Z"}));
+        assert!(!same::<PersistentVolumeClaim>(&some, &zero));
     }
 
     #[test]

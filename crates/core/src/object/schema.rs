@@ -142,10 +142,10 @@ fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(
 fn inspect(name: &'static str, node: &Node<'_>) -> Result<Option<String>, String> {
     match name {
         "Quantity" => quantity(node).map(Some),
-        "Time" | "MicroTime" => match &node.value {
-            Value::Str(text) if is_rfc3339(text) => Ok(None),
-            _ => Err("expected a time such as 2027-03-31T12:00:00Z".to_owned()),
-        },
+        "Time" | "MicroTime" => {
+            let time = node.as_str().and_then(rfc3339).map(Some);
+            time.ok_or_else(|| "expected a time such as 2027-03-31T12:00:00Z".to_owned())
+        }
         _ => Ok(None),
     }
 }
@@ -172,8 +172,9 @@ fn quantity(node: &Node<'_>) -> Result<String, String> {
     }
 }
 
-/// `time.Parse(time.RFC3339, …)` in Go. The type checks the range of the numbers.
-fn is_rfc3339(text: &str) -> bool {
+/// `time.Parse(time.RFC3339, …)` in Go: an hour may have one digit, and an offset 24 hours and 60 minutes. Returns the
+/// text as the type takes it. The type checks the other ranges.
+fn rfc3339(text: &str) -> Option<String> {
     let matches = |text: &str, form: &str| {
         text.len() == form.len()
             && text.bytes().zip(form.bytes()).all(|(c, f)| match f {
@@ -182,20 +183,32 @@ fn is_rfc3339(text: &str) -> bool {
                 f => c == f,
             })
     };
-    let Some((moment, rest)) = text.split_at_checked("0000-00-00T00:00:00".len()) else {
-        return false;
-    };
+    let (date, time) = text.split_once('T')?;
+    let zero = if time.find(':') == Some(1) { "0" } else { "" };
+    let text = format!("{date}T{zero}{time}");
+    let (moment, rest) = text.split_at_checked("0000-00-00T00:00:00".len())?;
     let zone = match rest.strip_prefix(['.', ',']) {
         None => rest,
         Some(fraction) => {
             let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
             if zone.len() == fraction.len() {
-                return false;
+                return None;
             }
             zone
         }
     };
-    matches(moment, "0000-00-00T00:00:00") && (zone == "Z" || matches(zone, "+00:00"))
+    // The type takes leap seconds.
+    if !matches(moment, "0000-00-00T00:00:00") || moment.ends_with(":60") {
+        return None;
+    }
+    if zone == "Z" {
+        return Some(text);
+    }
+    let offset = zone.get(1..).filter(|_| matches(zone, "+00:00"))?;
+    let (hours, minutes) = offset.split_once(':')?;
+    let (hours, minutes) = (hours.parse::<u32>().ok()?, minutes.parse::<u32>().ok()?);
+    let start = text.strip_suffix(offset).filter(|_| hours <= 24 && minutes <= 60)?;
+    Some(format!("{start}{:02}:{:02}", hours + minutes / 60, minutes % 60))
 }
 
 #[cfg(test)]
@@ -205,10 +218,27 @@ mod tests {
     #[test]
     fn times_are_distinguished_from_text() {
         for right in ["2027-03-31T12:00:00Z", "2027-03-31T12:00:00.123456789+01:00"] {
-            assert!(is_rfc3339(right), "{right}");
+            assert_eq!(rfc3339(right).as_deref(), Some(right));
         }
-        for wrong in ["", "2027-03-31", "2027-03-31 12:00:00Z", "2027-03-31T12:00:00", "now"] {
-            assert!(!is_rfc3339(wrong), "{wrong}");
+        for (odd, read) in [
+            ("2027-03-31T1:00:00Z", "2027-03-31T01:00:00Z"),
+            ("2027-03-31T12:00:00+00:60", "2027-03-31T12:00:00+01:00"),
+            ("2027-03-31T12:00:00.5-24:60", "2027-03-31T12:00:00.5-25:00"),
+        ] {
+            assert_eq!(rfc3339(odd).as_deref(), Some(read), "{odd}");
+            assert!(read.parse::<jiff::Timestamp>().is_ok(), "{read}");
+        }
+        for wrong in [
+            "",
+            "2027-03-31",
+            "2027-03-31 12:00:00Z",
+            "2027-03-31T12:00:00",
+            "2027-03-31T12:00:60Z",
+            "2027-03-31T12:00:00+25:00",
+            "2027-03-31T12:00:00+00:61",
+            "now",
+        ] {
+            assert_eq!(rfc3339(wrong), None, "{wrong}");
         }
     }
 }

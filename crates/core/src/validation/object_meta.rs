@@ -19,6 +19,7 @@ use crate::{
         cluster::{Cluster, since},
         labels, names,
         resource::WorkloadKind,
+        semantic,
     },
     object::{Metadata, Str},
 };
@@ -96,6 +97,11 @@ pub(crate) fn validate_update(
     }
     validate_common(metadata, path, cluster, found);
     if let Some(old) = old {
+        let [uid, old_uid] =
+            [metadata, old].map(|it| it.uid.as_deref().filter(|uid| !uid.is_empty()));
+        if let Some(uid) = uid.filter(|_| old_uid.is_some() && uid != old_uid) {
+            found.invalid(&path.child("uid"), uid, IMMUTABLE);
+        }
         deletion(metadata, old, path, found);
     }
 }
@@ -111,7 +117,8 @@ fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found:
     } else if let Some(timestamp) = &metadata.deletion_timestamp {
         // If the old object has a timestamp, the server restores it.
         let path = path.child("deletionTimestamp");
-        found.invalid(&path, Value::json(&&**timestamp), IMMUTABLE);
+        let timestamp = Some(&**timestamp).filter(|it| *it != semantic::ZERO_TIME);
+        found.invalid(&path, Value::json(&timestamp), IMMUTABLE);
     }
     let period = metadata.deletion_grace_period_seconds;
     if period.is_some() && period != old_period {
@@ -301,6 +308,17 @@ mod tests {
     }
 
     #[test]
+    fn only_the_server_gives_an_object_its_uid() {
+        let (one, other) = (r#"{"uid": "1"}"#, r#"{"uid": "2"}"#);
+        let refused = ["metadata.uid: Invalid value: \"1\": field is immutable"];
+        for (new, old, expected) in
+            [(one, other, &refused[..]), (one, one, &[]), ("{}", other, &[]), (one, "{}", &[])]
+        {
+            assert_eq!(updated(new, old), expected, "{new} {old}");
+        }
+    }
+
+    #[test]
     fn only_the_server_starts_a_deletion() {
         let deleted = r#"{"deletionTimestamp": "2026-01-01T00:00:00Z"}"#;
         assert_eq!(
@@ -309,6 +327,8 @@ mod tests {
                 "metadata.deletionTimestamp: Invalid value: \"2026-01-01T00:00:00Z\": field is immutable"
             ]
         );
+        let zero = updated(r#"{"deletionTimestamp": "0001-01-01T00:00:00Z"}"#, "{}");
+        assert_eq!(zero, ["metadata.deletionTimestamp: Invalid value: null: field is immutable"]);
         assert_eq!(updated(deleted, deleted).len(), 1, "one that was never stored had none");
         assert_eq!(updated(r#"{"deletionGracePeriodSeconds": 5}"#, "{}").len(), 1);
     }

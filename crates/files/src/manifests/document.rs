@@ -55,10 +55,20 @@ impl Manifest<'_> {
     /// Returns whether the manifest is only a part of a set, without selector and Pod labels. The API server rejects
     /// it.
     pub fn is_partial(&self) -> bool {
+        !self.has(&["selector"]) && !self.has(&["template", "metadata", "labels"])
+    }
+
+    /// Returns whether the manifest is a part of a set among the files of a test. The API server rejects it. Only what a
+    /// test expects may have containers without a selector.
+    pub(super) fn is_part_of_test(&self, is_expected: bool) -> bool {
+        self.is_partial()
+            || !self.has(&["template", "spec", "containers"])
+            || is_expected && !self.has(&["selector"])
+    }
+
+    fn has(&self, path: &[&str]) -> bool {
         let spec = self.node.get("spec");
-        let labels = ["template", "metadata", "labels"];
-        let labels = labels.iter().fold(spec, |at, key| at.and_then(|it| it.get(key)));
-        spec.and_then(|spec| spec.get("selector")).is_none() && labels.is_none()
+        path.iter().fold(spec, |at, key| at.and_then(|it| it.get(key))).is_some()
     }
 
     /// Returns the file that the object was rendered from, according to Helm's comment or kustomize's annotation.

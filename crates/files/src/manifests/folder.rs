@@ -38,11 +38,14 @@ pub(super) fn list(
     is_rendered: bool,
 ) -> Listing {
     let Walked { files, context, walk } = walk(folder, exclude);
-    let (notes, mut not_checked) = walk.left_out();
     let layout = &context.layout;
     let read: HashSet<_> = files.iter().flatten().map(|it| clean(it)).collect();
     let not_built = layout.not_built(&read, is_rendered);
-    let mut contents = Listing { wrong: layout.wrong.clone(), ..Listing::default() };
+    // A missing file that git ignores is made before kustomize runs.
+    let wrong = layout.wrong.iter().filter(|(missing, _)| !walk.is_made(missing));
+    let wrong = wrong.map(|(_, wrong)| wrong.clone()).collect();
+    let mut contents = Listing { wrong, ..Listing::default() };
+    let (notes, mut not_checked) = walk.left_out();
     for file in files {
         contents.sources.push(file.map(|path| {
             if let Some(facts) = context.facts(&path, names) {
@@ -334,6 +337,13 @@ impl<'a> Walk<'a> {
             self.entered.borrow_mut().insert(path);
         }
         !is_tracked
+    }
+
+    /// Returns whether git ignores a missing file, or a folder around it.
+    fn is_made(&self, file: &Path) -> bool {
+        let file = clean(&self.whole(file));
+        let mut inside = file.ancestors().take_while(|it| it.starts_with(&self.base));
+        inside.any(|it| *it != *self.base && self.is_ignored(it, it != file))
     }
 
     fn left_out(self) -> (Vec<String>, Vec<NotChecked>) {

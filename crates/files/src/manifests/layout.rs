@@ -15,6 +15,7 @@ use super::{
     kustomization::{self, Kustomization},
     not_checked::{Cause, NotChecked},
     patches::{Patch, items},
+    path_context::MaybePart,
     render::root::Root,
 };
 
@@ -27,7 +28,8 @@ pub struct Layout {
     kustomizations: BTreeMap<PathBuf, Kustomization>,
     /// The files that change the resources of a kustomization, with the folder of the kustomization.
     parts: BTreeMap<PathBuf, PathBuf>,
-    pub(super) wrong: Vec<Wrong>,
+    /// The faults of kustomizations, each with the missing file.
+    pub(super) wrong: Vec<(PathBuf, Wrong)>,
     /// The files that kustomizations list as resources, with the folders of the kustomizations.
     resources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// The changes that kustomizations make to their resources, by folder.
@@ -58,11 +60,8 @@ impl Layout {
     /// Returns whether a file marks its folder as a test case: the steps of Chainsaw, or a KUTTL assertion such as
     /// `00-assert.yaml`.
     pub(super) fn is_of_test(path: &Path) -> bool {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-        let assert = name.strip_suffix("-assert.yaml").or_else(|| name.strip_suffix("-assert.yml"));
-        CHAINSAW.contains(&name)
-            || assert
-                .is_some_and(|step| !step.is_empty() && step.bytes().all(|it| it.is_ascii_digit()))
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|it| CHAINSAW.contains(&it)) || is_step(path, &["-assert"])
     }
 
     pub(crate) fn of<'p>(
@@ -107,9 +106,10 @@ impl Layout {
         for (path, mark) in parts(&root) {
             self.parts.insert(clean(&folder.join(path)), folder.to_owned());
             let is_remote = path.contains("://");
-            if !is_remote && read(&folder.join(path)).is_none() {
+            let patch = folder.join(path);
+            if !is_remote && read(&patch).is_none() {
                 let (file, problem) = (file.to_owned(), no_such_patch(path, mark));
-                self.wrong.push(Wrong { file, problem });
+                self.wrong.push((patch, Wrong { file, problem }));
             }
         }
         let patches = Patch::all(folder, &root, read);
@@ -136,21 +136,24 @@ impl Layout {
     }
 
     /// Returns the reason why a set in a file may be only a part.
-    pub(super) fn part(&self, file: &Path) -> Option<String> {
+    pub(super) fn part(&self, file: &Path) -> Option<MaybePart> {
+        let part = |why| Some(MaybePart { why, of_test: None });
         let folder = (!self.parts.is_empty()).then(|| self.parts.get(&clean(file))).flatten();
         if let Some(folder) = folder {
             let folder = shown(folder).display();
-            return Some(format!("it is a part of {folder}: setguard check -k {folder}"));
+            return part(format!("it is a part of {folder}: setguard check -k {folder}"));
         }
         let mut above = file.ancestors().skip(1);
         if !self.tests.is_empty()
             && let Some(folder) = above.find(|folder| self.tests.contains(*folder))
         {
             let folder = shown(folder).display();
-            return Some(format!("it seems to be what the test case {folder} expects"));
+            let why = format!("it seems to be what the test case {folder} expects");
+            let of_test = Some(is_step(file, &["-assert", "-errors"]));
+            return Some(MaybePart { why, of_test });
         }
-        self.may_be_patch(file)
-            .then(|| "without a selector and labels, this seems to be a patch".to_owned())
+        part("without a selector and labels, this seems to be a patch".to_owned())
+            .filter(|_| self.may_be_patch(file))
     }
 
     /// Returns the kustomizations and charts whose objects differ from their files. `read` has all files that are read.
@@ -394,6 +397,14 @@ fn no_such_patch(path: &str, mark: Mark) -> Problem {
 const CHART: &str = "Chart.yaml";
 /// The steps of a Chainsaw test.
 const CHAINSAW: [&str; 2] = ["chainsaw-test.yaml", "chainsaw-test.yml"];
+
+/// Returns whether a file has the name of a step of KUTTL, such as `00-assert.yaml`, with one of these ends.
+fn is_step(path: &Path, ends: &[&str]) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")).unwrap_or_default();
+    let step = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or_default();
+    !step.is_empty() && step.bytes().all(|it| it.is_ascii_digit())
+}
 
 fn is_chart(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == CHART)

@@ -12,18 +12,40 @@ use kube_yaml::{Node, Value};
 use setguard_core::finding::{ClusterAssumption, Finding};
 use setguard_core::policy::FolderNames;
 
-use super::{layout::Layout, patches::Patch, release_names, versions::Versions};
+use super::{
+    document::Manifest, layout::Layout, patches::Patch, release_names, versions::Versions,
+};
 
 /// Facts about a file.
 #[derive(Clone, Debug, Default)]
 pub struct PathContext {
     pub(crate) patches: Vec<Patch>,
     /// The reason why a set in it may be only a part, such as a patch.
-    pub partial: Option<String>,
+    pub(super) part: Option<MaybePart>,
     /// The chart of which it is a template or has values.
     pub chart: Option<PathBuf>,
     /// The reasons why warnings about its objects are only notes.
     pub lowered: Vec<Lowered>,
+}
+
+impl PathContext {
+    /// Returns why a set in the file is only a part, if it is one.
+    pub fn partial(&self, set: &Manifest<'_>) -> Option<&String> {
+        let MaybePart { why, of_test } = self.part.as_ref()?;
+        let is_part = match of_test {
+            Some(is_expected) => set.is_part_of_test(*is_expected),
+            None => set.is_partial(),
+        };
+        is_part.then_some(why)
+    }
+}
+
+/// A reason why sets in a file may be only parts.
+#[derive(Clone, Debug)]
+pub(super) struct MaybePart {
+    pub(super) why: String,
+    /// In the folder of a test: whether the test expects what is in the file.
+    pub(super) of_test: Option<bool>,
 }
 
 /// A reason why warnings are only notes.
@@ -121,12 +143,12 @@ impl FolderContext {
         lowered.extend(release.map(|(minor, why)| Lowered { about: About::Release(minor), why }));
         let facts = PathContext {
             patches: self.layout.patches(file),
-            partial: self.layout.part(file),
+            part: self.layout.part(file),
             chart: self.layout.chart_of(file).map(Path::to_owned),
             lowered,
         };
         let is_telling = !facts.patches.is_empty()
-            || facts.partial.is_some()
+            || facts.part.is_some()
             || facts.chart.is_some()
             || !facts.lowered.is_empty();
         is_telling.then_some(facts)

@@ -187,9 +187,8 @@ impl<'a> Reader<'a> {
             let is_stored = node.get("metadata").and_then(|it| it.get("uid")).is_some();
             Some(Content::Related(item, is_stored))
         }));
-        let partial = context.and_then(|it| it.partial.as_ref());
         for manifest in &objects.manifests {
-            if let Some(why) = partial.filter(|_| manifest.is_partial()) {
+            if let Some(why) = context.and_then(|it| it.partial(manifest)) {
                 let line = manifest.node.mark.line;
                 let entry = NotChecked::object(&self.file, line, Cause::Partial, why.clone());
                 part.contents.push(Content::NotChecked(entry));

@@ -20,7 +20,7 @@ use crate::proposal::{
 };
 pub(super) use setguard_core::{
     engine::{Context, evaluate_rollout},
-    finding::difference::differences,
+    finding::difference::{differences, differences_by_meaning},
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     rules::{
         limit_exceeded::{Cause, Wave},
@@ -250,7 +250,8 @@ impl Forecaster<'_> {
         let before = stored.old.and_then(|json| Object::parse(resource, json).ok());
         let mut differs = Vec::new();
         if let Some(before) = &before {
-            differences(&spec(before), &spec(object), "spec", &mut differs);
+            let (old, new) = (spec(before), spec(object));
+            differences_by_meaning(old.each_ref(), new.each_ref(), "spec", &mut differs);
         }
         let mut refusals = problems;
         refusals.extend(refusal::of(&stored.verdict));
@@ -390,10 +391,11 @@ fn removals(removals: &Removals) -> Option<String> {
     }
 }
 
-fn spec(object: &Object<'_>) -> Value {
+fn spec(object: &Object<'_>) -> [Value; 2] {
+    let spec = object.spec_with_meaning();
     match &object.workload {
-        Workload::DaemonSet(spec) => serde_json::to_value(spec).unwrap_or_default(),
-        Workload::StatefulSet(spec) => stored(serde_json::to_value(spec).unwrap_or_default()),
+        Workload::DaemonSet(_) => spec,
+        Workload::StatefulSet(_) => spec.map(stored),
     }
 }
 

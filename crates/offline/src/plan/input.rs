@@ -365,7 +365,6 @@ impl Input {
         for source in sources {
             self.namespaces.add(source.text());
             let context = self.contexts.get(source.name());
-            let part = context.and_then(|it| it.partial.as_ref());
             let is_of_chart = context.is_some_and(|it| it.chart.is_some());
             if !is_of_chart && is_template(source.text()) && hides_set(source.text()) {
                 let (file, why) = (source.name(), "it cannot be read");
@@ -381,8 +380,7 @@ impl Input {
                 &mut others,
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
-                    let part = part.filter(|_| manifest.is_partial());
-                    if let Some(why) = part.cloned() {
+                    if let Some(why) = context.and_then(|it| it.partial(&manifest)).cloned() {
                         let (file, line) = (source.name(), manifest.node.mark.line);
                         self.left_out.push(NotChecked::object(file, line, Cause::Partial, why));
                         return;

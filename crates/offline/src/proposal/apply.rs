@@ -17,7 +17,7 @@ pub use self::verb::{Delivery, Verb};
 use kube_yaml::Node;
 use setguard_core::{
     kubernetes::resource::Resource,
-    object::{Object, Workload},
+    object::{Object, Workload, schema},
 };
 
 use self::{
@@ -63,9 +63,13 @@ pub(super) fn removals(
         return Removals::Known;
     };
     let spec = |writer: &Writer<'_>| {
-        let objects = merged(writer, manifest, resource, (&given, &stored));
-        let object = with_defaults(resource, &objects.last()?.to_json());
-        object.map(|mut object| object["spec"].take())
+        let object = merged(writer, manifest, resource, (&given, &stored)).pop()?;
+        let json = schema::read(&object, resource).json(&object);
+        if resource.is_kruise() {
+            return with_defaults(resource, &json).map(|mut object| object["spec"].take());
+        }
+        let [_, meaning] = Object::parse(resource, &json).ok()?.spec_with_meaning();
+        Some(meaning)
     };
     let writer = delivery.writer(&given);
     if writer.verb != Verb::Replace && is_of_unknown_origin(&given) {

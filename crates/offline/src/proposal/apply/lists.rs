@@ -3,7 +3,7 @@
 //! Kubernetes publishes these rules in its API: `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy` for
 //! client-side apply, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` for
 //! server-side apply. In the parts of DaemonSets and StatefulSets that a merge can reach, each field name has only one
-//! meaning.
+//! meaning; below a list that is replaced as a whole, only `values` has another ([`Lists::list_in`]).
 
 use serde_json::{Map, Value};
 
@@ -36,6 +36,7 @@ impl Lists {
                 "containers"
                 | "env"
                 | "ephemeralContainers"
+                | "evictionResponders"
                 | "imagePullSecrets"
                 | "initContainers"
                 | "resourceClaims"
@@ -43,6 +44,8 @@ impl Lists {
                 | "volumes",
             )
             | (Lists::ServerSide, "claims") => List::Keys(&["name"]),
+            (Lists::ServerSide, "bindMountOptions") => List::Values,
+            (_, "conditions") => List::Keys(&["type"]),
             (_, "hostAliases") => List::Keys(&["ip"]),
             (_, "ownerReferences") => List::Keys(&["uid"]),
             (_, "volumeDevices") => List::Keys(&["devicePath"]),
@@ -54,6 +57,14 @@ impl Lists {
                 List::Keys(&["topologyKey", "whenUnsatisfiable"])
             }
             _ => List::Whole,
+        }
+    }
+
+    /// Like [`Lists::list`], also for lists that a merge cannot reach.
+    pub(super) fn list_in(self, parent: &str, name: &str) -> List {
+        match (parent, name) {
+            ("exitCodes", "values") => List::Values,
+            _ => self.list(name),
         }
     }
 
@@ -94,9 +105,8 @@ impl List {
             List::Values => Some(format!("v:{item}")),
             List::Keys(names) => {
                 let keys = names.iter().map(|name| match item.get(*name) {
-                    Some(Value::Null) | None if *name == "protocol" => {
-                        Some(((*name).to_owned(), Value::from("TCP")))
-                    }
+                    // A null is a value of its own.
+                    None if *name == "protocol" => Some(((*name).to_owned(), Value::from("TCP"))),
                     value => Some(((*name).to_owned(), value?.clone())),
                 });
                 Some(format!("k:{}", Value::Object(keys.collect::<Option<Map<_, _>>>()?)))

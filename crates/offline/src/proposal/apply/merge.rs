@@ -66,7 +66,13 @@ impl Merger {
     fn node<'a>(&self, at: At<'_, '_>, new: &Node<'a>, old: &Json) -> Node<'a> {
         let value = match (&new.value, old) {
             (Value::Map(entries), Json::Object(old)) if !self.lists.is_atomic(at.name) => {
-                Value::Map(self.map(at, entries, old))
+                let merged = self.map(at, entries, old);
+                // The API server drops a mapping if apply removes all that is in it.
+                let is_dropped = self.lists == Lists::ServerSide && merged.is_empty();
+                match is_dropped && !old.is_empty() {
+                    true => Value::Null,
+                    false => Value::Map(merged),
+                }
             }
             (Value::Seq(items), Json::Array(old)) => match self.lists.list(at.name) {
                 List::Whole => return new.clone(),
@@ -209,16 +215,18 @@ impl Merger {
 /// Returns the scalars of an item, including its keys, or the item itself if it is a scalar.
 fn key_fields(node: &Node<'_>) -> Json {
     let scalar = |node: &Node<'_>| match &node.value {
-        Value::Int(number) => Json::from(*number),
-        Value::Str(text) => Json::from(&**text),
-        _ => Json::Null,
+        Value::Int(number) => Some(Json::from(*number)),
+        Value::Str(text) => Some(Json::from(&**text)),
+        Value::Null => Some(Json::Null),
+        _ => None,
     };
     match &node.value {
         Value::Map(entries) => {
-            let fields = entries.iter().map(|(key, node)| (key.name.to_string(), scalar(node)));
-            Json::Object(fields.filter(|(_, value)| !value.is_null()).collect())
+            let fields = entries.iter();
+            let fields = fields.filter_map(|(key, it)| Some((key.name.to_string(), scalar(it)?)));
+            Json::Object(fields.collect())
         }
-        _ => scalar(node),
+        _ => scalar(node).unwrap_or_default(),
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn by_server_side_apply(json: &str, resource: &Resource) -> Vec<Findi
     }
     // A CustomResourceDefinition defines the list keys of its resources.
     if !resource.is_kruise() {
-        walk.value("", &manifest);
+        walk.value("", "", &manifest);
     }
     walk.found.into_vec()
 }
@@ -34,27 +34,25 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&mut self, name: &str, value: &'a Value) {
+    fn value(&mut self, parent: &str, name: &str, value: &'a Value) {
         match value {
             Value::Object(fields) => {
-                for (name, value) in fields {
-                    self.below(Step::Child(name), name, value);
+                for (field, value) in fields {
+                    self.steps.push(Step::Child(field));
+                    self.value(name, field, value);
+                    self.steps.pop();
                 }
             }
             Value::Array(items) => {
-                self.duplicates(Lists::ServerSide.list(name), items);
+                self.duplicates(Lists::ServerSide.list_in(parent, name), items);
                 for (i, item) in items.iter().enumerate() {
-                    self.below(Step::Index(i), "", item);
+                    self.steps.push(Step::Index(i));
+                    self.value("", "", item);
+                    self.steps.pop();
                 }
             }
             _ => {}
         }
-    }
-
-    fn below(&mut self, step: Step<'a>, name: &str, value: &'a Value) {
-        self.steps.push(step);
-        self.value(name, value);
-        self.steps.pop();
     }
 
     fn duplicates(&mut self, list: List, items: &'a [Value]) {
