@@ -36,14 +36,14 @@ use crate::server;
     max_term_width = 100,
     after_help = "\
 Examples:
-  setguard try deploy/                          see the webhook at work, without a cluster
-  setguard check deploy/                        check all manifests below a folder
+  setguard check deploy/                        check the manifests of a folder
   setguard check -k overlays/prod               check what kustomize builds
   helm template . | setguard check -            check a rendered chart
-  setguard audit                                check what a running cluster has
-  setguard wait statefulset/db --timeout 10m    wait until a rollout serves, or can't succeed
+  setguard audit                                check a running cluster
+  setguard wait statefulset/db --timeout 10m    wait for a rollout
   setguard explain api-validation               explain a rule, with examples
-  setguard serve | kubectl apply -f -           guard a cluster that can reach this machine"
+  setguard try deploy/                          try the webhook, without cluster
+  setguard serve | kubectl apply -f -           guard a cluster from here"
 )]
 struct Cli {
     #[command(subcommand)]

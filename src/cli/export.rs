@@ -40,9 +40,9 @@ enum Form {
 /// comments at the start list the rules that cannot be exported, with the reason.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
+Examples:
   setguard export vap --kube-version 1.36 | kubectl apply -f -
-  setguard export vap --kube-version 1.37 --static > /etc/kubernetes/validating/setguard.yaml")]
+  setguard export vap --kube-version 1.37 --static > validating/setguard.yaml")]
 struct VapArgs {
     #[command(flatten)]
     policy: PolicyArgs,

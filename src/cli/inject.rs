@@ -35,7 +35,8 @@ Exit codes:
 
 Examples:
   setguard inject pod.yaml
-  kubectl get pod agent-x7k2p -o yaml | setguard inject - --user system:serviceaccount:ops:agents")]
+  kubectl get pod agent-x7k2p -o yaml > pod.yaml
+  setguard inject pod.yaml --user system:serviceaccount:ops:agents")]
 pub(super) struct InjectArgs {
     /// Files and folders; `-` is standard input
     #[arg(value_name = "PATH|-", required = true)]

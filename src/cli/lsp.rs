@@ -31,7 +31,7 @@ use self::{
 /// How many messages the reader may be ahead.
 const AHEAD: usize = 64;
 
-/// Check manifests in an editor while they are written
+/// Check manifests in an editor as you type
 ///
 /// Speaks the Language Server Protocol over standard input and output. Reports what `setguard check
 /// FOLDER` finds in the open file, explains rules, and offers fixes. It reads the manifests from the

@@ -38,7 +38,7 @@ const MOST_CALLS: usize = 4;
 /// out, and a further call returns them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file that a client reads its servers from, such as .mcp.json:
+In the settings of the client, such as .mcp.json:
   {\"mcpServers\": {\"setguard\": {\"command\": \"setguard\", \"args\": [\"mcp\"]}}}")]
 pub(super) struct McpArgs {
     /// The context of the kubeconfig for audits and live plans, whatever its current context is

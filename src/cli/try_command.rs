@@ -5,11 +5,11 @@ mod review;
 mod webhook;
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal as _, Write},
     path::PathBuf,
-    time::Duration,
 };
 
+use anstream::AutoStream;
 use anyhow::Context as _;
 use clap::Args;
 use jiff::Timestamp;
@@ -18,12 +18,12 @@ use setguard_files::{
     exit::Exit,
     manifests::{listing, namespaces::Namespaces},
     policy_file::args::PolicyArgs,
-    report,
+    report::{self, screen::Screen},
 };
 
 use self::{
     api_server::{ApiServer, ObjectResult},
-    webhook::{Webhook, millis},
+    webhook::Webhook,
 };
 use crate::server::loopback;
 
@@ -62,7 +62,9 @@ pub(super) fn run(args: &TryArgs) -> anyhow::Result<Exit> {
 
 async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     let server = loopback::start(policy.clone()).await?;
-    let mut out = Printable::new(io::stdout()).guarded();
+    let stdout = io::stdout();
+    let screen = Screen::of_stdout(stdout.is_terminal(), AutoStream::choice(&stdout));
+    let mut out = Printable::new(stdout).guarded();
     writeln!(
         out,
         "The webhook listens on https://{}, with a certificate in memory.\nNo cluster is involved: setguard \
@@ -104,7 +106,10 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
         }
         for given in &objects.given {
             let result = api_server.create(given).await?;
-            result.print(&mut out)?;
+            let mut text = Vec::new();
+            result.print(&mut text)?;
+            let text = String::from_utf8_lossy(&text);
+            text.lines().try_for_each(|it| writeln!(out, "{}", screen.fit(it, 6)))?;
             done.add(&result);
         }
     }
@@ -117,34 +122,25 @@ struct Done {
     created: usize,
     refused: usize,
     skipped: usize,
-    calls: Vec<Duration>,
 }
 
 impl Done {
-    fn add(&mut self, result: &ObjectResult) {
+    const fn add(&mut self, result: &ObjectResult) {
         *(if result.is_created() { &mut self.created } else { &mut self.refused }) += 1;
-        self.calls.extend(result.calls.iter().map(|call| call.took));
     }
 
     const fn count(&self) -> usize {
         self.created + self.refused
     }
 
-    fn print(&mut self, out: &mut impl Write) -> io::Result<()> {
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
         if self.count() == 0 {
             return writeln!(out, "\nThe input has no DaemonSet, no StatefulSet and no Pod.");
         }
-        self.calls.sort_unstable();
         write!(out, "\n{} created, {} refused", self.created, self.refused)?;
         if self.skipped > 0 {
             write!(out, ", {} of other kinds skipped", self.skipped)?;
         }
-        match self.calls.get(self.calls.len() / 2) {
-            Some(median) => {
-                let (count, median) = (self.calls.len(), millis(*median));
-                writeln!(out, "; calls: {count}, in the median {median}")
-            }
-            None => writeln!(out),
-        }
+        writeln!(out)
     }
 }

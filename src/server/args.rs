@@ -19,7 +19,7 @@ use super::{
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  setguard serve | kubectl apply -f -           try it against a cluster on this machine
+  setguard serve | kubectl apply -f -      # guard a cluster from this machine
   setguard serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml")]
 pub struct ServeArgs {
     /// Address for requests from the API server, over HTTPS; the default includes IPv4, and is

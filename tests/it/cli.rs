@@ -108,6 +108,25 @@ fn a_terminal_breaks_between_words() {
 }
 
 #[test]
+fn the_examples_of_the_help_fit_a_terminal() {
+    let help = |command: &str, width: &str| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_setguard"));
+        let args = command.split_whitespace().chain(["--help"]);
+        let output = program.args(args).env("COLUMNS", width).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (all, mut fitting) = (help("", "80"), 0);
+    let names = all.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for command in names.chain(["", "export vap", "export conditions", "export map"]) {
+        let [narrow, wide] = ["80", "200"].map(|width| help(command, width));
+        let examples = |text: &str| text.split_once("Example").map(|it| it.1.to_owned());
+        assert_eq!(examples(&narrow), examples(&wide), "{command}");
+        fitting += usize::from(examples(&narrow).is_some());
+    }
+    assert!(fitting > 12, "{all}");
+}
+
+#[test]
 fn help_shows_how() {
     let folder = Folder::quiet([]);
     let help = folder.setguard(&["check", "--help"]);

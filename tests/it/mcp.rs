@@ -156,7 +156,10 @@ fn check_returns_the_report_of_texts_and_of_files() {
         (json!({"paths": ["-"]}), "- isn't a path here"),
         (json!({"paths": ["deploy"], "before": "x"}), "before needs manifests"),
         (json!({"manifests": "", "againstRef": "main"}), "againstRef needs paths"),
-        (json!({"manifests": 1}), "the arguments: "),
+        (json!({"manifests": 1}), "manifests: invalid type: integer `1`"),
+        (json!({"paths": "a"}), "paths: invalid type: string \"a\""),
+        (json!({"manifests": "", "skip": 5}), "skip: "),
+        (json!({"paths": [""]}), "paths has an empty path"),
         (json!({"fix": true}), "the arguments: unknown field `fix`"),
         (json!({"manifests": "", "kubeVersion": "2.0"}), "2.0"),
         (json!({"paths": ["deploy"], "kubeVersion": "2.0"}), "'2.0' for 'kubeVersion'"),
@@ -166,6 +169,14 @@ fn check_returns_the_report_of_texts_and_of_files() {
         let message = client.refusal("check", arguments.clone());
         assert!(message.contains(wanted), "{arguments}: {message}");
         assert!(!message.contains("--"), "{arguments}: {message}");
+    }
+    // Messages name arguments instead of the temporary file and of standard input.
+    for (tool, arguments, message) in [
+        ("check", json!({"manifests": faulty, "before": "a: ["}), "error: before:1: not YAML"),
+        ("plan", json!({"manifests": "", "before": faulty}), "error: manifests has no objects"),
+    ] {
+        let messages = client.part(tool, arguments)["messages"].to_string();
+        assert!(messages.contains(message) && !messages.contains("stdin"), "{messages}");
     }
     // A path that looks like an option is still a path.
     let result = client.part("check", json!({"paths": ["--write-baseline=x", "deploy"]}));
@@ -192,6 +203,14 @@ fn plan_returns_what_a_change_does() {
     let arguments = json!({"paths": ["new"], "live": true, "againstRef": "main"});
     let message = client.refusal("plan", arguments);
     assert!(message.contains("one of before"), "{message}");
+    let agent = |image: &str| on_delete("agent", "").replace("agent:1", image);
+    let arguments = json!({"manifests": agent("a:2"), "before": agent("a:1")});
+    let agents = client.call("plan", arguments.clone());
+    assert!(!agents["plan"]["objects"][0]["notes"].to_string().contains("--"), "{agents}");
+    let mut placed = arguments;
+    placed["nodes"] = json!("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
+    let agents = client.call("plan", placed);
+    assert!(agents["plan"].to_string().contains("\"n1\""), "{agents}");
     let result = client.part("plan", json!({"paths": ["none"]}));
     assert!(result["messages"][0].as_str().unwrap().starts_with("error: none: "), "{result}");
     assert_eq!(client.end(), Some(0));
@@ -216,6 +235,8 @@ fn an_audit_without_a_cluster_says_why() {
         Client::start(Folder::new([("config", "apiVersion: v1\nkind: Config\n")]), &[]);
     let message = client.refusal("audit", json!({"namespace": "shop"}));
     assert!(message.contains("error: "), "{message}");
+    let message = client.refusal("audit", json!({"objects": ["db"]}));
+    assert!(message.starts_with("error: invalid value 'db' for objects: "), "{message}");
     assert_eq!(client.end(), Some(0));
 }
 

@@ -109,7 +109,14 @@ mod action {
             )
             .ends(1)
             .prints("::error ");
-            assert!(!folder.path("output").exists());
+            let output = folder.read("output");
+            let (head, counts) = output.split_once("report=").unwrap();
+            assert!(head.ends_with("exit-code=1\n"), "{output}");
+            let (report, counts) = counts.split_once('\n').unwrap();
+            assert_eq!(counts, "errors=1\nwarnings=0\nnotes=0\n");
+            let report = std::fs::read_to_string(report).unwrap();
+            assert!(report.contains("\"kind\": \"CheckReport\""), "{report}");
+            std::fs::remove_file(folder.path("output")).unwrap();
         }
     }
 
@@ -119,11 +126,16 @@ mod action {
         make(&folder);
         let sarif = folder.path("out.sarif").display().to_string();
         run(&folder, &[("SETGUARD_ACTION_SARIF", &sarif)]).ends(0);
-        assert_eq!(folder.read("output"), format!("sarif={sarif}\n"));
+        let output = folder.read("output");
+        assert_eq!(output.lines().next(), Some(&*format!("sarif={sarif}")));
+        assert!(output.contains("exit-code=0\n") && output.contains("warnings=1\n"), "{output}");
         let report: serde_json::Value = serde_json::from_str(&folder.read("out.sarif")).unwrap();
         assert_eq!(report["runs"][0]["results"][0]["ruleId"], "on-delete-ignores-rolling-update");
         let binary = env!("CARGO_BIN_EXE_setguard");
         assert_eq!(run(&folder, &[("SETGUARD_ACTION_BINARY", binary)]).code, 0);
+        run(&folder, &[("SETGUARD_ACTION_BINARY", "/nope")])
+            .ends(2)
+            .prints("::error::binary: /nope is not a program");
     }
 
     #[test]

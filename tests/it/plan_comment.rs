@@ -87,9 +87,10 @@ fn a_pull_request_has_one_comment_that_is_kept_up_to_date() {
         comment(2, "Bot", "quotes <!-- setguard plan -->"),
     ];
     let own = comment(3, "Bot", "<!-- setguard plan -->\nold");
+    let named = comment(4, "Bot", "<!-- setguard plan prod -->\nof another job");
     for (comments, expected) in [
         (json!(others), "POST /repos/o/r/issues/7/comments"),
-        (json!([others[0], others[1], own]), "PATCH /repos/o/r/issues/comments/3"),
+        (json!([named, others[0], others[1], own]), "PATCH /repos/o/r/issues/comments/3"),
     ] {
         let github = GitHub::start(comments, "200 OK");
         let ran = github.comment(&written(), "7", "secret");
@@ -125,6 +126,10 @@ fn planned(before: &str, after: &str, args: &str) -> (Folder, Ran) {
 }
 
 fn plan(folder: &Folder, paths: &str, args: &str) -> Ran {
+    plan_with(folder, paths, args, [("SETGUARD_ACTION_COMMENT_NAME", "")])
+}
+
+fn plan_with(folder: &Folder, paths: &str, args: &str, more: [(&str, &str); 1]) -> Ran {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/action/plan");
     let mut command = folder.command("bash");
     command.arg(script).envs([
@@ -135,12 +140,13 @@ fn plan(folder: &Folder, paths: &str, args: &str) -> Ran {
         ("GITHUB_OUTPUT", folder.path("output").to_str().unwrap()),
         ("GITHUB_STEP_SUMMARY", folder.path("summary").to_str().unwrap()),
     ]);
-    command.output().unwrap().into()
+    command.envs(more).output().unwrap().into()
 }
 
 fn comment(folder: &Folder) -> String {
     let output = folder.read("output");
-    std::fs::read_to_string(output.strip_prefix("comment=").unwrap().trim_end()).unwrap()
+    let path = output.lines().find_map(|it| it.strip_prefix("comment=")).unwrap();
+    std::fs::read_to_string(path).unwrap()
 }
 
 #[test]
@@ -152,10 +158,28 @@ fn a_plan_is_a_summary_and_a_comment() {
     let head = "<!-- setguard plan -->\n## What the controllers will do\n\n";
     assert_eq!(comment, format!("{head}{summary}"));
     assert!(summary.starts_with("- **Pods down**: `StatefulSet shop/db`"), "{summary}");
+    let plan_file = folder.read("output").lines().next().unwrap().replace("plan=", "");
+    assert_eq!(std::fs::read_to_string(plan_file).unwrap(), summary);
+    // What can't be read is at the top.
+    std::fs::remove_file(folder.path("output")).unwrap();
+    assert_eq!(plan(&folder, "nope\n", "").code, 2);
+    let missing = self::comment(&folder);
+    assert!(missing.contains("- **Error**: `nope: cannot be read: No such file"), "{missing}");
     // After a wrong argument, the comment stays unchanged.
     let (folder, ran) = planned(&before, &after, "--wrong\n");
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(!folder.path("output").exists());
+}
+
+#[test]
+fn a_comment_can_have_a_name() {
+    let folder = Folder::new([("db.yaml", &*stateful_set("db", 1, "db:1", ""))]);
+    let name = [("SETGUARD_ACTION_COMMENT_NAME", "prod eu-1")];
+    assert_eq!(plan_with(&folder, "db.yaml", "", name).code, 0);
+    let head = "<!-- setguard plan prod eu-1 -->\n## What the controllers will do: prod eu-1\n";
+    assert!(comment(&folder).starts_with(head), "{}", comment(&folder));
+    let name = [("SETGUARD_ACTION_COMMENT_NAME", "a -->")];
+    plan_with(&folder, "db.yaml", "", name).ends(2).prints("::error::comment-name: ");
 }
 
 #[test]

@@ -61,7 +61,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// --cluster-reports is set. Checks each DaemonSet and StatefulSet as it is stored, together with the
 /// objects around it, and its status. If setguard is registered as a webhook, checks that the API server
 /// calls it. Never reads Secrets or ConfigMaps; lists the pods of a
-/// namespace only if a set in it is not healthy. What may not be read is named, and the rest is done.
+/// namespace only if a set in it is not healthy. It lists what it may not read, and checks the rest.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
@@ -104,7 +104,7 @@ pub struct AuditArgs {
     /// the audit fails
     #[arg(long, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
-    /// For how long a pod may be missing or not ready before that is reported
+    /// How long a pod can be missing or not ready before it is reported
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
     patience: SignedDuration,
     /// Treat warnings as denials
@@ -113,7 +113,7 @@ pub struct AuditArgs {
     /// Exit with 0 whatever is found, such as in a Job that only reports
     #[arg(long)]
     exit_zero: bool,
-    /// Say what is new, still there and gone since an earlier audit, of which this is the JSON
+    /// Compare with an earlier audit, given as its JSON: what is new, what remains, what is resolved
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Fail with 2 if something may not be read

@@ -93,10 +93,10 @@ pub struct WaitArgs {
     /// End with 3 after this time. Without it there is no limit
     #[arg(long, value_name = "DURATION", value_parser = duration::signed)]
     timeout: Option<SignedDuration>,
-    /// For how long what often goes away by itself may last, such as a crash or a pod without a place
+    /// How long to wait for faults that often resolve themselves, such as a crash or an unschedulable pod
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
     patience: SignedDuration,
-    /// After how many restarts a container that goes on crashing is given up, whatever the patience is
+    /// Give up on a container after this many restarts, whatever --patience says
     #[arg(long, value_name = "COUNT", default_value_t = 5,
         value_parser = clap::value_parser!(i32).range(1..))]
     restarts: i32,

@@ -38,7 +38,8 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.binary_search_by_key(&id, |rule| rule.meta.id).ok().map(|i| RULES[i])
 }
 
-/// Returns the rule id that a misspelt one resembles, if any.
+/// Returns the rule id that a misspelt one resembles, or the first with this word.
 pub fn nearest(id: &str) -> Option<&'static str> {
-    nearest_of(id, RULES.iter().map(|rule| rule.meta.id))
+    let ids = || RULES.iter().map(|rule| rule.meta.id);
+    nearest_of(id, ids()).or_else(|| ids().find(|it| it.split('-').any(|word| word == id)))
 }

@@ -91,7 +91,7 @@ Examples:
   setguard check --chart charts/agent --values prod.yaml
   setguard check --render . --against-ref origin/main --new-only
   helm template . | setguard check -
-  setguard check deploy/ --output sarif=setguard.sarif --output junit=setguard.xml
+  setguard check deploy/ -o sarif=setguard.sarif -o junit=setguard.xml
   setguard check deploy/ --against-ref origin/main --new-only
   setguard check deploy/ --baseline setguard-baseline
   setguard check deploy/ --fix --dry-run
@@ -217,7 +217,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     rendering.releases = (policy.render.clone(), root.clone());
     let names = &policy.folder_names;
     let mut rendered = rendering.read(None, &exclude, names, &mut Progress::rendering());
-    let both = args.manifests.renders().then_some((&rendering, &rendered.roots[..]));
+    let both = args.manifests.renders().then_some((&rendering, &rendered));
     let mut old =
         OldManifests::read(&args.against, commit, &paths, (&clusters, names), both, namespace);
     if let Some(old) = &old.roots {

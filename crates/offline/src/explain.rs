@@ -63,7 +63,8 @@ fn table(rules: &[&Rule], screen: Screen, out: &mut impl Write) -> io::Result<()
     };
     let id = width(|rule| rule.meta.id.len(), "RULE");
     let kinds = width(|rule| catalogue::kinds(rule).len(), "KINDS");
-    writeln!(out, "{:id$}  {:5}  {:kinds$}  SUMMARY", "RULE", "MODE", "KINDS")?;
+    let heading = format!("{:id$}  {:5}  {:kinds$}  SUMMARY", "RULE", "MODE", "KINDS");
+    writeln!(out, "{}", screen.fit(&heading, 4))?;
     for rule in rules {
         let (meta, list) = (&rule.meta, catalogue::kinds(rule));
         let mode = meta.mode;

@@ -41,7 +41,7 @@ use setguard_core::{
 use self::{
     forecast::{ChangeKind, Forecast},
     forecaster::{Forecaster, Plan},
-    headline::UNREAD,
+    headline::{INCOMPLETE, UNREAD},
     input::{Input, Paths},
     live::Reader,
     styled_line::{Line, UNICODE},
@@ -73,11 +73,11 @@ Examples:
   setguard plan deploy/ --against ../main/deploy/
   setguard plan deploy/ --against-ref origin/main --new-only --format markdown
   setguard plan --render . --against-ref origin/main
-  kubectl get sts db -o yaml > before.yaml && setguard plan db.yaml --against before.yaml
-  kubectl get nodes -o yaml > nodes.yaml && setguard plan agent.yaml --nodes nodes.yaml
-  setguard plan db.yaml --against before.yaml --never-ready db-2
   setguard plan db.yaml --live
-  kubectl get sts,pods,pvc,controllerrevisions -o yaml > now.yaml && setguard plan db.yaml --against now.yaml")]
+  kubectl get sts,pods,pvc,controllerrevisions -o yaml > now.yaml
+  setguard plan db.yaml --against now.yaml --never-ready db-2
+  kubectl get nodes -o yaml > nodes.yaml
+  setguard plan agent.yaml --nodes nodes.yaml")]
 pub struct PlanArgs {
     #[command(flatten)]
     manifests: ManifestArgs,
@@ -143,7 +143,7 @@ pub struct PlanArgs {
     /// left as they are, as by kubectl
     #[arg(long)]
     prune: bool,
-    /// New manifests without objects are meant, so that everything is deleted. Otherwise they are an error,
+    /// Accepts new manifests without objects, which delete everything. Without this flag they are an error,
     /// because what should have written them may have failed
     #[arg(long, hide_short_help = true)]
     allow_empty: bool,
@@ -204,13 +204,15 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {
         return Ok(Exit::Error);
     };
-    let mut exit = Exit::Clean;
+    let mut errors = Vec::new();
     let mut complain = |message: String| {
-        exit = Exit::Error;
         let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
+        errors.push(message);
     };
     let mut plan = args.plan(&paths, &policy, connect, &mut complain)?;
+    plan.errors = errors;
     let none = match plan.forecasts.is_empty() && !plan.has_unchanged {
+        _ if !plan.errors.is_empty() => INCOMPLETE,
         true => "no DaemonSets or StatefulSets",
         false => "nothing changes",
     };
@@ -221,9 +223,8 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
         let note = left_alone_note(&plan.left_alone);
         report::note(&format!("{note}; --prune plans their deletion"));
     }
-    if plan.forecasts.iter().any(is_denied) {
-        exit = exit.and(Exit::Denied);
-    }
+    let denied = if plan.forecasts.iter().any(is_denied) { Exit::Denied } else { Exit::Clean };
+    let exit = denied.and(if plan.errors.is_empty() { Exit::Clean } else { Exit::Error });
     // The exit code counts even if the reader ends early, as `head` does.
     match args.print(&plan, none) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -294,10 +295,10 @@ impl PlanArgs {
                 delivery: delivery.clone(),
                 never_ready: &self.never_ready,
                 prune: self.prune || self.against_release.is_some(),
+                root: root.as_deref(),
             };
-            let unknown: Vec<_> = forecaster.unknown_pods().collect();
-            unknown_pods.retain(|pod| unknown.contains(&&**pod));
-            plan.add(forecaster.all(), root.as_deref());
+            unknown_pods.retain(|pod| !forecaster.has_pod(pod));
+            plan.add(forecaster.all(), forecaster.root);
         }
         for pod in unknown_pods {
             complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
@@ -309,7 +310,6 @@ impl PlanArgs {
         if self.quiet {
             return Ok(());
         }
-        let Plan { forecasts, unknown, .. } = plan;
         let stdout = io::stdout();
         let choice = AutoStream::choice(&stdout);
         let screen = Screen::of_stdout(stdout.is_terminal(), choice);
@@ -321,12 +321,12 @@ impl PlanArgs {
         };
         match self.format {
             Format::Text => {
-                text::print(forecasts, none, plain, screen, &mut out)?;
-                unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))?;
+                text::print(&plan.forecasts, none, plain, screen, &mut out)?;
+                plan.unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))?;
             }
-            Format::Markdown => markdown::print(forecasts, unknown, none, &mut out)?,
-            Format::Svg => svg::print(forecasts, unknown, none, &mut out)?,
-            Format::Json => json::print(forecasts, unknown, &mut out)?,
+            Format::Markdown => markdown::print(plan, none, &mut out)?,
+            Format::Svg => svg::print(plan, none, &mut out)?,
+            Format::Json => json::print(plan, &mut out)?,
         }
         out.flush()
     }
@@ -362,18 +362,17 @@ impl Words {
 impl Texts<'_> {
     /// Returns the plan in JSON, the words for each of its objects, and a message for each unreadable part.
     pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<Words>, Vec<String>)> {
-        let (Plan { forecasts, unknown, .. }, failures) = self.planned();
-        let mut plan = Vec::new();
-        json::print(&forecasts, &unknown, &mut Printable::new(&mut plan))?;
-        Ok((plan, forecasts.iter().map(Words::of).collect(), failures))
+        let (plan, failures) = self.planned();
+        let mut json = Vec::new();
+        json::print(&plan, &mut Printable::new(&mut json))?;
+        Ok((json, plan.forecasts.iter().map(Words::of).collect(), failures))
     }
 
     #[cfg(fuzzing)]
     pub(crate) fn markdown(self) -> io::Result<Vec<u8>> {
-        let (Plan { forecasts, unknown, .. }, _) = self.planned();
-        let mut plan = Vec::new();
-        markdown::print(&forecasts, &unknown, "nothing changes", &mut Printable::new(&mut plan))?;
-        Ok(plan)
+        let mut text = Vec::new();
+        markdown::print(&self.planned().0, "nothing changes", &mut Printable::new(&mut text))?;
+        Ok(text)
     }
 
     fn planned(self) -> (Plan, Vec<String>) {
@@ -388,6 +387,7 @@ impl Texts<'_> {
             delivery: Delivery::default(),
             never_ready: &never_ready,
             prune: false,
+            root: None,
         };
         let plan = forecaster.all();
         if !plan.left_alone.is_empty() {

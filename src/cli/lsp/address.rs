@@ -1,6 +1,7 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
+use setguard_files::manifests::layout::clean;
 
 pub(super) fn path(uri: &str) -> Option<PathBuf> {
     let path = uri.strip_prefix("file://")?;
@@ -8,7 +9,7 @@ pub(super) fn path(uri: &str) -> Option<PathBuf> {
     // `/c:/a.yaml` has a drive.
     #[cfg(windows)]
     let path = path.strip_prefix('/')?;
-    let path = PathBuf::from(path.to_string());
+    let path = clean(Path::new(&*path));
     path.is_absolute().then_some(path)
 }
 
@@ -35,6 +36,7 @@ mod tests {
         for (uri, wanted) in [
             ("file:///a/b%20c/%C3%A9.yaml", Some("/a/b c/é.yaml")),
             ("file:///a/é.yaml", Some("/a/é.yaml")),
+            ("file:///a/b/../c.yaml", Some("/a/c.yaml")),
             ("file:///a/%FF.yaml", None),
             ("file://host/a.yaml", None),
             ("untitled:Untitled-1", None),

@@ -48,14 +48,32 @@ pub(super) async fn run(
     let done = timeout(LONGEST, async { tokio::join!(child.wait_with_output(), write).0 });
     let output = done.await.map_err(|_| format!("no result after {} s", LONGEST.as_secs()))?;
     let output = output.map_err(|error| format!("cannot run setguard: {error}"))?;
-    let messages = tools::of_arguments(&String::from_utf8_lossy(&output.stderr));
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let messages = messages.lines().filter(|it| !it.is_empty() && !it.contains("try '--help'"));
+    let messages: Vec<_> = messages.map(|it| tools::of_tool(it, args)).collect();
     let code = output.status.code();
     match serde_json::from_slice::<Value>(&output.stdout) {
-        Ok(result) => Ok(Answer {
-            value: json!({"exitCode": code, "messages": messages, key: result}),
-            is_complete: matches!(code, Some(0 | 1)),
-            skip,
-        }),
+        Ok(mut result) => {
+            each_text(result.get_mut("errors"), &|text| tools::of_tool(text, args));
+            for object in
+                result.get_mut("objects").and_then(Value::as_array_mut).into_iter().flatten()
+            {
+                each_text(object.get_mut("notes"), &|text| tools::of_tool(text, args));
+            }
+            Ok(Answer {
+                value: json!({"exitCode": code, "messages": messages, key: result}),
+                is_complete: matches!(code, Some(0 | 1)),
+                skip,
+            })
+        }
         Err(_) => Err(messages.join("\n")),
+    }
+}
+
+fn each_text(list: Option<&mut Value>, change: &dyn Fn(&str) -> String) {
+    for item in list.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Value::String(text) = item {
+            *text = change(text);
+        }
     }
 }

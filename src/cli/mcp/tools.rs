@@ -105,6 +105,8 @@ struct PlanTool {
     /// Whether to ask the cluster of the kubeconfig for the state before the change.
     #[serde(default)]
     live: bool,
+    /// The nodes of the cluster, as YAML or JSON: without them nothing can be said about the pods of a DaemonSet.
+    nodes: Option<String>,
     /// The namespace of manifests that name none.
     namespace: Option<String>,
     /// Pods that never become ready, such as db-2, to see where the rollout would stop.
@@ -204,12 +206,13 @@ async fn check(it: CheckTool) -> Result<Answer, String> {
         skip,
     } = it;
     let manifests = source(manifests, &paths)?;
-    if manifests.is_some() {
-        without(&against_ref, "againstRef", "paths")?;
+    match manifests {
+        Some(_) => without(&against_ref, "againstRef", "paths")?,
+        None => without(&before, "before", "manifests")?,
     }
-    let before = Before::of(before, manifests.is_some())?;
+    let before = TextFile::of("before", before)?;
     let mut args = vec!["check".to_owned(), "--format=json".to_owned()];
-    args.extend(before.flag());
+    args.extend(before.flag("--against"));
     args.extend(against_ref.map(|it| format!("--against-ref={it}")));
     args.extend(namespace.map(|it| format!("--namespace={it}")));
     args.extend(rules.iter().map(|it| format!("--select={it}")));
@@ -230,6 +233,7 @@ async fn plan(
         before,
         against_ref,
         live,
+        nodes,
         namespace,
         never_ready,
         kube_version,
@@ -240,12 +244,16 @@ async fn plan(
     if [before.is_some(), against_ref.is_some(), live].iter().filter(|it| **it).count() > 1 {
         return Err("give one of before, againstRef and live".to_owned());
     }
-    if manifests.is_some() {
-        without(&against_ref, "againstRef", "paths")?;
+    match manifests {
+        Some(_) => without(&against_ref, "againstRef", "paths")?,
+        None => without(&before, "before", "manifests")?,
     }
-    let before = Before::of(before, manifests.is_some())?;
+    if live && nodes.is_some() {
+        return Err("live reads the nodes from the cluster; omit nodes".to_owned());
+    }
+    let (before, nodes) = (TextFile::of("before", before)?, TextFile::of("nodes", nodes)?);
     let mut args = vec!["plan".to_owned(), "--format=json".to_owned()];
-    args.extend(before.flag());
+    args.extend(before.flag("--against").into_iter().chain(nodes.flag("--nodes")));
     if live {
         args.push("--live".to_owned());
         of_cluster(&mut args)?;
@@ -260,8 +268,11 @@ async fn plan(
     program::run("plan", &args, manifests, skip).await
 }
 
-/// The arguments of the tools by the flags of the commands.
-const ARGUMENTS: [(&str, &str); 8] = [
+/// The arguments of the tools by what the commands call them.
+const ARGUMENTS: [(&str, &str); 12] = [
+    ("'[KIND/NAME]...'", "objects"),
+    ("; --as selects another command", ""),
+    ("<stdin>", "manifests"),
     ("--against-ref", "againstRef"),
     ("--against", "before"),
     ("--allow-empty", "allowEmpty"),
@@ -269,26 +280,28 @@ const ARGUMENTS: [(&str, &str); 8] = [
     ("--live", "live"),
     ("--namespace", "namespace"),
     ("--never-ready", "neverReady"),
+    ("--nodes", "nodes"),
     ("--select", "rules"),
 ];
 
-/// Returns the lines that a command wrote to standard error, about arguments instead of flags.
-pub(super) fn of_arguments(messages: &str) -> Vec<String> {
-    let lines = messages.lines().filter(|it| !it.is_empty() && !it.contains("try '--help'"));
-    let lines = lines.map(|line| {
-        let mut line = line.to_owned();
-        for (flag, argument) in ARGUMENTS {
-            line = line.replace(flag, argument);
-        }
-        // The name of a flag's value.
-        let value = line.find("' for '").and_then(|at| {
-            let start = at + line.get(at..)?.find(" <")?;
-            Some(start..start + line.get(start..)?.find('>')? + 1)
-        });
-        value.into_iter().for_each(|value| line.replace_range(value, ""));
-        line
+/// Returns a message of a command with these arguments as a message about the arguments of the tool.
+pub(super) fn of_tool(message: &str, args: &[String]) -> String {
+    let mut message = message.to_owned();
+    for (flag, argument) in [("--against=", "before"), ("--nodes=", "nodes")] {
+        let mut flags = args.iter().take_while(|it| *it != "--");
+        let file = flags.find_map(|it| it.strip_prefix(flag));
+        file.into_iter().for_each(|file| message = message.replace(file, argument));
+    }
+    for (flag, argument) in ARGUMENTS {
+        message = message.replace(flag, argument);
+    }
+    // The name of a flag's value.
+    let value = message.find("' for '").and_then(|at| {
+        let start = at + message.get(at..)?.find(" <")?;
+        Some(start..start + message.get(start..)?.find('>')? + 1)
     });
-    lines.collect()
+    value.into_iter().for_each(|value| message.replace_range(value, ""));
+    message
 }
 
 /// Refuses both or neither of manifests and paths.
@@ -299,6 +312,9 @@ fn source(manifests: Option<String>, paths: &[String]) -> Result<Option<String>,
     if paths.iter().any(|path| path == "-") {
         return Err("- isn't a path here; give manifests".to_owned());
     }
+    if paths.iter().any(String::is_empty) {
+        return Err("paths has an empty path".to_owned());
+    }
     Ok(manifests)
 }
 
@@ -308,28 +324,32 @@ fn without(value: &Option<String>, name: &str, needed: &str) -> Result<(), Strin
 }
 
 fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
-    serde_json::from_value(arguments).map_err(|error| format!("the arguments: {error}"))
+    T::deserialize(&arguments).map_err(|error| {
+        // The error doesn't name the argument.
+        let wrong = arguments.as_object().into_iter().flatten().find_map(|(name, value)| {
+            let error = T::deserialize(json!({name: value})).err()?.to_string();
+            error.starts_with("invalid").then(|| format!("{name}: {error}"))
+        });
+        wrong.unwrap_or_else(|| format!("the arguments: {error}"))
+    })
 }
 
-/// The objects before the change, in a file while the command runs: standard input has the manifests.
-struct Before(Option<NamedTempFile>);
+/// The text of an argument, in a file while the command runs: standard input has the manifests.
+struct TextFile(Option<NamedTempFile>);
 
-impl Before {
-    fn of(text: Option<String>, has_manifests: bool) -> Result<Self, String> {
-        let Some(text) = text else { return Ok(Before(None)) };
-        if !has_manifests {
-            return Err("before needs manifests".to_owned());
-        }
+impl TextFile {
+    fn of(name: &str, text: Option<String>) -> Result<Self, String> {
+        let Some(text) = text else { return Ok(TextFile(None)) };
         let write = || -> io::Result<NamedTempFile> {
-            let mut file = tempfile::Builder::new().prefix("before-").suffix(".yaml").tempfile()?;
+            let mut file = tempfile::Builder::new().prefix(name).suffix(".yaml").tempfile()?;
             file.write_all(text.as_bytes())?;
             Ok(file)
         };
-        write().map(|file| Before(Some(file))).map_err(|error| format!("before: {error}"))
+        write().map(|file| TextFile(Some(file))).map_err(|error| format!("{name}: {error}"))
     }
 
-    fn flag(&self) -> Option<String> {
+    fn flag(&self, flag: &str) -> Option<String> {
         let file = self.0.as_ref()?;
-        Some(format!("--against={}", file.path().display()))
+        Some(format!("{flag}={}", file.path().display()))
     }
 }

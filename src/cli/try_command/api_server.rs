@@ -18,7 +18,7 @@ use super::{
     daemon_pod,
     manifests::{Given, What},
     review::Asking,
-    webhook::{Call, Webhook, millis},
+    webhook::{Call, Webhook},
 };
 
 #[derive(Debug)]
@@ -241,13 +241,9 @@ impl ObjectResult {
         if !self.into_pod.is_empty() {
             writeln!(out, "    injected into its pods: {}", self.into_pod.join(", "))?;
         }
-        let calls: Vec<_> = self
-            .calls
-            .iter()
-            .map(|it| format!("{} {}", it.endpoint.path(), millis(it.took)))
-            .collect();
-        if !calls.is_empty() {
-            writeln!(out, "    {}", calls.join(", "))?;
+        if !self.calls.is_empty() {
+            let calls: Vec<_> = self.calls.iter().map(|it| it.endpoint.path()).collect();
+            writeln!(out, "    called: {}", calls.join(", "))?;
         }
         Ok(())
     }

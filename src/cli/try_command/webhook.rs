@@ -1,9 +1,6 @@
 //! Calls the webhook as an API server does: one connection, HTTP/2 over TLS, with a trusted CA.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use http_body_util::{BodyExt as _, Full};
@@ -33,7 +30,6 @@ pub(super) struct Webhook {
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) endpoint: Endpoint,
-    pub(super) took: Duration,
     /// The answer, or why an API server would not accept it.
     pub(super) answer: Result<Answer, String>,
 }
@@ -62,21 +58,15 @@ impl Webhook {
         let request = Request::post(format!("https://{HOST}{path}?timeout=10s"))
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(body)))?;
-        let started = Instant::now();
         let response = self.sender.send_request(request).await.with_context(|| path.to_owned())?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();
-        let took = started.elapsed();
         let answer = if status == StatusCode::OK {
             Answer::read(&body)
                 .map_err(|error| format!("{path} did not return an AdmissionReview: {error}"))
         } else {
             Err(format!("{path} answered {status}: {}", String::from_utf8_lossy(&body).trim_end()))
         };
-        Ok(Call { endpoint, took, answer })
+        Ok(Call { endpoint, answer })
     }
-}
-
-pub(super) fn millis(time: Duration) -> String {
-    format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }

@@ -12,12 +12,13 @@ use k8s_openapi::{
     ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::{
-    Api, Client, Config, Resource,
+    Api, Client, Resource,
     api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
     client::Body,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use setguard_cluster::live::reader::configuration;
 use tokio::{sync::Notify, time::timeout};
 
 use super::{
@@ -92,7 +93,7 @@ struct Bundles {
 }
 
 pub(crate) async fn client() -> anyhow::Result<Client> {
-    let mut config = Config::infer().await?;
+    let mut config = configuration(None).await?;
     // By default the client retries for many minutes. By then, earlier reads would be outdated.
     config.default_retry = false;
     config.connect_timeout = Some(CALL_TIMEOUT);

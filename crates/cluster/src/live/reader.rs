@@ -356,7 +356,11 @@ impl Reader {
     }
 }
 
-async fn configuration(context: Option<&str>) -> anyhow::Result<Config> {
+/// Returns the configuration of a client: of a context of the kubeconfig, or as kubectl finds it, or of the pod.
+///
+/// # Errors
+/// Returns an error if there is none.
+pub async fn configuration(context: Option<&str>) -> anyhow::Result<Config> {
     const UNUSABLE: &str = "no usable kubeconfig";
     let Some(name) = context else {
         // The error lists both attempts, and its cause twice.

@@ -28,7 +28,7 @@ pub struct ManifestArgs {
     /// A file with values for --chart. May be given more than once; the last one counts
     #[arg(long, value_name = "FILE", requires = "chart")]
     values: Vec<PathBuf>,
-    /// A folder whose charts and kustomizations are rendered: kustomizations that no other takes, and charts that no
+    /// A folder whose charts and kustomizations are rendered: kustomizations that no other one uses, and charts that no
     /// other contains, each with its default values and with each file ci/*-values.yaml. Other manifests in it are
     /// read as they are. May be given more than once
     #[arg(long, value_name = "DIR")]

@@ -7,7 +7,7 @@ use setguard_core::{
     kubernetes::resource::{RESOURCES, Resource},
 };
 
-use super::group::Group;
+use super::{group::Group, patches::items};
 
 const KEYS: [&str; 2] = ["apiVersion", "kind"];
 
@@ -31,13 +31,13 @@ pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
             Value::Str(_) => "only text",
             _ => "a single value",
         };
-        return Some(Problem::at(node.mark, format!("this isn't a Kubernetes object but {what}")));
+        return Some(Problem::at(node.mark, format!("not a Kubernetes object but {what}")));
     };
     let is_missing = |key: &&str| node.get(key).and_then(Node::as_str).is_none_or(str::is_empty);
     let key = ["kind", "apiVersion"].into_iter().find(is_missing)?;
     let misspelt = entries.iter().find(|(other, _)| is_near(&other.name, key));
     let mark = misspelt.map_or(node.mark, |(key, _)| key.mark);
-    let mut problem = Problem::at(mark, format!("this isn't a Kubernetes object: it has no {key}"));
+    let mut problem = Problem::at(mark, format!("not a Kubernetes object: it has no {key}"));
     problem.help = misspelt.map(|(other, _)| format!("write {key} instead of {}", other.name));
     Some(problem)
 }
@@ -66,7 +66,12 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
             let is_blank = |key: &&str| node.get(key).is_some_and(|it| it.value == Value::Null);
             let is_skeleton = KEYS.iter().all(is_blank);
             let is_whole = KEYS.iter().all(|key| value(key).is_some());
-            is_whole && !is_skeleton && may_be_set || is_set && node.get("spec").is_some()
+            let has_spec = node.get("spec").is_some();
+            let lacks_kind = value("apiVersion").is_some() && value("kind").is_none();
+            let is_list = || items(node.get("items")).any(is_meant_as_object);
+            is_whole && !is_skeleton && may_be_set
+                || is_set && has_spec
+                || lacks_kind && (may_be_set && has_spec || is_list())
         }
         _ => false,
     }

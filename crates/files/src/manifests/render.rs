@@ -124,7 +124,7 @@ impl Rendering {
             listing.sources.extend(self.lacking(&roots).map(Err));
         }
         self.render(&roots, at, &mut listing, done);
-        listing.add_not_rendered(taken);
+        listing.add_not_rendered(taken, &roots);
         listing.roots = roots;
         listing
     }
@@ -169,10 +169,10 @@ impl Rendering {
         for (root, rendered) in roots.iter().zip(rendered) {
             let empty = |why| NotChecked::at(&root.file(), Cause::Empty, why);
             match rendered {
-                // A chart with values for tests may lack defaults.
-                Err(why) if root.may_fail && program::find(&["helm"]).is_some() => {
+                // A chart with values for tests may lack defaults. At a commit, its objects aren't known then.
+                Err(why) if root.may_fail && at.is_none() && program::find(&["helm"]).is_some() => {
                     let why = format!(
-                        "its default values do not suffice, its other values are checked: {why}"
+                        "it does not render with its default values, so only its other values are checked: {why}"
                     );
                     listing.empty.push((root.name(), empty(why)));
                 }
@@ -249,9 +249,10 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
 
 impl Listing {
     /// Adds the files that a root has and that none renders, such as a patch of nothing or what a `.helmignore` lists:
-    /// kubectl can apply them. Does nothing if a root fails, because that ends the run with an error.
-    fn add_not_rendered(&mut self, taken: Vec<(PathBuf, Source)>) {
-        let has_failed = |it: &Result<_, _>| matches!(it, Err(FileError::Render { .. }));
+    /// kubectl can apply them. Does nothing if a root fails that must not, because that ends the run with an error.
+    fn add_not_rendered(&mut self, taken: Vec<(PathBuf, Source)>, roots: &[Root]) {
+        let may_fail = |name: &String| roots.iter().any(|it| it.may_fail && it.name() == *name);
+        let has_failed = |it: &Result<_, _>| matches!(it, Err(FileError::Render { roots, .. }) if !roots.iter().all(may_fail));
         if self.sources.iter().any(has_failed) {
             return;
         }

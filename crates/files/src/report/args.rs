@@ -13,8 +13,8 @@ pub struct OutputArgs {
     /// The format on standard output
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(super) format: Format,
-    /// Writes the report to a file too, such as sarif=setguard.sarif. May be given more than once. Without a
-    /// file, as in `-o json`, it sets the format on standard output
+    /// Sets the format on standard output, as in `-o json`, or writes a file too, such as
+    /// sarif=setguard.sarif. May be given more than once
     #[arg(short, long, value_name = "FORMAT[=FILE]")]
     pub(super) output: Vec<Output>,
     /// Prints no report on standard output: the exit code says what was found

@@ -254,6 +254,8 @@ pub struct Summary {
     pub healthy: Option<Healthy>,
     /// Whether parts of the cluster could not be read.
     pub is_incomplete: bool,
+    /// Whether parts of the input could not be checked.
+    pub has_failed: bool,
 }
 
 /// The number of healthy sets.
@@ -339,6 +341,7 @@ impl fmt::Display for Summary {
             hidden,
             healthy,
             is_incomplete,
+            has_failed,
         } = self;
         // A format may leave out notes, or warnings too.
         let bad = match found {
@@ -361,7 +364,12 @@ impl fmt::Display for Summary {
                 false => Ok(()),
             };
         }
-        write!(f, "{found} in {of}{} in {}", count(objects, "set"), count(files, "file"))?;
+        match has_failed && objects + unreadable == 0 {
+            true => write!(f, "nothing was checked")?,
+            false => {
+                write!(f, "{found} in {of}{} in {}", count(objects, "set"), count(files, "file"))?;
+            }
+        }
         if unreadable > 0 {
             write!(f, ", {} not readable", count(unreadable, "document"))?;
         }
@@ -383,6 +391,9 @@ impl fmt::Display for Summary {
         }
         if hidden.as_unwanted > 0 {
             write!(f, ", {} not selected", count(hidden.as_unwanted, "finding"))?;
+        }
+        if has_failed && objects > 0 {
+            write!(f, "; not everything could be checked")?;
         }
         if found.fixable > 0 {
             write!(f, "; {} can be fixed with --fix", found.fixable)?;

@@ -263,9 +263,8 @@ impl Members {
             let earlier = *first.entry(id).or_insert(item);
             let is_twice = !std::ptr::eq(earlier, item) && earlier.is_same(item);
             is_twice.then(|| {
-                let remark = format!(
-                    "{earlier} is the same object: where both are applied, the last one counts"
-                );
+                let remark =
+                    format!("{earlier} is the same object: if both are applied, the last one wins");
                 (i, remark)
             })
         });

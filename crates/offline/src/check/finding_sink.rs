@@ -71,6 +71,7 @@ impl FindingSink {
     pub(super) fn failure(&mut self, message: &str) {
         self.reports.record_failure(message);
         self.failures.push(message.to_owned());
+        self.summary.has_failed = true;
     }
 
     pub(super) const fn has_failed(&self) -> bool {
@@ -166,21 +167,20 @@ impl FindingSink {
         self.rendered.finish(&mut self.reports)?;
         match &self.strangers[..] {
             [] => {}
-            [file] => report::note(&format!("{file} is passed over: it isn't a Kubernetes object")),
+            [file] => report::note(&format!("skipped {file}: not a Kubernetes object")),
             [first, ..] => report::note(&format!(
-                "{} files are passed over, because they aren't Kubernetes objects, such as {first}",
+                "skipped {} files that aren't Kubernetes objects, such as {first}",
                 self.strangers.len()
             )),
         }
         match &self.broken[..] {
             [] => {}
             [place] => report::note(&format!(
-                "a file is passed over, because it can't be read and has no DaemonSet and no \
-                 StatefulSet: {place}"
+                "skipped a file that can't be read and has no DaemonSet and no StatefulSet: {place}"
             )),
             [first, ..] => report::note(&format!(
-                "{} files are passed over, because they can't be read and have no DaemonSet and no \
-                 StatefulSet, such as {first}",
+                "skipped {} files that can't be read and have no DaemonSet and no StatefulSet, such as \
+                 {first}",
                 self.broken.len()
             )),
         }

@@ -51,7 +51,7 @@ pub(super) use setguard_files::{
 /// The flags about fixes.
 #[derive(Debug, Args)]
 pub(crate) struct FixArgs {
-    /// First fix in the files what can be fixed without a doubt: where a field has no effect, or a
+    /// First make the safe fixes in the files: where a field has no effect, or a
     /// toleration is missing next to its older form. Everything else in the files stays as it is, byte for
     /// byte
     #[arg(long, conflicts_with_all = [

@@ -11,8 +11,12 @@ use setguard_core::{
     catalogue,
     engine::{adjustment::Why, verdict::Violation},
     finding::Mode,
+    object::annotations::IGNORE_ANNOTATION,
 };
-use setguard_files::{manifests::id::ObjectId, report::diagnostic::ObjectReport};
+use setguard_files::{
+    manifests::{id::ObjectId, patches::items},
+    report::diagnostic::ObjectReport,
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
@@ -50,7 +54,27 @@ impl Ignores {
                 ignores.add(text, comment, &document.root);
             }
         }
+        let root = &document.root;
+        for object in std::iter::once(root).chain(items(root.get("items"))) {
+            let metadata = object.get("metadata").and_then(|it| it.get("annotations"));
+            let Some(list) = metadata.and_then(|it| it.get(IGNORE_ANNOTATION)) else { continue };
+            let rules = list.as_str().unwrap_or_default().split(',').map(str::trim);
+            for rule in rules.filter(|it| !it.is_empty()) {
+                ignores.knows(list.mark.line, rule);
+            }
+        }
         ignores
+    }
+
+    /// Returns whether a rule exists. Otherwise adds a remark.
+    fn knows(&mut self, line: usize, rule: &str) -> bool {
+        let exists = catalogue::find(rule).is_some();
+        if !exists {
+            let near = catalogue::nearest(rule);
+            let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            self.remarks.push(format!("line {line}: there is no rule {rule:?}{near}"));
+        }
+        exists
     }
 
     fn add(&mut self, text: &str, comment: &Comment<'_>, root: &Node<'_>) {
@@ -62,12 +86,7 @@ impl Ignores {
         };
         let covers = covers(comment, root);
         for rule in rules {
-            if catalogue::find(rule).is_none() {
-                let near = catalogue::nearest(rule);
-                let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-                let remark = format!("line {line}: there is no rule {rule:?}{near}");
-                self.remarks.push(remark);
-            } else {
+            if self.knows(line, rule) {
                 let (rule, reason) = (rule.to_owned(), reason.to_owned());
                 let covers = covers.clone();
                 self.list.push(Ignore { line, covers, rule, reason, use_: Use::None });

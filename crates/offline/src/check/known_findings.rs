@@ -40,7 +40,7 @@ pub(crate) struct KnownArgs {
     #[arg(long, value_name = "REF", group = "old", conflicts_with = "against")]
     pub(crate) against_ref: Option<String>,
     /// Check with the policy file as it was at a commit of git, such as `origin/main`, so that a change
-    /// cannot weaken the policy by which it is checked
+    /// cannot weaken the policy that checks it
     #[arg(long, value_name = "REF")]
     pub(crate) policy_from_ref: Option<String>,
     /// Report only what the previous manifests do not have. What the API server refuses is always

@@ -11,7 +11,7 @@ pub(super) use setguard_files::{
         clusters::Clusters,
         exclude::Exclude,
         git::{Commit, Old},
-        listing,
+        listing::{self, Listing},
         namespaces::Namespaces,
         not_checked::NotChecked,
         path_context::PathContext,
@@ -45,12 +45,12 @@ pub(super) fn commit(reference: &str) -> Result<Commit, FileError> {
 }
 
 /// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit. `new` has the
-/// charts and kustomizations of the work tree.
+/// charts and kustomizations of the work tree. One that lacks its default values now too is not worth a note.
 fn old(
     commit: &Commit,
     paths: &[PathBuf],
     (clusters, names): (&Clusters, &FolderNames),
-    rendering: Option<(&Rendering, &[Root])>,
+    rendering: Option<(&Rendering, &Listing)>,
     roots: &mut Option<Vec<Root>>,
 ) -> Result<Old, FileError> {
     let mut old = commit.manifests(paths, clusters, names)?;
@@ -58,7 +58,11 @@ fn old(
         old.not_built.clear();
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
         let mut rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
-        rendering.also(new, Some(&checkout), &mut rendered);
+        rendering.also(&new.roots, Some(&checkout), &mut rendered);
+        let is_empty = |root: &String| new.empty.iter().any(|(it, _)| it == root);
+        rendered.sources.retain(
+            |it| !matches!(it, Err(FileError::Render { roots, .. }) if roots.iter().all(is_empty)),
+        );
         old.sources.extend(rendered.sources);
         old.contexts.extend(rendered.contexts);
         *roots = Some(rendered.roots);
@@ -80,7 +84,7 @@ impl OldManifests {
         commit: Option<Result<Commit, FileError>>,
         paths: &[PathBuf],
         settings: (&Clusters, &FolderNames),
-        rendering: Option<(&Rendering, &[Root])>,
+        rendering: Option<(&Rendering, &Listing)>,
         namespace: Option<&str>,
     ) -> Self {
         let objects = OldObjects::of_namespace(namespace);
@@ -111,6 +115,9 @@ impl OldManifests {
                     unreadable.extend(read.objects.add(&source));
                     read.namespaces.add(source.text());
                     read.sources.push(source);
+                }
+                Err(error @ FileError::Render { .. }) if is_commit => {
+                    unreadable.push(format!("at the commit, {error}"));
                 }
                 Err(error) => unreadable.push(error.to_string()),
             }

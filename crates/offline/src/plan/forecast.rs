@@ -40,6 +40,13 @@ impl ChangeKind {
         }
     }
 
+    pub(super) const fn for_people(self) -> &'static str {
+        match self {
+            ChangeKind::None => "unchanged",
+            it => it.as_str(),
+        }
+    }
+
     pub(super) const fn is_stored_update(self) -> bool {
         matches!(self, ChangeKind::Update | ChangeKind::Scale)
     }
@@ -155,7 +162,9 @@ impl Forecast {
             VERSIONS.contains(&key).then(|| key.to_owned())
         });
         let labels: Vec<_> = labels.collect::<Option<_>>()?;
-        (self.change == ChangeKind::Update && !labels.is_empty()).then_some(labels)
+        let replaces =
+            self.reaches_no_pod().is_none() && !self.settings.iter().any(|it| it == "OnDelete");
+        (self.change == ChangeKind::Update && !labels.is_empty() && replaces).then_some(labels)
     }
 
     pub(super) fn active(&self) -> Option<&Rollout> {
@@ -204,7 +213,9 @@ impl Forecast {
                  as unavailable"
             ),
             (Target::Ordinal(_), Waits::ForThisPod) => {
-                format!("{name} never becomes available, and no other pod is touched before")
+                format!(
+                    "{name} never becomes available, and the controller waits for it before it changes another pod"
+                )
             }
             (Target::Ordinal(_), Waits::Budget) if stop.others.is_empty() => {
                 format!("{name} never becomes available and uses up maxUnavailable")
@@ -215,12 +226,12 @@ impl Forecast {
             }
             (Target::Ordinal(_), Waits::ForTheLast) => format!("{name} never becomes available"),
             (_, Waits::Volumes) => format!(
-                "{name} lacks the volume of a claim template; none can be added to a pod, and no \
-                 other pod is touched before {name} is deleted"
+                "{name} lacks the volume of a claim template; none can be added to a pod, and the \
+                 controller changes no other pod until {name} is deleted"
             ),
             (_, Waits::Name) => format!(
-                "{name} cannot be created, because another pod has this name, and no other pod is \
-                 touched before that one is gone"
+                "{name} cannot be created, because another pod has this name, and the controller changes no \
+                 other pod until that one is gone"
             ),
             (_, Waits::ForThisPod | Waits::Budget) => {
                 "the new pods never become available and use up what may be unavailable".to_owned()

@@ -3,7 +3,7 @@ mod deleted;
 mod old_state;
 mod stateful_set;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -21,7 +21,9 @@ use crate::proposal::{
 pub(super) use setguard_core::{
     engine::{Context, evaluate_rollout},
     finding::difference::{differences, differences_by_meaning},
+    kubernetes::resource::Resource,
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
+    rollout::stateful_set::ordinals,
     rules::{
         limit_exceeded::{Cause, Wave},
         schema::SCHEMA,
@@ -38,6 +40,8 @@ pub(super) struct Forecaster<'a> {
     pub(super) never_ready: &'a [String],
     /// Whether to delete cluster objects that are not in the manifests.
     pub(super) prune: bool,
+    /// The chart or kustomization that the manifests are rendered from.
+    pub(super) root: Option<&'a str>,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +49,8 @@ pub(super) struct Plan {
     pub(super) forecasts: Vec<Forecast>,
     /// Objects with an unknown change, because part of the input is unreadable.
     pub(super) unknown: Vec<String>,
+    /// What could not be read or used.
+    pub(super) errors: Vec<String>,
     /// Cluster objects that are not in the manifests. kubectl keeps them.
     pub(super) left_alone: Vec<String>,
     /// Whether the plan omits unchanged objects.
@@ -95,27 +101,34 @@ impl Simulated {
 }
 
 impl Forecaster<'_> {
-    /// Returns the pods of `--never-ready` that belong to no StatefulSet in the input.
-    pub(super) fn unknown_pods(&self) -> impl Iterator<Item = &str> {
-        let sets = self.input.given.iter().map(|given| &given.id).chain(self.input.previous.keys());
-        let sets: BTreeSet<&str> =
-            sets.filter(|id| id.kind == "StatefulSet").map(|id| &*id.name).collect();
-        let is_known = move |pod: &&str| {
-            let ordinal = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-            *pod == "new"
-                || pod
-                    .rsplit_once('-')
-                    .is_some_and(|(set, last)| sets.contains(set) && ordinal(last))
+    /// Returns whether a value of `--never-ready` names a pod of a StatefulSet in the input, new or previous.
+    pub(super) fn has_pod(&self, pod: &str) -> bool {
+        let Some((set, ordinal)) = pod.rsplit_once('-') else { return pod == "new" };
+        let Ok(ordinal) = ordinal.parse::<u32>() else { return false };
+        let has_it = |id: &ObjectId, resource: &'static Resource, json: &String| {
+            let pods = || {
+                let object = Object::parse(resource, json).ok()?;
+                object.stateful_set().map(ordinals)
+            };
+            // No pods are known of a set that isn't simulated.
+            id.kind == "StatefulSet"
+                && id.name == set
+                && (resource.is_kruise() || pods().is_some_and(|it| it.contains(&ordinal.into())))
         };
-        self.never_ready.iter().map(String::as_str).filter(move |pod| !is_known(pod))
+        let Input { given, previous, .. } = self.input;
+        given.iter().any(|it| has_it(&it.id, it.resource, &it.json))
+            || previous.iter().any(|(id, (_, resource, json))| {
+                json.last().is_some_and(|json| has_it(id, resource, json))
+            })
     }
 
     /// Returns the forecasts of the objects in the manifests, then of the removed objects.
     pub(super) fn all(&self) -> Plan {
         let mut plan = Plan::default();
+        let root = self.root.map(|root| format!(" in {root}")).unwrap_or_default();
         for given in &self.input.given {
             if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
-                plan.unknown.push(format!("{}: it may be new or not", given.id));
+                plan.unknown.push(format!("{}{root}: it may be new or not", given.id));
             } else {
                 let mut forecast = self.given(given);
                 if forecast.change == ChangeKind::Create && self.input.was_template(&given.file) {
@@ -132,7 +145,7 @@ impl Forecaster<'_> {
             let old = json.last().and_then(|json| Object::parse(resource, json).ok());
             let Some(old) = old else { continue };
             if self.input.lacks_new {
-                plan.unknown.push(format!("{id}: it may be deleted or not"));
+                plan.unknown.push(format!("{id}{root}: it may be deleted or not"));
             } else if json.last().is_some_and(|json| is_kept(json)) {
                 plan.left_alone.push(format!("{id} (helm.sh/resource-policy: keep)"));
             } else if old.metadata.uid.is_some() && !self.prune {

@@ -6,6 +6,7 @@ use setguard_core::rollout::Action;
 
 use super::{
     forecast::{ChangeKind, Forecast, Rollout},
+    forecaster::Plan,
     picture,
     pod_counts::{Tally, count},
     refusal::ExceededLimit,
@@ -14,15 +15,19 @@ use super::{
 /// The reason why the change of an object isn't known.
 pub(super) const UNREAD: &str = "because not everything could be read";
 
+/// The consequence of an error.
+pub(super) const INCOMPLETE: &str = "the plan is incomplete";
+
 /// The reason why a rollout doesn't change the running software.
 pub(super) const VERSION_LABELS: &str =
-    "every pod is replaced only because its template has labels with the version:";
+    "pods are replaced only because the template has labels with the version:";
 
 /// The maximum number of names in a sentence.
 const MOST_NAMES: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FactKind {
+    Error,
     DataLost,
     BeyondLimit,
     Unknown,
@@ -35,6 +40,7 @@ pub(super) enum FactKind {
 impl FactKind {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
+            FactKind::Error => "Error",
             FactKind::DataLost => "Data lost",
             FactKind::BeyondLimit => "Beyond a limit",
             FactKind::Unknown => "Not known",
@@ -68,15 +74,17 @@ impl Fact {
     }
 }
 
-/// Returns the consequences, gravest first. `unknown` are the objects whose change isn't known.
-pub(super) fn facts(forecasts: &[Forecast], unknown: &[String]) -> Vec<Fact> {
+/// Returns the errors, then the consequences, gravest first.
+pub(super) fn facts(Plan { forecasts, unknown, errors, .. }: &Plan) -> Vec<Fact> {
     let mut facts: Vec<_> = forecasts.iter().flat_map(of).collect();
-    facts.extend(unknown.iter().map(|it| Fact {
-        kind: FactKind::Unknown,
-        object: it.clone(),
-        text: UNREAD.to_owned(),
+    let fact = |kind, object: &String, text: &str| Fact {
+        kind,
+        object: object.clone(),
+        text: text.to_owned(),
         names: Vec::new(),
-    }));
+    };
+    facts.extend(errors.iter().map(|it| fact(FactKind::Error, it, INCOMPLETE)));
+    facts.extend(unknown.iter().map(|it| fact(FactKind::Unknown, it, UNREAD)));
     facts.sort_by_key(|fact| fact.kind);
     facts
 }

@@ -8,6 +8,7 @@ use setguard_files::report::json::DifferenceV1;
 
 use super::{
     forecast::{Forecast, Kept, Rollout},
+    forecaster::Plan,
     pod_counts::{Tally, count, replaced},
 };
 
@@ -23,6 +24,8 @@ struct PlanV1<'a> {
     objects: Vec<ObjectV1<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unknown: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -95,16 +98,13 @@ struct SummaryV1 {
     why: Option<String>,
 }
 
-pub(super) fn print(
-    forecasts: &[Forecast],
-    unknown: &[String],
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn print(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     let plan = PlanV1 {
         api_version: "setguard.io/v1",
         kind: "Plan",
-        objects: forecasts.iter().map(object).collect(),
-        unknown,
+        objects: plan.forecasts.iter().map(object).collect(),
+        unknown: &plan.unknown,
+        errors: &plan.errors,
     };
     serde_json::to_writer_pretty(&mut *out, &plan)?;
     writeln!(out)

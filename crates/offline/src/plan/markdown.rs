@@ -5,20 +5,15 @@ use std::io::{self, Write};
 use setguard_core::printable::one_line;
 
 use super::{
-    forecast::Forecast,
+    forecaster::Plan,
     headline::{facts, without},
     picture,
     styled_line::{Line, Tone, UNICODE},
 };
 
 /// Prints what a reviewer must see first, then a line for each object, with its steps folded.
-pub(super) fn print(
-    forecasts: &[Forecast],
-    unknown: &[String],
-    none: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let facts = facts(forecasts, unknown);
+pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<()> {
+    let (facts, forecasts) = (facts(plan), &plan.forecasts);
     if facts.is_empty() {
         writeln!(out, "{}", if forecasts.is_empty() { none } else { without(forecasts) })?;
     }
@@ -28,7 +23,7 @@ pub(super) fn print(
     }
     for forecast in forecasts {
         let title = picture::title(forecast);
-        let change = forecast.change.as_str();
+        let change = forecast.change.for_people();
         let settings = forecast.settings.iter().map(|it| format!(", {}", setting(it)));
         writeln!(out, "\n### {}\n", code_span(&title))?;
         writeln!(out, "{change}{}", settings.collect::<String>())?;

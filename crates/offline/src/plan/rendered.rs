@@ -95,7 +95,10 @@ fn add_old(sides: &mut BTreeMap<Option<String>, Side>, old: Listing) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().old.push(source),
             Err((roots, why)) => {
-                report::note(&format!("at the commit, {why}"));
+                let fails_still = |it| sides.get(it).is_some_and(|it: &Side| it.lacks_new);
+                if !roots.iter().all(fails_still) {
+                    report::note(&format!("at the commit, {why}"));
+                }
                 roots.into_iter().for_each(|it| sides.entry(it).or_default().lacks_old = true);
             }
         }

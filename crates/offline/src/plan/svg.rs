@@ -11,6 +11,7 @@ use setguard_files::report::junit::Xml;
 
 use super::{
     forecast::Forecast,
+    forecaster::Plan,
     headline::{UNREAD, facts, without},
     picture, stop,
     timeline::{Row, Shown, Timeline},
@@ -43,13 +44,12 @@ const STYLE: &str = "\
 .setguard .lost { fill: var(--lost); stroke: var(--ink); stroke-width: 2 } .setguard .kept { fill: var(--kept) }
 ";
 
-pub(super) fn print(
-    forecasts: &[Forecast],
-    unknown: &[String],
-    none: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<()> {
+    let Plan { forecasts, unknown, errors, .. } = plan;
     let mut canvas = Canvas { body: String::new(), width: LEAST_WIDTH, y: MARGIN };
+    for error in errors.iter().take(MOST_OBJECTS) {
+        canvas.wrapped(&format!("error: {error}"));
+    }
     for forecast in forecasts.iter().take(MOST_OBJECTS) {
         canvas.object(forecast);
     }
@@ -63,18 +63,18 @@ pub(super) fn print(
     for object in unknown.iter().take(MOST_OBJECTS) {
         canvas.line("bold", &format!("{object}, {UNREAD}"));
     }
-    writeln!(out, "{}", canvas.finish(&description(forecasts, unknown)))
+    writeln!(out, "{}", canvas.finish(&description(plan)))
 }
 
 /// Returns the description for readers who can't see the drawing.
-fn description(forecasts: &[Forecast], unknown: &[String]) -> String {
-    let facts = facts(forecasts, unknown);
+fn description(plan: &Plan) -> String {
+    let facts = facts(plan);
     let sentence = |fact: &super::headline::Fact| {
         let (kind, object) = (fact.kind.as_str(), &fact.object);
         format!("{kind}: {object}: {}.", fact.sentence(str::to_owned))
     };
     let all: Vec<_> = facts.iter().take(MOST_OBJECTS).map(sentence).collect();
-    if all.is_empty() { without(forecasts).to_owned() } else { all.join(" ") }
+    if all.is_empty() { without(&plan.forecasts).to_owned() } else { all.join(" ") }
 }
 
 /// Escapes the text as XML in one line.
@@ -105,7 +105,7 @@ impl Canvas {
         }
         self.line("title", &picture::title(forecast));
         let settings: Vec<_> = forecast.settings.iter().map(String::as_str).collect();
-        let change = [&[forecast.change.as_str()], settings.as_slice()].concat().join(", ");
+        let change = [&[forecast.change.for_people()], settings.as_slice()].concat().join(", ");
         self.line("dull", &change);
         if let Some(timeline) = &timeline {
             self.table(timeline, forecast);

@@ -76,7 +76,7 @@ impl Settings {
     /// Returns how all pods are replaced, as far as that does not depend on the nodes.
     pub fn shape(&self) -> String {
         let Some(Rolling { max_unavailable, max_surge }) = &self.rolling else {
-            return "no pod is replaced until it is deleted by hand: OnDelete".to_owned();
+            return "OnDelete: a pod is replaced only after you delete it".to_owned();
         };
         let text = |value: &IntOrString| match value {
             IntOrString::Int(number) => number.to_string(),

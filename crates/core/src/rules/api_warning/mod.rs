@@ -37,7 +37,7 @@ use crate::{
 
 pub(super) static RULE: Rule = rule! {
     id: "api-warning",
-    title: "the API server warns of this setting",
+    title: "the API server warns about this setting",
     summary: "a setting that the API server accepts with a warning",
     group: Refused,
     mode: Mode::Warn,

@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let name = subject.object.name();
     let delete = read::kubectl(Effect::Changes, delete, &subject.object, name);
     let mut report = |path: &Path<'_>, what: &str, then: Help| {
-        let leaves = ", which leaves the pods running, and apply the object again";
+        let leaves = ", and apply the object again: the pods keep running";
         found.report(
             path,
             Reason::Forbidden,
@@ -56,7 +56,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if service.unwrap_or_default() != old_service.unwrap_or_default() {
         let written = SPEC.child("serviceName");
         let field = if new.service_name.is_some() { &written } else { &SPEC };
-        report(field, "serviceName", "; the pods keep the old one until they are restarted".into());
+        report(field, "serviceName", "; they keep the old name until they restart".into());
     }
     if new.pod_management_policy != old.pod_management_policy {
         let written = SPEC.child("podManagementPolicy");

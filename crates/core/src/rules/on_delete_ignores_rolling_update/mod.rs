@@ -20,8 +20,7 @@ static CEL: Cel = Cel {
         @.spec.updateStrategy.?rollingUpdate.hasValue() && \
         (!(@.spec.updateStrategy.rollingUpdate.?maxUnavailable.orValue(dyn(1)) in [dyn(0), dyn(1)]) || \
         @.spec.updateStrategy.rollingUpdate.?maxSurge.orValue(dyn(0)) != dyn(0))",
-    message: "'rollingUpdate is ignored with type OnDelete: a pod is replaced when it is deleted \
-        by hand'",
+    message: "'type OnDelete ignores rollingUpdate: a pod is replaced only after you delete it'",
     help: "use type RollingUpdate, or leave rollingUpdate out",
     ..Cel::EMPTY
 };
@@ -38,11 +37,12 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     if strategy.type_.as_deref() != Some("OnDelete") || is_default {
         return;
     }
-    found.report(
-        &UPDATE_STRATEGY.child("rollingUpdate"),
-        Reason::Forbidden,
-        "rollingUpdate is ignored with type OnDelete: a pod is replaced when it is deleted by hand",
-        "use type RollingUpdate, or leave rollingUpdate out",
-    )
-    .fixed_by(Fix::remove(&UPDATE_STRATEGY.child("rollingUpdate")));
+    found
+        .report(
+            &UPDATE_STRATEGY.child("rollingUpdate"),
+            Reason::Forbidden,
+            "type OnDelete ignores rollingUpdate: a pod is replaced only after you delete it",
+            "use type RollingUpdate, or leave rollingUpdate out",
+        )
+        .fixed_by(Fix::remove(&UPDATE_STRATEGY.child("rollingUpdate")));
 }

@@ -6,7 +6,7 @@ use crate::rules::rule::SETS;
 /// The rule for documents that do not decode.
 pub static RULE: Rule = rule! {
     id: "schema",
-    title: "the document does not decode",
+    title: "the API server cannot decode this",
     summary: "a document that does not decode: wrong type, unknown field, duplicate key",
     group: Refused,
     mode: Mode::Deny,

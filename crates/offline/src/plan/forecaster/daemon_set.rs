@@ -34,7 +34,7 @@ impl Forecaster<'_> {
             if transition.before.is_some() && !transition.template_changes {
                 return Simulated { settings, ..Simulated::default() };
             }
-            let note = format!("{shape}; --nodes shows the course");
+            let note = format!("{shape}; --nodes shows which pods, and in which order");
             return Simulated { settings, ..Simulated::none(note) };
         };
         let all_new = self.never_ready.iter().any(|pod| pod == "new");

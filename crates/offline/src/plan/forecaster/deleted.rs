@@ -15,8 +15,7 @@ use crate::plan::forecast::{ChangeKind, Forecast, OfKind, Rollout};
 impl Forecaster<'_> {
     /// Returns the forecast for an object that the change removes from the manifests.
     pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
-        let note =
-            "it is no longer among the manifests: this is what happens if it is deleted".to_owned();
+        let note = "the new manifests lack it; this happens if you delete it".to_owned();
         let (more, rollout) = match &old.workload {
             Workload::StatefulSet(spec) => (None, self.deleted_pods(id, spec)),
             Workload::DaemonSet(_) => (Some("its pods are deleted, all at once".to_owned()), None),
