@@ -34,15 +34,3 @@ impl From<Exit> for ExitCode {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn trouble_outranks_denial_outranks_clean() {
-        assert_eq!(Exit::Clean.and(Exit::Denied), Exit::Denied);
-        assert_eq!(Exit::Error.and(Exit::Denied), Exit::Error);
-        assert_eq!(Exit::default().and(Exit::Clean), Exit::Clean);
-    }
-}

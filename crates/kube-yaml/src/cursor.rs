@@ -2,7 +2,7 @@
 
 use super::node::Mark;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,

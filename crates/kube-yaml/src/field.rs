@@ -145,16 +145,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_address_two_renderings() {
-        let spec = Path::new("spec");
-        let containers = spec.child("containers");
-        let first = containers.index(0);
-        let image = first.child("image");
-        assert_eq!(image.to_field().to_string(), "spec.containers[0].image");
-        assert_eq!(image.to_field().pointer(), "/spec/containers/0/image");
-    }
-
-    #[test]
     fn a_prefix_is_whole_steps() {
         let field = |index| Path::new("items").index(index).child("spec").to_field();
         let prefix = |index| Path::new("items").index(index).to_field();

@@ -35,7 +35,6 @@ impl<'a> Reader<'a> {
         Reader { text, at: 0, last, last_at: 0, problems: Vec::new() }
     }
 
-    /// Returns `None` after the last document.
     pub(super) fn document(&mut self) -> Option<Result<Document<'a>, Stop>> {
         self.space();
         if self.at == self.text.len() {

@@ -123,24 +123,18 @@ struct Location<'n, 'a> {
 impl<'n, 'a> Location<'n, 'a> {
     /// Returns the nearest existing parent and `false` if there is no such field.
     fn step(self, step: Step<'_>) -> (Self, bool) {
-        match step {
+        let next = match step {
             Step::Index(index) => match &self.node.value {
-                Value::Seq(items) => match items.get(index) {
-                    Some(node) => (Location { mark: node.mark, key: None, node }, true),
-                    None => (self, false),
-                },
-                _ => (self, false),
+                Value::Seq(items) => {
+                    items.get(index).map(|node| Location { mark: node.mark, key: None, node })
+                }
+                _ => None,
             },
-            Step::Child(name) => self.child(name),
-            Step::Key(name) => match self.into(name) {
-                Some(next) => (next, true),
-                // Kubernetes writes `resources[storage]` for `resources.requests.storage`.
-                None => match self.into("requests").and_then(|requests| requests.into(name)) {
-                    Some(next) => (next, true),
-                    None => (self, false),
-                },
-            },
-        }
+            Step::Child(name) => return self.child(name),
+            // Kubernetes writes `resources[storage]` for `resources.requests.storage`.
+            Step::Key(name) => self.into(name).or_else(|| self.into("requests")?.into(name)),
+        };
+        next.map_or((self, false), |next| (next, true))
     }
 
     fn child(self, name: &str) -> (Self, bool) {
@@ -169,13 +163,8 @@ impl<'n, 'a> Location<'n, 'a> {
 
     fn into(self, name: &str) -> Option<Self> {
         let (key, node) = self.node.entry(name)?;
-        let on_a_line = match &node.value {
-            Value::Null | Value::Seq(_) | Value::Map(_) => false,
-            Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Str(_) => {
-                node.mark.width > 0
-            }
-        };
-        let mark = if on_a_line { node.mark } else { key.mark };
+        let is_scalar = !matches!(node.value, Value::Null | Value::Seq(_) | Value::Map(_));
+        let mark = if is_scalar && node.mark.width > 0 { node.mark } else { key.mark };
         Some(Location { mark, key: Some(key.mark), node })
     }
 }

@@ -12,8 +12,6 @@ mod blocks;
 mod breaks;
 mod candidate;
 mod directive;
-mod flow;
-mod keys;
 mod plain;
 mod quoted;
 mod tag;
@@ -26,7 +24,7 @@ pub use self::token::Kind;
 pub(super) use self::token::{Style, Token};
 use super::{comment::Comment, cursor::Cursor, node::Mark, problem::Problem};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Scanner<'a> {
     cursor: Cursor<'a>,
     queue: VecDeque<Token<'a>>,
@@ -51,18 +49,7 @@ type Done = Result<(), Problem>;
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str, line: usize) -> Self {
         let cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text), line);
-        let mut scanner = Scanner {
-            cursor,
-            queue: VecDeque::new(),
-            taken: 0,
-            is_ready: false,
-            flow: 0,
-            indent: None,
-            outer: Vec::new(),
-            is_key_allowed: true,
-            candidates: Vec::new(),
-            comments: Vec::new(),
-        };
+        let mut scanner = Scanner { cursor, is_key_allowed: true, ..Scanner::default() };
         let none = scanner.candidate(false, false);
         scanner.candidates.push(none);
         scanner
@@ -94,16 +81,6 @@ impl<'a> Scanner<'a> {
         self.taken += 1;
         let mark = self.cursor.mark();
         self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
-    }
-
-    pub(super) fn skip(&mut self) -> Done {
-        if !self.is_ready {
-            self.fill()?;
-        }
-        self.is_ready = false;
-        self.taken += 1;
-        self.queue.pop_front();
-        Ok(())
     }
 
     pub(super) fn take_comments(&mut self) -> Vec<Comment<'a>> {
@@ -206,7 +183,6 @@ impl<'a> Scanner<'a> {
         self.comments.extend(comment);
     }
 
-    /// Handles an anchor or an alias.
     fn name(&mut self, kind: fn(&'a str) -> Kind<'a>) -> Done {
         self.save_candidate()?;
         self.is_key_allowed = false;

@@ -106,7 +106,7 @@ impl<'a> Builder<'a> {
     fn take(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
         let is = self.is(kind)?;
         if is {
-            self.tokens.skip()?;
+            self.tokens.take()?;
         }
         Ok(is)
     }

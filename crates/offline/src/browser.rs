@@ -1,12 +1,15 @@
 //! The commands for a program without files, such as a web page: texts in, JSON out.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Value, json, value::RawValue};
 use setguard_core::{catalogue, kubernetes::version::Version, policy::Policy};
 
 use crate::explain;
 use crate::{
-    check::in_memory::{CheckedTexts, Texts, VerifiedFix},
+    check::{
+        editor::Edit,
+        in_memory::{Texts, VerifiedFix},
+    },
     plan,
 };
 pub use setguard_files::{manifests::source::Source, policy_file::args::PolicyArgs};
@@ -32,26 +35,8 @@ pub struct Inputs {
 #[derive(Serialize)]
 struct CheckV1 {
     report: Box<RawValue>,
-    fixes: Vec<FixV1>,
+    fixes: Vec<Value>,
     failures: Vec<String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FixV1 {
-    /// The index of the finding in the report.
-    finding: usize,
-    title: String,
-    is_safe: bool,
-    edits: Vec<EditV1>,
-}
-
-/// Positions are UTF-16 code units, as in JavaScript.
-#[derive(Serialize)]
-struct EditV1 {
-    from: usize,
-    to: usize,
-    insert: String,
 }
 
 #[derive(Serialize)]
@@ -77,9 +62,9 @@ impl Inputs {
     /// Returns an error if the release or the policy is invalid.
     pub fn check(self, manifests: &str) -> Result<String, String> {
         let policy = self.policy()?;
-        let CheckedTexts { report, fixes, failures } =
-            self.texts(manifests, &policy).check().map_err(|error| error.to_string())?;
-        let fixes = fixes.into_iter().map(|(finding, fix)| FixV1::of(finding, fix, manifests));
+        let checked = self.texts(manifests, &policy).check();
+        let (report, fixes, failures) = checked.map_err(|error| error.to_string())?;
+        let fixes = fixes.into_iter().map(|(finding, fix)| fix_v1(finding, fix, manifests));
         to_json(&CheckV1 { report: raw(report)?, fixes: fixes.collect(), failures })
     }
 
@@ -143,18 +128,14 @@ impl Inputs {
     }
 }
 
-impl FixV1 {
-    fn of(finding: usize, fix: VerifiedFix, text: &str) -> Self {
-        let units =
-            |byte: usize| text.get(..byte).map_or(0, |before| before.encode_utf16().count());
-        let edits = fix.edits.into_iter().map(|edit| EditV1 {
-            from: units(edit.bytes.start),
-            to: units(edit.bytes.end),
-            insert: edit.with,
-        });
-        let edits = edits.collect();
-        FixV1 { finding, title: fix.title, is_safe: fix.is_safe, edits }
-    }
+/// `finding` is the index of the finding in the report. Positions are UTF-16 code units, as in JavaScript.
+fn fix_v1(finding: usize, fix: VerifiedFix, text: &str) -> Value {
+    let units = |byte: usize| text.get(..byte).map_or(0, |before| before.encode_utf16().count());
+    let edits = fix.edits.into_iter().map(|Edit { bytes, with }| {
+        json!({"from": units(bytes.start), "to": units(bytes.end), "insert": with})
+    });
+    let edits: Vec<_> = edits.collect();
+    json!({"finding": finding, "title": fix.title, "isSafe": fix.is_safe, "edits": edits})
 }
 
 /// Returns a rule as `setguard rules --format json` prints it, with its reasons and examples.

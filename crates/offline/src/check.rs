@@ -28,7 +28,7 @@ use setguard_core::{
 };
 
 use self::{
-    checked_file::{CheckedPart, CheckedSource, Content, Reader},
+    checked_file::{CheckedPart, CheckedSource, Content, PART, Reader},
     cross_object::CrossObject,
     finding_sink::FindingSink,
     fix::{FixArgs, Fixes},
@@ -37,7 +37,7 @@ use self::{
     new_manifests::NewManifests,
     old_manifests::OldManifests,
     old_objects::OldObjects,
-    policy::{Choice, Chosen},
+    policy::{Choice, Loaded},
     selection::Selection,
 };
 use crate::proposal::apply::{Delivery, Verb};
@@ -163,7 +163,6 @@ pub struct CheckArgs {
     deny_warnings: bool,
 }
 
-/// Parses the value of `--exclude`.
 fn pattern(text: &str) -> Result<String, String> {
     file_patterns::check(text).map(|()| text.to_owned())
 }
@@ -184,26 +183,17 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let repository = Repository::find();
     let strictness = Strictness { deny_warnings: args.deny_warnings };
     let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
-    let choice = Choice { flags, no_config, known, repository: &repository };
+    let choice = Choice { flags, no_config, known, repository: &repository, strictness };
     let commit = known.against_ref.as_deref().map(old_manifests::commit);
     let found = commit.as_ref().and_then(|it| it.as_ref().ok()).cloned();
-    let Some(chosen) = choice.load(found.as_ref(), strictness)? else { return Ok(Exit::Error) };
-    let Chosen { mut policy, root, weakened } = chosen;
+    let Some(chosen) = choice.load(found.as_ref())? else { return Ok(Exit::Error) };
+    let (Loaded { mut policy, root, .. }, weakened) = chosen;
     let exclude = Exclude::new(&args.exclude, &policy.exclude, &root);
     let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
     let clusters = Clusters::new(clusters, &root);
     if args.fix.fix {
-        let fixes = Fixes {
-            args: &args.fix,
-            paths: &paths,
-            exclude: &exclude,
-            selection: &args.selection,
-            policy: &policy,
-            root: &root,
-            repository: &repository,
-            strictness,
-            namespace: args.namespace.as_deref(),
-        };
+        let (paths, exclude, policy, root) = (&paths, &exclude, &policy, &root);
+        let fixes = Fixes { args, paths, exclude, policy, root, repository: &repository };
         if let Some(exit) = fixes.run()? {
             return Ok(exit);
         }
@@ -239,7 +229,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         commit.add_built(std::mem::take(&mut old.not_built), &mut listing.not_checked)?;
     }
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
-    exempt_files(&mut policy, &root, new.readable().filter_map(Source::file));
+    exempt_files(&mut policy, &root, new.sources.iter().flatten().filter_map(Source::file));
     exempt_earlier(&mut policy, &root, old.sources.iter());
     let previous = Arc::new(std::mem::take(&mut old.objects).followed_by(&new.sources));
     if args.known.new_only {
@@ -277,9 +267,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let is_of_exclude = |it: &Diagnostic| it.field.starts_with("exclude");
         let weakened = weakened.iter().flat_map(|(_, report)| &report.diagnostics);
         let excludes_more = weakened.into_iter().any(is_of_exclude);
-        sink.compare(commit, excludes_more && args.known.policy_from_ref.is_none());
+        let excludes_more = excludes_more && args.known.policy_from_ref.is_none();
+        // A change must not decide what the check covers.
+        if let Err(error) = commit.compare(&mut sink.not_checked, excludes_more) {
+            sink.failure(&error.to_string());
+        }
     }
-    if sink.summary.is_empty() && !sink.has_failed() && !args.allow_empty {
+    if sink.summary.is_empty() && sink.failures.is_empty() && !args.allow_empty {
         sink.failure(&nothing_to_check(&sink));
     }
     for (source, mut weakened) in weakened.into_iter().chain(added) {
@@ -308,7 +302,7 @@ fn check_all(
             }
         },
     )?;
-    cross_object.report(checker, sink)
+    cross_object.run(checker, |source, worst, object| sink.more(source, worst, object))
 }
 
 /// Returns the findings in the previous manifests, as if these were new.
@@ -324,7 +318,7 @@ fn findings(
     }
     let previous = OldObjects::default();
     let checker = Checker::new(policy, &previous, Delivery::default(), context, strictness);
-    let (reports, progress) = (Reports::none(), Progress::new("checking"));
+    let (reports, progress) = (Reports::default(), Progress::new("checking"));
     let known = Known { collected: Some(HashMap::new()), ..Known::default() };
     let mut sink = FindingSink::new(repository, reports, known, progress);
     check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut sink)?;
@@ -352,7 +346,8 @@ fn record(
         None => {
             let reader = Reader::of(&source);
             let check = |documents| reader.check_with_fixes(documents, checker, has_fixes);
-            workers::in_batches(reader.parts(), 1, check, take)?;
+            let parts = kube_yaml::documents(source.text()).cut(PART);
+            workers::in_batches(parts, 1, check, take)?;
         }
     }
     match broken {

@@ -57,13 +57,13 @@ impl Output<'_> {
             summary.count(object);
             self.metrics.iter().for_each(|metrics| metrics.count(object));
         }
-        self.reports.overview(&summary, &objects)?;
+        self.reports.all().try_for_each(|it| it.overview(&summary, &objects))?;
         let (worst, rest): (Vec<_>, Vec<_>) =
             folded.iter().partition(|it| it.diagnostic.severity == Severity::Error);
-        worst.into_iter().try_for_each(|it| self.reports.folded(it))?;
+        worst.into_iter().try_for_each(|it| self.reports.all().try_for_each(|to| to.folded(it)))?;
         objects.iter().try_for_each(|object| self.reports.object(None, object))?;
-        rest.into_iter().try_for_each(|it| self.reports.folded(it))?;
-        changes.iter().try_for_each(|it| self.reports.changes(it))?;
+        rest.into_iter().try_for_each(|it| self.reports.all().try_for_each(|to| to.folded(it)))?;
+        changes.iter().try_for_each(|it| self.reports.all().try_for_each(|to| to.changes(it)))?;
         self.reports.finish(&summary)?;
         if let Some(metrics) = self.metrics
             && missing.failures.is_empty()

@@ -22,21 +22,14 @@ pub struct Lines {
     milestones: Vec<Milestone>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Milestone {
-    /// Bytes of the text before it.
-    byte: usize,
-    /// Characters of the line before it.
-    characters: usize,
-}
+/// The bytes of the text before it, and the characters of the line before it.
+type Milestone = (usize, usize);
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Excerpt<'a> {
     /// The line without its ending, or the part of a long line around the mark.
     pub(crate) text: &'a str,
-    /// The marked bytes of `text`.
     pub(crate) marked: Range<usize>,
-    /// Whether text before it was cut off.
     pub(crate) is_cut: bool,
 }
 
@@ -54,7 +47,7 @@ impl Lines {
             let places = text.get(start..line.end).unwrap_or_default().char_indices();
             for (characters, (i, _)) in places.enumerate() {
                 if start + i >= next {
-                    milestones.push(Milestone { byte: start + i, characters });
+                    milestones.push((start + i, characters));
                     next += STRIDE;
                 }
             }
@@ -93,15 +86,14 @@ impl Lines {
 
     fn byte(&self, text: &str, line: Range<usize>, mark: Mark) -> usize {
         let characters = mark.column.saturating_sub(1);
-        let first = self.milestones.partition_point(|it| it.byte < line.start);
+        let first = self.milestones.partition_point(|it| it.0 < line.start);
         let in_line = self.milestones.get(first..).unwrap_or_default();
-        let passed =
-            in_line.partition_point(|it| it.byte < line.end && it.characters <= characters);
+        let passed = in_line.partition_point(|it| it.0 < line.end && it.1 <= characters);
         let last = passed.checked_sub(1).and_then(|last| in_line.get(last)).copied();
-        let from = last.unwrap_or(Milestone { byte: line.start, characters: 0 });
-        let rest = text.get(from.byte..line.end).unwrap_or_default();
-        let found = rest.char_indices().nth(characters - from.characters);
-        found.map_or(line.end, |(i, _)| from.byte + i)
+        let (byte, before) = last.unwrap_or((line.start, 0));
+        let rest = text.get(byte..line.end).unwrap_or_default();
+        let found = rest.char_indices().nth(characters - before);
+        found.map_or(line.end, |(i, _)| byte + i)
     }
 }
 

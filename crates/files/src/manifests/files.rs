@@ -95,22 +95,11 @@ impl Fence {
 }
 
 /// Folders to skip unless the user names them: dependencies, and tests, which have parts of objects and faulty objects.
-const FOREIGN: [&str; 11] = [
-    "e2e",
-    "e2e-tests",
-    "e2e_tests",
-    "fixtures",
-    "integration-tests",
-    "integration_tests",
-    "node_modules",
-    "test-data",
-    "test_data",
-    "testdata",
-    "vendor",
-];
+const FOREIGN: &str = "e2e e2e-tests e2e_tests fixtures integration-tests integration_tests node_modules test-data \
+                       test_data testdata vendor";
 
 pub(super) fn is_foreign(name: &OsStr) -> bool {
-    FOREIGN.iter().any(|foreign| name == *foreign)
+    FOREIGN.split(' ').any(|foreign| name == foreign)
 }
 
 /// Like `filepath.Ext` in Go, also takes the whole name `.yaml` for an extension.

@@ -37,7 +37,7 @@ pub(super) fn list(
     names: &FolderNames,
     is_rendered: bool,
 ) -> Listing {
-    let Walked { files, context, walk } = walk(folder, exclude);
+    let (files, context, walk) = walk(folder, exclude);
     let layout = &context.layout;
     let read: HashSet<_> = files.iter().flatten().map(|it| clean(it)).collect();
     let not_built = layout.not_built(&read, is_rendered);
@@ -74,7 +74,7 @@ pub(super) fn list(
 }
 
 pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
-    walk(folder, exclude).context
+    walk(folder, exclude).1
 }
 
 /// Returns whether a walk through a folder would leave out this file, or the folders above a file that does not exist.
@@ -86,11 +86,8 @@ pub(super) fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool 
     !on_the_way.flatten().any(|it| it.path() == deepest)
 }
 
-struct Walked<'a> {
-    files: Vec<Result<PathBuf, FileError>>,
-    context: FolderContext,
-    walk: Walk<'a>,
-}
+/// The files in a folder, facts about it, and the walk through it.
+type Walked<'a> = (Vec<Result<PathBuf, FileError>>, FolderContext, Walk<'a>);
 
 fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     let walk = Walk::new(folder, exclude);
@@ -112,7 +109,7 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     let layout = Layout::of(about, &|path| files::text(path).ok());
     let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
     let context = FolderContext { folder: folder.to_owned(), layout, environments, versions };
-    Walked { files, context, walk }
+    (files, context, walk)
 }
 
 #[derive(Debug, Default)]

@@ -36,13 +36,8 @@ impl Group {
 
     /// Returns whether the group is complete. Whatever else its objects need must then be in the cluster.
     pub const fn is_whole(&self) -> bool {
-        match self {
-            Group::Named | Group::Folder(_) | Group::Kustomization(_) | Group::Rendered { .. } => {
-                true
-            }
-            // Files that several clusters share belong to none of them.
-            Group::Cluster(_) | Group::Alone => false,
-        }
+        // Files that several clusters share belong to none of them.
+        !matches!(self, Group::Cluster(_) | Group::Alone)
     }
 
     /// Returns whether the objects are applied as they are.

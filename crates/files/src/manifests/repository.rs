@@ -13,7 +13,6 @@ const NAMED_BY: [&str; 2] = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"];
 pub struct Repository {
     folder: PathBuf,
     root: PathBuf,
-    /// The folders that the pipeline names.
     named: Vec<PathBuf>,
 }
 

@@ -50,16 +50,9 @@ pub enum Source {
 
 impl Source {
     /// Creates a source with a known text.
-    pub const fn of(name: String, text: String, group: Group) -> Source {
-        Source::Text {
-            name,
-            text,
-            path: None,
-            group,
-            lines: OnceCell::new(),
-            rendered: None,
-            place: None,
-        }
+    pub fn of(name: String, text: String, group: Group) -> Source {
+        let (path, lines, rendered, place) = (None, OnceCell::new(), None, None);
+        Source::Text { name, text, path, group, lines, rendered, place }
     }
 
     /// Notes the path in the work tree of a file from earlier.
@@ -111,7 +104,7 @@ impl Source {
     }
 
     /// Creates a source that the user named, with a known text.
-    pub const fn named(name: String, text: String) -> Source {
+    pub fn named(name: String, text: String) -> Source {
         Source::of(name, text, Group::Named)
     }
 

@@ -5,11 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The newest release and its name, by the path around the name.
 #[derive(Debug, Default)]
-pub(super) struct Versions {
-    /// The newest release and its name, by the path around the name.
-    newest: HashMap<Place, (Vec<u64>, String)>,
-}
+pub(super) struct Versions(HashMap<Place, (Vec<u64>, String)>);
 
 /// The folder above a name with a release, and the rest of the path.
 type Place = (PathBuf, PathBuf);
@@ -25,14 +23,14 @@ impl Versions {
                 }
             }
         }
-        Versions { newest }
+        Versions(newest)
     }
 
     /// Returns why a file is for an older release: the same file exists for a newer one. Releases don't change.
     pub(super) fn older(&self, file: &Path, named: &Path) -> Option<String> {
         releases(file).filter(|((above, _), ..)| above.starts_with(named)).find_map(|found| {
             let (place, name, version) = found;
-            let (newest, other) = self.newest.get(&place)?;
+            let (newest, other) = self.0.get(&place)?;
             let why = format!("{name} is for an older release than {other}");
             (version < *newest).then_some(why)
         })

@@ -1,9 +1,12 @@
 //! PersistentVolumeClaims and PersistentVolumes in manifests.
 
-use kube_yaml::{Node, Value};
+use kube_yaml::Node;
 use setguard_core::object::storage::{self, Storage};
 
-use super::objects::{ManifestObject, filled};
+use super::{
+    objects::{ManifestObject, filled},
+    patches::items,
+};
 
 /// Adds the claims and volumes of a stream of documents, including those in a List.
 pub fn add(storage: &mut Storage, text: &str) {
@@ -37,7 +40,6 @@ pub fn may_be_in(text: &str) -> bool {
 
 /// Returns whether an access mode allows Pods on several nodes.
 fn is_shareable(spec: Option<&Node<'_>>) -> bool {
-    let modes = spec.and_then(|spec| spec.get("accessModes")).map(|modes| &modes.value);
-    let Some(Value::Seq(modes)) = modes else { return false };
-    modes.iter().filter_map(Node::as_str).any(storage::is_shareable)
+    let mut modes = items(spec.and_then(|it| it.get("accessModes"))).filter_map(Node::as_str);
+    modes.any(storage::is_shareable)
 }

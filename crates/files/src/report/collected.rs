@@ -21,7 +21,7 @@ use crate::manifests::{
     source::{STDIN, Source},
 };
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Collected {
     repository: Repository,
     pub(super) policy: Option<PolicyUse>,
@@ -54,8 +54,8 @@ pub(super) struct Object {
     pub(super) id: Arc<ObjectId>,
     /// The index in `Collected::files`.
     pub(super) file: Option<usize>,
-    rendered_from: Option<String>,
-    ready: Option<Ready>,
+    pub(super) rendered_from: Option<String>,
+    pub(super) ready: Option<Ready>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,15 +76,7 @@ impl Collected {
             repository,
             policy: PolicyUse::of(policy),
             rules: modes.filter(|(_, mode)| *mode != Mode::Off).collect(),
-            files: Vec::new(),
-            objects: Vec::new(),
-            findings: Vec::new(),
-            remarks: Vec::new(),
-            not_checked: Vec::new(),
-            failures: Vec::new(),
-            notes: Vec::new(),
-            summary: Summary::default(),
-            changes: None,
+            ..Collected::default()
         }
     }
 
@@ -114,14 +106,6 @@ impl Collected {
 
     pub(super) fn object(&self, entry: &Entry) -> Option<&ObjectId> {
         self.objects.get(entry.object?).map(|object| &*object.id)
-    }
-
-    pub(super) fn ready(&self, entry: &Entry) -> Option<Ready> {
-        self.objects.get(entry.object?)?.ready
-    }
-
-    pub(super) fn rendered_from(&self, entry: &Entry) -> Option<&str> {
-        self.objects.get(entry.object?)?.rendered_from.as_deref()
     }
 
     pub(super) fn file(&self, entry: &Entry) -> Option<&File> {

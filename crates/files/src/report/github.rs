@@ -66,12 +66,10 @@ fn annotation(collected: &Collected, entry: &Entry, out: &mut impl Write) -> io:
     writeln!(out, "title={}::{}", property(&title), data(&collected.sentence(entry)))
 }
 
-/// Escapes the message of a command.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Escapes a property of a command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -370,14 +370,16 @@ impl<'a> FindingV1<'a> {
     fn new(collected: &'a Collected, entry: &'a Entry) -> Self {
         let diagnostic = &entry.diagnostic;
         let Mark { line, column, .. } = diagnostic.mark;
+        let object = entry.object.and_then(|number| collected.objects.get(number));
+        let ready = object.and_then(|it| it.ready);
         FindingV1 {
             rule: diagnostic.rule.id,
             severity: diagnostic.severity.as_str(),
             place: collected.file(entry).map(|file| PlaceV1 { file: &file.name, line, column }),
-            rendered_from: collected.rendered_from(entry),
+            rendered_from: object.and_then(|it| it.rendered_from.as_deref()),
             rendered_by: &entry.roots,
-            object: collected.object(entry).map(ObjectV1::from),
-            ready: collected.ready(entry).map(|Ready { ready, wanted }| ReadyV1 { ready, wanted }),
+            object: object.map(|it| ObjectV1::from(&*it.id)),
+            ready: ready.map(|Ready { ready, wanted }| ReadyV1 { ready, wanted }),
             field: &diagnostic.field,
             reason: match diagnostic.facts {
                 Some(_) => word(diagnostic.rule.id).into(),

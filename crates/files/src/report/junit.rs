@@ -15,7 +15,6 @@ use super::{
     diagnostic::Severity,
 };
 
-/// The suite of objects without a file.
 const ELSEWHERE: &str = "setguard";
 
 #[derive(Default)]
@@ -33,7 +32,6 @@ struct Case<'a> {
     /// Warnings and notes.
     output: Vec<&'a Entry>,
     remarks: Vec<String>,
-    /// The reason why it was not checked.
     skipped: Option<&'a str>,
 }
 

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 /// Drops output without an error once the reader has ended.
 pub(super) struct UntilClosed<W> {
     pub(super) out: W,
-    /// Whether the reader has ended.
     pub(super) is_closed: bool,
 }
 

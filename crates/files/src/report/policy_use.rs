@@ -31,11 +31,6 @@ impl PolicyUse {
         Some(PolicyUse { file, weakened, exceptions, excludes })
     }
 
-    /// `None` if the policy weakens no rule.
-    pub(super) fn weakening(policy: &Policy) -> Option<Self> {
-        PolicyUse::of(policy).filter(PolicyUse::weakens)
-    }
-
     /// Returns whether the policy reports less than the defaults.
     pub(super) fn weakens(&self) -> bool {
         !self.weakened.is_empty() || self.exceptions > 0 || self.excludes > 0

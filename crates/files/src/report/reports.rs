@@ -15,10 +15,9 @@ use setguard_core::{policy::Policy, printable::Printable};
 use super::{
     Report,
     args::{Format, OutputArgs},
-    changes::Changes,
     collected::Collected,
     concise,
-    diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
+    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
     file::{self, ReportFile},
     github, gitlab, json, junit,
     pipe::UntilClosed,
@@ -26,12 +25,12 @@ use super::{
     sarif, step_summary,
     text::Text,
 };
-use crate::manifests::{not_checked::NotChecked, repository::Repository, source::Source};
+use crate::manifests::{repository::Repository, source::Source};
 
 /// The outputs that the flags request.
+#[derive(Default)]
 pub struct Reports {
     on_stdout: Format,
-    /// Whether standard output gets no report.
     is_quiet: bool,
     /// The minimum severity of each format that doesn't report everything.
     severities: Vec<(Format, Severity)>,
@@ -40,7 +39,6 @@ pub struct Reports {
     /// The data for the formats other than text, if any is requested.
     collected: Option<Collected>,
     files: Vec<(Format, ReportFile)>,
-    /// For the summary of the step in GitHub Actions.
     step_summary: Option<PathBuf>,
 }
 
@@ -55,7 +53,7 @@ impl Reports {
         policy: &Policy,
     ) -> anyhow::Result<Self> {
         let (mut files, mut texts) = (Vec::new(), Vec::<Box<dyn Report>>::new());
-        let weakening = PolicyUse::weakening(policy);
+        let weakening = PolicyUse::of(policy).filter(PolicyUse::weakens);
         let on_stdout = args.on_stdout();
         if on_stdout == Format::Text && !args.quiet {
             texts.push(Box::new(Text::on_stdout(weakening.clone())));
@@ -100,23 +98,10 @@ impl Reports {
         of.map_or_else(Severity::default, |(_, severity)| *severity)
     }
 
-    /// Creates a report without outputs.
-    pub fn none() -> Self {
-        Reports {
-            on_stdout: Format::Text,
-            is_quiet: false,
-            severities: Vec::new(),
-            texts: Vec::new(),
-            collected: None,
-            files: Vec::new(),
-            step_summary: None,
-        }
-    }
-
     /// Creates a report that keeps everything, for a program without standard output.
     pub fn kept(policy: &Policy) -> Self {
         let collected = Collected::new(Repository::default(), policy);
-        Reports { collected: Some(collected), ..Reports::none() }
+        Reports { collected: Some(collected), ..Reports::default() }
     }
 
     /// Ends the report, and returns it in JSON with its findings in the same order.
@@ -133,17 +118,10 @@ impl Reports {
         Ok((report, findings))
     }
 
-    fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
+    /// Returns all outputs.
+    pub fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
         let texts = self.texts.iter_mut().map(|text| &mut **text as &mut dyn Report);
         texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
-    }
-
-    /// Reports the totals of a cluster to all outputs; see [`Report::overview`].
-    ///
-    /// # Errors
-    /// Returns an error if an output cannot be written.
-    pub fn overview(&mut self, summary: &Summary, objects: &[ObjectReport]) -> io::Result<()> {
-        self.all().try_for_each(|report| report.overview(summary, objects))
     }
 
     /// Reports the findings in an object to all outputs; see [`Report::object`].
@@ -152,35 +130,6 @@ impl Reports {
     /// Returns an error if an output cannot be written.
     pub fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
         self.all().try_for_each(|report| report.object(source, object))
-    }
-
-    /// Reports a finding once for many objects to all outputs; see [`Report::folded`].
-    ///
-    /// # Errors
-    /// Returns an error if an output cannot be written.
-    pub fn folded(&mut self, folded: &Folded) -> io::Result<()> {
-        self.all().try_for_each(|report| report.folded(folded))
-    }
-
-    /// Reports the changes since an earlier audit to all outputs.
-    ///
-    /// # Errors
-    /// Returns an error if an output cannot be written.
-    pub fn changes(&mut self, changes: &Changes) -> io::Result<()> {
-        self.all().try_for_each(|report| report.changes(changes))
-    }
-
-    /// Reports a document that could not be read to all outputs.
-    ///
-    /// # Errors
-    /// Returns an error if an output cannot be written.
-    pub fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
-        self.all().try_for_each(|report| report.unreadable(source, diagnostic))
-    }
-
-    /// Reports entries that were not checked to all outputs.
-    pub fn not_checked(&mut self, entries: &[NotChecked]) {
-        self.all().for_each(|report| report.not_checked(entries));
     }
 
     /// Reports a failure that isn't a finding to all outputs, and prints it to standard error.

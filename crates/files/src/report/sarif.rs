@@ -7,13 +7,14 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     io::{self, Write},
 };
 
 use kube_yaml::Mark;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 use setguard_core::rules::rule::Rule;
 use setguard_core::{
     catalogue,
@@ -33,7 +34,7 @@ const LONG_DESCRIPTION: usize = 1000;
 const IN_PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 struct Log<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
@@ -41,143 +42,30 @@ struct Log<'a> {
     runs: [Run<'a>; 1],
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Run<'a> {
-    tool: Tool<'a>,
+    tool: Value,
     /// Without this property, columns would count UTF-16 code units.
     column_kind: &'static str,
-    invocations: [Invocation<'a>; 1],
-    results: Vec<SarifResult<'a>>,
+    invocations: [Value; 1],
+    results: Results<'a>,
 }
 
-#[derive(Debug, Serialize)]
-struct Tool<'a> {
-    driver: Driver<'a>,
+/// Only one result at a time is in memory in this form. The rules are sorted by id.
+struct Results<'a> {
+    collected: &'a Collected,
+    entries: Vec<&'a Entry>,
+    rules: Vec<&'static str>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Driver<'a> {
-    name: &'static str,
-    semantic_version: &'static str,
-    information_uri: &'static str,
-    rules: Vec<Descriptor<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Descriptor<'a> {
-    id: &'a str,
-    short_description: Message,
-    full_description: Message,
-    help: Help,
-    help_uri: String,
-    default_configuration: Configuration,
-    properties: Properties,
-}
-
-#[derive(Debug, Serialize)]
-struct Message {
-    text: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Help {
-    text: String,
-    markdown: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Configuration {
-    level: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct Properties {
-    precision: &'static str,
-    #[serde(rename = "problem.severity")]
-    severity: &'static str,
-    tags: [&'static str; 2],
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Invocation<'a> {
-    execution_successful: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_execution_notifications: Vec<Notification<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct Notification<'a> {
-    level: &'static str,
-    message: Text<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct Text<'a> {
-    text: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SarifResult<'a> {
-    rule_id: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule_index: Option<usize>,
-    level: &'static str,
-    message: Message,
-    locations: [Location<'a>; 1],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    related_locations: Vec<RelatedLocation<'a>>,
-    partial_fingerprints: BTreeMap<&'static str, String>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Location<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    physical_location: Option<PhysicalLocation>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    logical_locations: Vec<LogicalLocation<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RelatedLocation<'a> {
-    physical_location: PhysicalLocation,
-    message: Text<'a>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PhysicalLocation {
-    artifact_location: ArtifactLocation,
-    region: Region,
-}
-
-#[derive(Debug, Serialize)]
-struct ArtifactLocation {
-    uri: String,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Region {
-    start_line: usize,
-    start_column: usize,
-    end_line: usize,
-    /// The column after the last one.
-    end_column: usize,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LogicalLocation<'a> {
-    name: &'a str,
-    fully_qualified_name: String,
-    kind: &'static str,
+impl Serialize for Results<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.entries.iter().map(|entry| {
+            let index = self.rules.binary_search(&entry.diagnostic.rule.id);
+            result(self.collected, entry, index.ok())
+        }))
+    }
 }
 
 /// The maximum number of results that GitHub takes from a run.
@@ -202,47 +90,43 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     // With every rule, the smallest report has half a megabyte.
     let met: HashSet<_> = entries.iter().map(|it| it.diagnostic.rule.id).collect();
     let rules = collected.rules.iter().filter(|(rule, _)| met.contains(rule.meta.id));
-    let mut rules: Vec<_> = rules.map(|(rule, mode)| Descriptor::new(rule, *mode)).collect();
-    rules.sort_by_key(|rule| rule.id);
-    let left_out = (left_out > 0).then(|| {
-        format!(
-            "{left_out} more results, the least severe, are left out: GitHub takes {MOST_RESULTS}"
-        )
-    });
-    let results = entries.into_iter().map(|entry| {
-        let index = rules.binary_search_by_key(&entry.diagnostic.rule.id, |rule| rule.id);
-        SarifResult::new(collected, entry, index.ok())
-    });
-    let results = results.collect();
-    let policy = collected.policy.as_ref().filter(|it| it.weakens()).map(PolicyUse::to_string);
-    let failures = collected.failures.iter().map(|text| ("error", text));
-    let not_checked: Vec<_> = collected
+    let mut rules: Vec<_> = rules.collect();
+    rules.sort_by_key(|(rule, _)| rule.meta.id);
+    let descriptors: Vec<_> = rules.iter().map(|(rule, mode)| descriptor(rule, *mode)).collect();
+    let note = |level: &str, text: &str| json!({"level": level, "message": {"text": text}});
+    let failures = collected.failures.iter().map(|it| note("error", it));
+    let not_checked = collected
         .not_checked
         .iter()
-        .map(|it| (if it.is_changed { "error" } else { "warning" }, it.sentence()))
-        .collect();
-    let remarks: Vec<_> = collected.remarked().map(|(_, _, text)| text).collect();
-    let notes = collected.notes.iter().chain(&policy).chain(&remarks).map(|text| ("note", text));
-    let left_out = left_out.iter().map(|text| ("warning", text));
-    let not_checked = not_checked.iter().map(|(level, text)| (*level, text));
-    let notifications = failures.chain(not_checked).chain(left_out).chain(notes);
-    let notifications =
-        notifications.map(|(level, text)| Notification { level, message: Text { text } }).collect();
+        .map(|it| note(if it.is_changed { "error" } else { "warning" }, &it.sentence()));
+    let left_out = (left_out > 0).then(|| {
+        let text = format!(
+            "{left_out} more results, the least severe, are left out: GitHub takes {MOST_RESULTS}"
+        );
+        note("warning", &text)
+    });
+    let policy = collected.policy.as_ref().filter(|it| it.weakens()).map(PolicyUse::to_string);
+    let remarks = collected.remarked().map(|(_, _, text)| text);
+    let notes = collected.notes.iter().cloned().chain(policy).chain(remarks);
+    let notes = notes.map(|it| note("note", &it));
+    let notifications: Vec<_> = failures.chain(not_checked).chain(left_out).chain(notes).collect();
     let run = Run {
-        tool: Tool {
-            driver: Driver {
-                name: "setguard",
-                semantic_version: env!("CARGO_PKG_VERSION"),
-                information_uri: catalogue::HOME,
-                rules,
-            },
-        },
+        tool: json!({"driver": {
+            "name": "setguard",
+            "semanticVersion": env!("CARGO_PKG_VERSION"),
+            "informationUri": catalogue::HOME,
+            "rules": descriptors,
+        }}),
         column_kind: "unicodeCodePoints",
-        invocations: [Invocation {
-            execution_successful: collected.failures.is_empty(),
-            tool_execution_notifications: notifications,
-        }],
-        results,
+        invocations: [filled(json!({
+            "executionSuccessful": collected.failures.is_empty(),
+            "toolExecutionNotifications": notifications,
+        }))],
+        results: Results {
+            collected,
+            entries,
+            rules: rules.iter().map(|(rule, _)| rule.meta.id).collect(),
+        },
     };
     let schema = "https://json.schemastore.org/sarif-2.1.0.json";
     let mut out = Printable::new(out);
@@ -250,78 +134,74 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     writeln!(out)
 }
 
-impl<'a> Descriptor<'a> {
-    fn new(rule: &'a Rule, mode: Mode) -> Self {
-        let Meta { id, title, why, bad, good, .. } = rule.meta;
-        let (why, bad, good) = (why.trim_end(), bad.trim_end(), good.trim_end());
-        let first = why.split("\n\n").next().unwrap_or_default().replace('\n', " ");
-        let severity = Severity::from(mode);
-        Descriptor {
-            id,
-            short_description: Message { text: title.to_owned() },
-            full_description: Message { text: shorten(&first, LONG_DESCRIPTION).into_owned() },
-            help: Help {
-                text: why.to_owned(),
-                markdown: format!(
-                    "{why}\n\nBad:\n\n```yaml\n{bad}\n```\n\nGood:\n\n```yaml\n{good}\n```"
-                ),
-            },
-            help_uri: catalogue::url(&rule.meta),
-            default_configuration: Configuration { level: severity.as_str() },
-            properties: Properties {
-                precision: "very-high",
-                severity: match severity {
-                    Severity::Error => "error",
-                    Severity::Warning => "warning",
-                    Severity::Note => "recommendation",
-                },
-                tags: ["kubernetes", "reliability"],
-            },
-        }
+/// Leaves out properties that are null or an empty list.
+fn filled(mut object: Value) -> Value {
+    if let Value::Object(properties) = &mut object {
+        properties.retain(|_, it| !it.is_null() && it.as_array().is_none_or(|it| !it.is_empty()));
     }
+    object
 }
 
-impl<'a> SarifResult<'a> {
-    fn new(collected: &'a Collected, entry: &'a Entry, rule_index: Option<usize>) -> Self {
-        let diagnostic = &entry.diagnostic;
-        // `[text](target)` would be a link.
-        let text = collected.sentence(entry).replace("](", "] (");
-        let object = collected.object(entry).map(|id| LogicalLocation {
-            name: &id.name,
-            fully_qualified_name: id.to_string(),
-            kind: "resource",
-        });
-        let fingerprint = collected.fingerprint(entry).digest();
-        let place = |mark: Mark| {
-            collected.path(entry).map(|path| PhysicalLocation {
-                artifact_location: ArtifactLocation { uri: uri(&path) },
-                region: mark.into(),
-            })
-        };
-        let related = diagnostic.related.iter().filter_map(|(mark, text)| {
-            Some(RelatedLocation { physical_location: place(*mark)?, message: Text { text } })
-        });
-        SarifResult {
-            rule_id: diagnostic.rule.id,
-            rule_index,
-            level: diagnostic.severity.as_str(),
-            message: Message { text },
-            locations: [Location {
-                physical_location: place(diagnostic.mark),
-                logical_locations: object.into_iter().collect(),
-            }],
-            related_locations: related.collect(),
-            partial_fingerprints: BTreeMap::from([("setguard/v1", fingerprint)]),
-        }
-    }
+fn descriptor(rule: &Rule, mode: Mode) -> Value {
+    let Meta { id, title, why, bad, good, .. } = rule.meta;
+    let (why, bad, good) = (why.trim_end(), bad.trim_end(), good.trim_end());
+    let first = why.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    let markdown = format!("{why}\n\nBad:\n\n```yaml\n{bad}\n```\n\nGood:\n\n```yaml\n{good}\n```");
+    let severity = Severity::from(mode);
+    json!({
+        "id": id,
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": shorten(&first, LONG_DESCRIPTION)},
+        "help": {"text": why, "markdown": markdown},
+        "helpUri": catalogue::url(&rule.meta),
+        "defaultConfiguration": {"level": severity.as_str()},
+        "properties": {
+            "precision": "very-high",
+            "problem.severity": match severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Note => "recommendation",
+            },
+            "tags": ["kubernetes", "reliability"],
+        },
+    })
 }
 
-impl From<Mark> for Region {
-    fn from(mark: Mark) -> Self {
+fn result(collected: &Collected, entry: &Entry, rule_index: Option<usize>) -> Value {
+    let diagnostic = &entry.diagnostic;
+    // `[text](target)` would be a link.
+    let text = collected.sentence(entry).replace("](", "] (");
+    let object = collected.object(entry).map(
+        |id| json!({"name": id.name, "fullyQualifiedName": id.to_string(), "kind": "resource"}),
+    );
+    let place = |mark: Mark| {
         let (line, column) = (mark.line.max(1), mark.column.max(1));
-        let end_column = column + mark.width.max(1);
-        Region { start_line: line, start_column: column, end_line: line, end_column }
-    }
+        Some(json!({
+            "artifactLocation": {"uri": uri(&collected.path(entry)?)},
+            "region": {
+                "startLine": line,
+                "startColumn": column,
+                "endLine": line,
+                // The column after the last one.
+                "endColumn": column + mark.width.max(1),
+            },
+        }))
+    };
+    let related = diagnostic.related.iter().filter_map(|(mark, text)| {
+        Some(json!({"physicalLocation": place(*mark)?, "message": {"text": text}}))
+    });
+    filled(json!({
+        "ruleId": diagnostic.rule.id,
+        "ruleIndex": rule_index,
+        "level": diagnostic.severity.as_str(),
+        "message": {"text": text},
+        "locations": [filled(json!({
+            "physicalLocation": place(diagnostic.mark),
+            "logicalLocations": Vec::from_iter(object),
+        }))],
+        "relatedLocations": related.collect::<Vec<_>>(),
+        "partialFingerprints": {"setguard/v1": collected.fingerprint(entry).digest()},
+    }))
 }
 
 /// Returns a URI relative to the root of the repository, or an absolute one for a file outside.

@@ -75,6 +75,7 @@ impl Screen {
 
     /// Breaks the sentences of a rendered finding: its title, and lines that begin with `=`. Source lines stay.
     pub(crate) fn fit_finding(self, rendered: &str) -> String {
+        let plain = |line| anstream::adapter::strip_str(line).to_string();
         let lines = rendered.lines().map(|line| match hanging(&plain(line)) {
             Some(indent) => self.fit(line, indent),
             None => line.to_owned(),
@@ -94,10 +95,6 @@ fn hanging(line: &str) -> Option<usize> {
     let (head, _) = start.strip_prefix("= ")?.split_once(": ")?;
     let named = "= : ".len() + head.len();
     Some(before + if named <= LONGEST_NAME { named } else { 4 })
-}
-
-fn plain(line: &str) -> String {
-    anstream::adapter::strip_str(line).to_string()
 }
 
 #[cfg(test)]

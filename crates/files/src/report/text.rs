@@ -79,18 +79,15 @@ pub struct Text {
     is_terminal: bool,
     /// Of the last object without a file.
     namespace: Option<String>,
-    /// Whether a finding of many objects was printed.
     has_folded: bool,
     /// Findings to print once all findings of their file are known.
     held: Vec<Held>,
     held_bytes: usize,
     /// The files of the held findings, in the order of arrival.
     files: HashMap<String, usize>,
-    /// The minimum severity to print.
     least: Severity,
     counts: Counts,
     not_checked: Vec<NotChecked>,
-    /// The number of findings below the minimum.
     left_out: usize,
     /// `None` if the policy weakens nothing.
     policy: Option<PolicyUse>,
@@ -176,27 +173,23 @@ impl Text {
         {
             group = group.element(sentence);
         }
+        let mut notes = Vec::new();
         if let Some(object) = found_in.object() {
             let since = facts.and_then(|it| it.since).map(|it| format!(", since {}", at(it)));
-            let object = object + &since.unwrap_or_default();
-            group = group.element(Level::NOTE.with_name("in").message(clean(&object)));
+            notes.push(("in", object + &since.unwrap_or_default()));
         }
-        if let Some(file) = found_in.rendered_from() {
-            let file = format!("{file}, rendered");
-            group = group.element(Level::NOTE.with_name("from").message(clean(&file)));
-        }
+        notes.extend(found_in.rendered_from().map(|it| ("from", format!("{it}, rendered"))));
         if let FoundIn::Object(ObjectReport { roots, .. }) = found_in
             && !roots.is_empty()
         {
-            let text = roots.join(", ");
-            group = group.element(Level::NOTE.with_name("rendered by").message(clean(&text)));
+            notes.push(("rendered by", roots.join(", ")));
         }
-        for (name, text) in facts.into_iter().flat_map(parts) {
-            group = group.element(Level::NOTE.with_name(name).message(clean(&text)));
-        }
+        notes.extend(facts.into_iter().flat_map(parts));
         if diagnostic.change == Some(Change::New) {
-            let new = "the earlier audit has not found this";
-            group = group.element(Level::NOTE.with_name("new").message(new));
+            notes.push(("new", "the earlier audit has not found this".to_owned()));
+        }
+        for (name, text) in notes {
+            group = group.element(Level::NOTE.with_name(name).message(clean(&text)));
         }
         if let Some(downgrade) = &diagnostic.downgrade {
             group = group.element(Level::NOTE.message(clean(downgrade)));
@@ -236,7 +229,6 @@ impl Text {
         self.held.drain(..).try_for_each(|it| self.out.write_all(it.text.as_bytes()))
     }
 
-    /// Groups the entries by reason.
     fn print_not_checked(&mut self) -> io::Result<()> {
         let mut reasons: Vec<(bool, &str, Vec<String>)> = Vec::new();
         for NotChecked { file, line, why, is_changed, .. } in &self.not_checked {

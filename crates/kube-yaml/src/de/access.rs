@@ -96,9 +96,7 @@ impl<'r> Map<'r, '_> {
         };
         self.absent(name, of).or_else(near).or_else(boolean)
     }
-}
 
-impl<'r> Map<'r, '_> {
     /// Reads a field that the Rust type lacks: a mapping of texts with these keys.
     fn extra(
         &self,

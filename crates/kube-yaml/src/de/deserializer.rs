@@ -22,12 +22,8 @@ impl Reader<'_, '_> {
     ) -> Result<V::Value, Error> {
         let entries: &[_] = match &self.node.value {
             Value::Map(entries) => entries,
-            Value::Null => {
-                self.zero(json!({}));
-                &[]
-            }
             _ => {
-                self.mismatch("a mapping");
+                self.instead(json!({}), "a mapping");
                 &[]
             }
         };
@@ -39,31 +35,12 @@ impl Reader<'_, '_> {
         visitor.visit_map(Map { reader: self, entries, fields, value: None, made_up })
     }
 
-    fn list<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let items: &[_] = match &self.node.value {
-            Value::Seq(items) => items,
-            Value::Null => {
-                self.zero(json!([]));
-                &[]
-            }
-            _ => {
-                self.mismatch("a list");
-                &[]
-            }
-        };
-        visitor.visit_seq(Seq { reader: self, items: items.iter().enumerate() })
-    }
-
     fn integer(self, min: i128, max: i128) -> i128 {
         let number = match &self.node.value {
             Value::Int(number) => i128::from(*number),
             Value::UInt(number) => i128::from(*number),
-            Value::Null => {
-                self.zero(json!(0));
-                return 0;
-            }
             _ => {
-                self.mismatch("a whole number");
+                self.instead(json!(0), "a whole number");
                 return 0;
             }
         };
@@ -72,20 +49,6 @@ impl Reader<'_, '_> {
         }
         self.problem(format!("{number} is not a whole number from {min} to {max}"), None);
         0
-    }
-
-    fn text<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match &self.node.value {
-            Value::Str(text) => visitor.visit_str(text),
-            Value::Null => {
-                self.zero(json!(""));
-                visitor.visit_str("")
-            }
-            _ => {
-                self.mismatch("text");
-                visitor.visit_str("")
-            }
-        }
     }
 }
 
@@ -109,7 +72,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
             Value::UInt(number) => visitor.visit_u64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Str(text) => visitor.visit_str(text),
-            Value::Seq(_) => self.list(visitor),
+            Value::Seq(_) => self.deserialize_seq(visitor),
             Value::Map(_) => self.map(None, visitor),
         }
     }
@@ -128,23 +91,25 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match &self.node.value {
             Value::Bool(on) => visitor.visit_bool(*on),
-            Value::Null => {
-                self.zero(json!(false));
-                visitor.visit_bool(false)
-            }
             _ => {
-                self.mismatch("true or false");
+                self.instead(json!(false), "true or false");
                 visitor.visit_bool(false)
             }
         }
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.text(visitor)
+        match &self.node.value {
+            Value::Str(text) => visitor.visit_str(text),
+            _ => {
+                self.instead(json!(""), "text");
+                visitor.visit_str("")
+            }
+        }
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.text(visitor)
+        self.deserialize_str(visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -168,7 +133,14 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.list(visitor)
+        let items: &[_] = match &self.node.value {
+            Value::Seq(items) => items,
+            _ => {
+                self.instead(json!([]), "a list");
+                &[]
+            }
+        };
+        visitor.visit_seq(Seq { reader: self, items: items.iter().enumerate() })
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(

@@ -29,10 +29,11 @@ impl Reader<'_, '_> {
         found.add(self.node.mark, || self.problem_here(message, help));
     }
 
-    /// Leaves out the value, which may be a secret.
-    pub(super) fn mismatch(&self, expected: &str) {
+    /// Takes the zero value of a type instead of null, or of a value of the wrong type. That is a problem, which leaves
+    /// out the value, because it may be a secret.
+    pub(super) fn instead(&self, zero: serde_json::Value, expected: &str) {
         let (got, help) = match &self.node.value {
-            Value::Null => ("nothing", None),
+            Value::Null => return self.zero(zero),
             Value::Bool(_) if expected == "text" => (
                 "true or false",
                 Some("write it in quotes; YAML reads bare yes, no, on, off, y and n as booleans"),
@@ -43,18 +44,12 @@ impl Reader<'_, '_> {
             }
             Value::Int(_) | Value::UInt(_) => ("a whole number", None),
             Value::Float(_) => ("a number with a fraction", None),
-            Value::Str(text) => (
-                "text",
-                match expected {
-                    "true or false" if matches!(text.as_ref(), "true" | "false") => {
-                        Some("write it without quotes")
-                    }
-                    _ if expected.contains("number") && text.parse::<f64>().is_ok() => {
-                        Some("write it without quotes")
-                    }
-                    _ => None,
-                },
-            ),
+            Value::Str(text) => {
+                let is_boolean =
+                    expected == "true or false" && matches!(text.as_ref(), "true" | "false");
+                let is_number = expected.contains("number") && text.parse::<f64>().is_ok();
+                ("text", (is_boolean || is_number).then_some("write it without quotes"))
+            }
             Value::Seq(_) => ("a list", None),
             Value::Map(_) => ("a mapping", None),
         };

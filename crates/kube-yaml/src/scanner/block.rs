@@ -5,22 +5,11 @@ use std::borrow::Cow;
 use super::{Done, Kind, Scanner, Style};
 use crate::{cursor::Cursor, problem::Problem};
 
-/// The characters after `|` or `>`.
-#[derive(Default)]
-struct Header {
-    /// `+`: keeps line breaks at the end.
-    keep: bool,
-    /// `-`: drops line breaks at the end.
-    strip: bool,
-    /// The explicit indentation.
-    digit: Option<usize>,
-}
-
 impl Scanner<'_> {
     /// Upstream: `yaml_parser_scan_block_scalar`.
     pub(super) fn block_scalar(&mut self, is_literal: bool) -> Done {
         let start = self.cursor;
-        let Header { keep, strip, digit } = self.header()?;
+        let (keep, strip, digit) = self.header()?;
         let header = self.cursor.since(&start);
         if !self.cursor.is_break_or_end(0) {
             let message = "the text after | or > must start on a new line";
@@ -64,10 +53,11 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn header(&mut self) -> Result<Header, Problem> {
+    /// Reads the signs after `|` or `>`: whether line breaks at the end stay, or all go, and the explicit indentation.
+    fn header(&mut self) -> Result<(bool, bool, Option<usize>), Problem> {
         let start = self.cursor.mark();
         self.cursor.advance(1);
-        let Header { mut keep, mut strip, mut digit } = Header::default();
+        let (mut keep, mut strip, mut digit) = (false, false, None);
         // The sign and the digit may come in any order, each at most once.
         for _ in 0..2 {
             match self.cursor.peek(0) {
@@ -88,7 +78,7 @@ impl Scanner<'_> {
         }
         self.cursor.skip_blanks();
         self.comment();
-        Ok(Header { keep, strip, digit })
+        Ok((keep, strip, digit))
     }
 
     /// Reads empty lines and the indentation of the next line, which becomes the scalar's if `indent` is `None`.

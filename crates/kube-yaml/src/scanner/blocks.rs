@@ -1,4 +1,4 @@
-//! Block mappings and block lists, delimited by columns.
+//! Mappings and lists: in blocks, delimited by columns, and in brackets.
 
 use super::{Done, Kind, Scanner, candidate::Candidate};
 use crate::{
@@ -95,5 +95,32 @@ impl<'a> Scanner<'a> {
     pub(super) fn check_depth(&self, depth: usize) -> Done {
         // Only bounds the memory; the tree enforces the exact limit.
         if depth > MAX_DEPTH + 1 { Err(Problem::too_deep(self.cursor.mark())) } else { Ok(()) }
+    }
+
+    pub(super) fn open_flow(&mut self, kind: Kind<'a>) -> Done {
+        self.save_candidate()?;
+        let none = self.candidate(false, false);
+        self.candidates.push(none);
+        self.flow += 1;
+        self.check_depth(self.flow)?;
+        self.is_key_allowed = true;
+        self.push_sign(kind, 1);
+        Ok(())
+    }
+
+    pub(super) fn close_flow(&mut self, kind: Kind<'a>) -> Done {
+        self.forget_candidate()?;
+        if self.flow > 0
+            && let Some(closed) = self.candidates.pop()
+        {
+            self.flow -= 1;
+            // Otherwise an empty bracket at the start of a line could become a key.
+            for candidate in &mut self.candidates {
+                candidate.is_awaited &= candidate.token != closed.token;
+            }
+        }
+        self.is_key_allowed = false;
+        self.push_sign(kind, 1);
+        Ok(())
     }
 }

@@ -1,3 +1,4 @@
+use super::{Done, Scanner};
 use crate::{cursor::Cursor, node::Mark, problem::Problem};
 
 /// The maximum number of characters between the start of a key and its `:`, as in libyaml.
@@ -35,5 +36,43 @@ impl Candidate {
         let mut problem = Problem::not_yaml(self.mark, "expected a key here, followed by \": \"");
         problem.help = Some("indent a value that continues on the next line".to_owned());
         problem
+    }
+}
+
+impl Scanner<'_> {
+    pub(super) fn candidate(&self, is_possible: bool, is_required: bool) -> Candidate {
+        Candidate {
+            is_possible,
+            is_required,
+            is_awaited: is_possible,
+            token: self.taken + self.queue.len(),
+            row: self.cursor.row(),
+            index: self.cursor.index(),
+            column: self.cursor.column(),
+            mark: self.cursor.mark(),
+        }
+    }
+
+    pub(super) fn save_candidate(&mut self) -> Done {
+        if self.is_key_allowed {
+            self.forget_candidate()?;
+            let is_required = self.flow == 0 && self.indent == Some(self.cursor.column());
+            let candidate = self.candidate(true, is_required);
+            if let Some(last) = self.candidates.last_mut() {
+                *last = candidate;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn forget_candidate(&mut self) -> Done {
+        match self.candidates.last_mut() {
+            Some(last) if last.is_possible => {
+                last.is_possible = false;
+                last.is_awaited = false;
+                if last.is_required { Err(last.no_key()) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -6,7 +6,6 @@ use crate::node::Mark;
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind<'a>,
     pub(crate) mark: Mark,
-    /// The byte after the token.
     pub(crate) end: usize,
 }
 

@@ -11,20 +11,16 @@ use crate::{
 /// lines of nested aliases would fill the memory.
 const BUDGET: usize = 500_000;
 
+#[derive(Default)]
 pub(super) struct Aliases<'a> {
     /// `None` while the value is being read.
     anchors: HashMap<&'a str, Option<Node<'a>>>,
-    budget: usize,
+    /// Of the budget.
+    spent: usize,
     /// All nodes, for kubectl's limit.
     nodes: usize,
     /// The nodes that aliases added.
     copies: usize,
-}
-
-impl Default for Aliases<'_> {
-    fn default() -> Self {
-        Aliases { anchors: HashMap::new(), budget: BUDGET, nodes: 0, copies: 0 }
-    }
 }
 
 impl<'a> Aliases<'a> {
@@ -44,7 +40,7 @@ impl<'a> Aliases<'a> {
         depth: usize,
     ) -> Result<(), Problem> {
         if let Some(name) = name {
-            let kept = copy(node, depth, &mut |cost| pay(&mut self.budget, cost));
+            let kept = copy(node, depth, &mut |cost| pay(&mut self.spent, cost));
             self.anchors.insert(name, Some(kept.map_err(|wrong| Problem::at(node.mark, wrong))?));
         }
         Ok(())
@@ -69,7 +65,7 @@ impl<'a> Aliases<'a> {
             if is_too_much(*copies, *nodes) {
                 return Err(TOO_LARGE.to_owned());
             }
-            pay(&mut self.budget, cost)
+            pay(&mut self.spent, cost)
         })
         .map_err(|message| Problem::at(mark, message))
     }
@@ -77,9 +73,9 @@ impl<'a> Aliases<'a> {
 
 const TOO_LARGE: &str = "the aliases of this document make it too large to be read";
 
-fn pay(budget: &mut usize, cost: usize) -> Result<(), String> {
-    *budget = budget.checked_sub(cost + 1).ok_or(TOO_LARGE)?;
-    Ok(())
+fn pay(spent: &mut usize, cost: usize) -> Result<(), String> {
+    *spent += cost + 1;
+    if *spent > BUDGET { Err(TOO_LARGE.to_owned()) } else { Ok(()) }
 }
 
 /// Returns whether kubectl refuses a document because too many of its nodes are copies. Larger documents exceed the

@@ -23,7 +23,6 @@ use setguard_files::report::{
     fingerprint::Fingerprint,
 };
 
-/// The rules whose findings a baseline can't hide.
 pub(crate) const ALWAYS_REPORTED: [&str; 4] =
     [API_VALIDATION.id, POD_TEMPLATE_VALIDATION.id, SCHEMA.id, POLICY_WEAKENED.id];
 
@@ -51,15 +50,6 @@ pub(crate) struct Baseline {
 struct Entry {
     line: usize,
     is_found: bool,
-}
-
-/// The entries that no finding matches.
-#[derive(Debug, Default)]
-pub(crate) struct Unused {
-    /// The entries whose object was checked: line and text.
-    pub(crate) fixed: Vec<(usize, String)>,
-    /// The number of entries whose object is not in the input.
-    pub(crate) absent: usize,
 }
 
 impl Baseline {
@@ -139,19 +129,21 @@ impl Baseline {
         text
     }
 
-    pub(crate) fn unused(&self) -> Unused {
-        let mut unused = Unused::default();
+    /// Returns the entries that no finding matches: line and text, and the number of those whose object isn't in the
+    /// input.
+    pub(crate) fn unused(&self) -> (Vec<(usize, String)>, usize) {
+        let (mut fixed, mut absent) = (Vec::new(), 0);
         let missing = self.entries.iter().filter(|(_, entry)| !entry.is_found);
         for (text, entry) in missing {
             let object = text.split(' ').nth(1).unwrap_or_default();
             if self.objects.get(object) == Some(&true) {
-                unused.fixed.push((entry.line, text.clone()));
+                fixed.push((entry.line, text.clone()));
             } else {
-                unused.absent += 1;
+                absent += 1;
             }
         }
-        unused.fixed.sort_unstable();
-        unused
+        fixed.sort_unstable();
+        (fixed, absent)
     }
 
     /// Returns the text of the file without unused entries. The rest stays unchanged.

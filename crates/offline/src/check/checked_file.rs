@@ -24,7 +24,7 @@ pub(super) use setguard_files::{
 };
 
 /// The bytes of a stream that a thread checks at a time.
-const PART: usize = 1 << 20;
+pub(super) const PART: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct CheckedSource {
@@ -37,15 +37,12 @@ pub(super) struct CheckedSource {
 
 #[derive(Debug, Default)]
 pub(super) struct CheckedPart {
-    /// The content, in source order.
     pub(super) contents: Vec<Content>,
-    /// The number of unchecked objects.
     pub(super) others: usize,
     /// The number of skipped parts that need not be objects.
     pub(super) passed_over: usize,
     /// Why an unreadable part is skipped, and its place and message.
     pub(super) broken: Option<(Broken, String)>,
-    /// Whether an unreadable part is listed as not checked.
     is_listed: bool,
 }
 
@@ -114,15 +111,6 @@ impl<'a> Reader<'a> {
             importance: OnceLock::new(),
             may_have_set: OnceLock::new(),
         }
-    }
-
-    /// Returns the parts of the text for [`Self::check`].
-    pub(super) fn parts(&self) -> Vec<Documents<'a>> {
-        kube_yaml::documents(self.text).cut(PART)
-    }
-
-    pub(super) fn check_all(&self, checker: &Checker<'_>) -> CheckedPart {
-        self.check(kube_yaml::documents(self.text), checker)
     }
 
     /// Like [`Self::check`], with those fixes that `--fix` would make.

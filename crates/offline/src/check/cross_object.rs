@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    io, mem,
+    mem,
     sync::Arc,
 };
 
@@ -16,10 +16,7 @@ use setguard_core::{
     rules::rule::inventory::Coverage,
 };
 
-use super::{
-    checked_file::CheckedManifest, finding_sink::FindingSink, ignores::Ignores,
-    manifest_check::Checker,
-};
+use super::{checked_file::CheckedManifest, ignores::Ignores, manifest_check::Checker};
 pub(super) use setguard_files::{
     manifests::{group::Group, id::ObjectId, source::Source},
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
@@ -35,11 +32,9 @@ pub(super) struct CrossObject {
     groups: Vec<Members>,
     /// The indices of the groups that may span several files.
     known: HashMap<Group, usize>,
-    /// The checked objects, in input order.
     kept: Vec<Entry>,
     sources: Vec<Option<Source>>,
     ignores: Vec<KeptIgnores>,
-    /// The index of the current source's group.
     current: usize,
 }
 
@@ -70,7 +65,6 @@ struct Entry {
     rendered_from: Option<String>,
     /// The positions of the fields that cross-object rules may report.
     marks: Box<[Mark]>,
-    /// The worst severity reported so far.
     worst: Option<Severity>,
 }
 
@@ -83,7 +77,6 @@ impl CrossObject {
         }
     }
 
-    /// Begins a source of this group.
     pub(super) fn begin(&mut self, group: Group) {
         let new = self.groups.len();
         let index = match group {
@@ -137,10 +130,6 @@ impl CrossObject {
     /// Adds the source of the preceding objects. For a source that can be read again, keeps only its name.
     pub(super) fn end(&mut self, again: Option<Source>, source: Source) {
         self.sources.push(again.or(Some(source)));
-    }
-
-    pub(super) fn report(self, checker: &Checker<'_>, sink: &mut FindingSink) -> io::Result<()> {
-        self.run(checker, |source, worst, object| sink.more(source, worst, object))
     }
 
     /// Runs the cross-object rules. For each object with findings, calls `see` with the findings, the object's source,
@@ -200,9 +189,7 @@ impl CrossObject {
         }
         Ok(())
     }
-}
 
-impl CrossObject {
     /// Takes a source. Only a rendered source can be taken twice.
     fn source(&mut self, index: usize) -> Option<Source> {
         let source = self.sources.get_mut(index)?;

@@ -82,7 +82,8 @@ impl EditorText<'_> {
         let source = Source::of(self.name.to_owned(), self.text.to_owned(), Group::Alone);
         let mut cross_object = CrossObject::default();
         cross_object.begin(source.group().clone());
-        for content in Reader::of(&source).check_all(checker).contents {
+        let documents = kube_yaml::documents(self.text);
+        for content in Reader::of(&source).check(documents, checker).contents {
             match content {
                 Content::Unreadable(diagnostic) => found.diagnostics.push(diagnostic),
                 Content::Related(item, is_stored) => cross_object.related(item, is_stored),
@@ -97,14 +98,12 @@ impl EditorText<'_> {
             }
         }
         cross_object.end(None, source);
-        let done: Result<(), Infallible> = cross_object.run(checker, |_, _, object| {
+        let Ok::<_, Infallible>(()) = cross_object.run(checker, |_, _, object| {
             found.diagnostics.append(&mut object.diagnostics);
             found.remark(&mut object.remarks);
             Ok(())
         });
-        match done {
-            Ok(()) => found.diagnostics.sort_by_key(|it| it.mark),
-        }
+        found.diagnostics.sort_by_key(|it| it.mark);
         found
     }
 

@@ -10,8 +10,7 @@ use super::{
 pub(super) use setguard_files::{
     exit::Exit,
     manifests::{
-        git::Commit, not_checked::NotChecked, render::Rendered, repository::Repository,
-        source::Source,
+        not_checked::NotChecked, render::Rendered, repository::Repository, source::Source,
     },
     report::{
         self, collected,
@@ -41,7 +40,7 @@ pub(super) struct FindingSink {
     reports: Reports,
     rendered: RenderedFindings,
     /// Why parts of the input could not be checked. Printed last, where people look.
-    failures: Vec<String>,
+    pub(super) failures: Vec<String>,
 }
 
 impl FindingSink {
@@ -74,10 +73,6 @@ impl FindingSink {
         self.summary.has_failed = true;
     }
 
-    pub(super) const fn has_failed(&self) -> bool {
-        !self.failures.is_empty()
-    }
-
     pub(super) fn unreadable(
         &mut self,
         source: &Source,
@@ -87,7 +82,8 @@ impl FindingSink {
         self.summary.unreadable_in_folders += usize::from(!source.is_named());
         let path = collected::path(&self.repository, source.name());
         self.occurrences(source).number(&path, None, &mut diagnostic);
-        self.progress.aside(|| self.reports.unreadable(source, &diagnostic))
+        let mut reports = self.reports.all();
+        self.progress.aside(|| reports.try_for_each(|it| it.unreadable(source, &diagnostic)))
     }
 
     pub(super) fn object(&mut self, source: &Source, object: &mut ObjectReport) -> io::Result<()> {
@@ -154,14 +150,6 @@ impl FindingSink {
         Ok((report, findings, self.failures))
     }
 
-    /// Finds unchecked files that differ from a commit. The run then fails: a change must not decide what the check
-    /// covers. `excludes_more` means that the change adds exclusions to the policy.
-    pub(super) fn compare(&mut self, commit: &Commit, excludes_more: bool) {
-        if let Err(error) = commit.compare(&mut self.not_checked, excludes_more) {
-            self.failure(&error.to_string());
-        }
-    }
-
     pub(super) fn finish(mut self, args: &KnownArgs) -> anyhow::Result<Exit> {
         drop(self.progress);
         self.rendered.finish(&mut self.reports)?;
@@ -189,7 +177,7 @@ impl FindingSink {
         self.not_checked.dedup();
         self.summary.not_checked = self.not_checked.len();
         self.summary.changed_unchecked = self.not_checked.iter().filter(|it| it.is_changed).count();
-        self.reports.not_checked(&self.not_checked);
+        self.reports.all().for_each(|it| it.not_checked(&self.not_checked));
         let on_stdout = self.reports.on_stdout();
         let finished = self.reports.finish(&self.summary);
         self.failures.iter().for_each(|message| reports::print_failure(on_stdout, message));

@@ -28,8 +28,9 @@ pub(super) use self::part::Part;
 use setguard_core::{policy::Policy, printable::Printable};
 use setguard_files::manifests::exclude::{Exclude, exempt_files};
 
-use self::fixer::{Fixed, Fixer};
+use self::fixer::Fixer;
 use super::{
+    CheckArgs,
     manifest_check::{Checker, InputContext},
     old_objects::OldObjects,
     selection::Selection,
@@ -69,20 +70,18 @@ pub(crate) struct FixArgs {
 }
 
 pub(super) struct Fixes<'a> {
-    pub(super) args: &'a FixArgs,
+    pub(super) args: &'a CheckArgs,
     pub(super) paths: &'a [PathBuf],
     pub(super) exclude: &'a Exclude,
-    pub(super) selection: &'a Selection,
     pub(super) policy: &'a Policy,
     pub(super) root: &'a Path,
     pub(super) repository: &'a Repository,
-    pub(super) strictness: Strictness,
-    pub(super) namespace: Option<&'a str>,
 }
 
 impl Fixes<'_> {
     /// Fixes all files below the paths. Returns `None` if the check should follow.
     pub(super) fn run(&self) -> anyhow::Result<Option<Exit>> {
+        let args = &self.args.fix;
         let mut say = Printable::new(anstream::stderr()).guarded();
         if self.paths.iter().any(|path| path.as_os_str() == "-") {
             writeln!(say, "error: --fix changes files, and standard input isn't one")?;
@@ -96,10 +95,13 @@ impl Fixes<'_> {
         let mut policy = self.policy.clone();
         exempt_files(&mut policy, self.root, sources.iter().filter_map(Source::file));
         let previous = OldObjects::default();
-        let mut context = input_context(&sources);
-        context.namespace = self.namespace.map(str::to_owned);
-        let checker =
-            Checker::new(&policy, &previous, Delivery::default(), context, self.strictness);
+        let mut context = InputContext::of_namespace(self.args.namespace.as_deref());
+        for source in sources.iter().filter_map(|it| it.unread()?.read().ok()) {
+            context.namespaces.add(source.text());
+            volumes::add(&mut context.storage, source.text());
+        }
+        let strictness = Strictness { deny_warnings: self.args.deny_warnings };
+        let checker = Checker::new(&policy, &previous, Delivery::default(), context, strictness);
         let mut exit = Exit::Clean;
         let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
         for source in sources {
@@ -115,8 +117,8 @@ impl Fixes<'_> {
                 continue;
             }
             let name = path.display().to_string();
-            let mut fixer = Fixer::new(&checker, self.selection, &name);
-            (fixer.is_named, fixer.with_unsafe) = (is_named, self.args.not_safe);
+            let mut fixer = Fixer::new(&checker, &self.args.selection, &name);
+            (fixer.is_named, fixer.with_unsafe) = (is_named, args.not_safe);
             let new = fixer.fix(&text);
             for (line, rule) in &new.left {
                 writeln!(
@@ -128,9 +130,14 @@ impl Fixes<'_> {
             if new.count == 0 {
                 continue;
             }
-            if self.args.dry_run {
+            if args.dry_run {
                 exit = Exit::Denied;
-                self.show(&name, &text, &new, &mut say)?;
+                print_diff(&self.repository.relative(&name), &text, &new.text)?;
+                if !new.not_safe.is_empty() {
+                    let rules = Vec::from_iter(new.not_safe).join(", ");
+                    let what = "these change what happens in the cluster";
+                    writeln!(say, "note: {name}: {what}: {rules}")?;
+                }
             } else {
                 let replacement =
                     Replacement::new(&path, Some(text.as_bytes()), new.text.as_bytes());
@@ -143,33 +150,8 @@ impl Fixes<'_> {
         }
         replace_all(&replacements)?;
         fixed.iter().try_for_each(|line| writeln!(say, "{line}"))?;
-        Ok(self.args.dry_run.then_some(exit))
+        Ok(args.dry_run.then_some(exit))
     }
-
-    fn show(
-        &self,
-        name: &str,
-        text: &str,
-        new: &Fixed,
-        say: &mut impl Write,
-    ) -> anyhow::Result<()> {
-        print_diff(&self.repository.relative(name), text, &new.text)?;
-        if !new.not_safe.is_empty() {
-            let rules: Vec<_> = new.not_safe.iter().copied().collect();
-            let rules = rules.join(", ");
-            writeln!(say, "note: {name}: these change what happens in the cluster: {rules}")?;
-        }
-        Ok(())
-    }
-}
-
-fn input_context(sources: &[Source]) -> InputContext {
-    let mut context = InputContext::default();
-    for source in sources.iter().filter_map(|it| it.unread()?.read().ok()) {
-        context.namespaces.add(source.text());
-        volumes::add(&mut context.storage, source.text());
-    }
-    context
 }
 
 /// Returns the edits that fix a single finding in a file of a folder, and whether they are safe.

@@ -104,7 +104,6 @@ impl Ignores {
         }
     }
 
-    /// Exempts a finding if a comment covers its position.
     pub(crate) fn apply(&mut self, violation: &mut Violation, mark: Mark) {
         for ignore in &mut self.list {
             if ignore.rule == violation.finding.rule.id && ignore.covers.contains(&mark.line) {

@@ -36,13 +36,8 @@ pub(crate) struct Texts<'a> {
     pub(crate) policy: &'a Policy,
 }
 
-#[derive(Debug)]
-pub(crate) struct CheckedTexts {
-    pub(crate) report: Vec<u8>,
-    /// The fixes, each with the index of its finding in the report.
-    pub(crate) fixes: Vec<(usize, VerifiedFix)>,
-    pub(crate) failures: Vec<String>,
-}
+/// The report; the fixes, each with the index of its finding in the report; and the failures.
+type Checked = (Vec<u8>, Vec<(usize, VerifiedFix)>, Vec<String>);
 
 /// A fix that removes its finding and changes no other.
 #[derive(Debug)]
@@ -54,8 +49,7 @@ pub(crate) struct VerifiedFix {
 }
 
 impl Texts<'_> {
-    /// Checks the manifests like `setguard check FILE`.
-    pub(crate) fn check(self) -> io::Result<CheckedTexts> {
+    pub(crate) fn check(self) -> io::Result<Checked> {
         let mut previous = OldObjects::default();
         let mut unreadable = previous.add(&self.old);
         let mut items = Vec::new();
@@ -68,7 +62,7 @@ impl Texts<'_> {
         let new = Source::named(self.new.name().to_owned(), self.new.text().to_owned());
         check_all(vec![Ok(new)], items, &checker, &mut sink)?;
         let (report, findings, failures) = sink.into_json()?;
-        Ok(CheckedTexts { report, fixes: fixes(&self.new, &findings, &checker), failures })
+        Ok((report, fixes(&self.new, &findings, &checker), failures))
     }
 
     /// Returns the manifests after all safe fixes. `None` if no fix applies.

@@ -120,7 +120,7 @@ impl Known {
             write(path, &baseline.to_text())?;
         }
         let Some(path) = &args.baseline else { return Ok(Exit::Clean) };
-        let (name, unused) = (path.display(), baseline.unused());
+        let (name, (fixed, absent)) = (path.display(), baseline.unused());
         if args.prune_baseline {
             let source = Source::File(path.clone()).read()?;
             let pruned = baseline.pruned(source.text());
@@ -129,17 +129,14 @@ impl Known {
             }
             return Ok(Exit::Clean);
         }
-        for (line, entry) in &unused.fixed {
+        for (line, entry) in &fixed {
             writeln!(say, "error: {name}:{line}: no longer found: {entry}")?;
         }
-        if unused.absent > 0 {
-            let (count, name) = (unused.absent, path.display());
-            writeln!(
-                say,
-                "note: {name}: {count} of its findings are in objects that were not checked"
-            )?;
+        if absent > 0 {
+            let rest = "of its findings are in objects that were not checked";
+            writeln!(say, "note: {name}: {absent} {rest}")?;
         }
-        if unused.fixed.is_empty() {
+        if fixed.is_empty() {
             return Ok(Exit::Clean);
         }
         writeln!(say, "help: --prune-baseline removes what is no longer found")?;
@@ -193,9 +190,8 @@ fn hidden(added: &[(usize, String)], name: &str) -> Option<ObjectReport> {
     let mut report = ObjectReport::of(ObjectId {
         api_version: API_VERSION.to_owned(),
         kind: "Baseline".to_owned(),
-        namespace: String::new(),
         name: name.to_owned(),
-        is_generated: false,
+        ..ObjectId::default()
     });
     report.diagnostics.extend(added.iter().filter_map(|(line, entry)| {
         let mut found = Findings::of(POLICY_WEAKENED);

@@ -20,7 +20,6 @@ pub(super) struct NewManifests {
     /// All sources, in order. Sources that can be read only once are already read.
     pub(super) sources: Vec<Result<Source, FileError>>,
     pub(super) context: InputContext,
-    /// Skipped files that may contain a set.
     pub(super) not_checked: Vec<NotChecked>,
     pub(super) wrong: Vec<Wrong>,
 }
@@ -40,7 +39,7 @@ impl NewManifests {
         // Each source is read here, and checked later.
         progress.set_steps(2 * paths.len());
         let (mut sources, mut room) = (Vec::with_capacity(paths.len()), KEPT);
-        let done: Result<(), Infallible> = workers::in_order(
+        let Ok::<_, Infallible>(()) = workers::in_order(
             paths,
             |source| look(source?, stdin_path),
             |looked| {
@@ -58,15 +57,8 @@ impl NewManifests {
                 Ok(())
             },
         );
-        match done {
-            Ok(()) => {}
-        }
         let Listing { not_checked, wrong, .. } = listing;
         NewManifests { sources, context, not_checked, wrong }
-    }
-
-    pub(super) fn readable(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().flatten()
     }
 }
 

@@ -24,19 +24,15 @@ pub(super) use setguard_files::{
     },
 };
 
-pub(super) struct Chosen {
-    pub(super) policy: Policy,
-    /// The report on the rules that the policy file weakens, with the file.
-    pub(super) weakened: Option<(Source, ObjectReport)>,
-    /// The folder to which the policy's file patterns are relative.
-    pub(super) root: PathBuf,
-}
+/// A policy, and the report on the rules that its file weakens, with the file.
+type Chosen = (Loaded, Option<(Source, ObjectReport)>);
 
 /// A policy and its file. The default policy has no file.
-struct Loaded {
-    policy: Policy,
+pub(super) struct Loaded {
+    pub(super) policy: Policy,
     source: Option<Source>,
-    root: PathBuf,
+    /// The folder to which the policy's file patterns are relative.
+    pub(super) root: PathBuf,
 }
 
 pub(super) struct Choice<'a> {
@@ -44,27 +40,24 @@ pub(super) struct Choice<'a> {
     pub(super) no_config: bool,
     pub(super) known: &'a KnownArgs,
     pub(super) repository: &'a Repository,
+    pub(super) strictness: Strictness,
 }
 
 impl Choice<'_> {
     /// Loads the policy of the flags or of the repository, from the work tree or a commit, and compares the two.
     /// `against` is the commit of `--against-ref`. Prints the problems of an invalid policy and returns `None`.
-    pub(super) fn load(
-        &self,
-        against: Option<&Commit>,
-        strictness: Strictness,
-    ) -> anyhow::Result<Option<Chosen>> {
+    pub(super) fn load(&self, against: Option<&Commit>) -> anyhow::Result<Option<Chosen>> {
         let Some(here) = self.in_work_tree()? else { return Ok(None) };
         if let Some(reference) = &self.known.policy_from_ref {
             let commit = Commit::find("--policy-from-ref", reference)?;
             let Some(earlier) = self.at_commit(&commit, reference)? else { return Ok(None) };
-            let weakened = weakened(&here, &earlier, reference, strictness);
-            return Ok(Some(Chosen { policy: earlier.policy, weakened, root: earlier.root }));
+            let weakened = weakened(&here, &earlier, reference, self.strictness);
+            return Ok(Some((earlier, weakened)));
         }
         let weakened = against
             .zip(self.known.against_ref.as_deref())
-            .and_then(|(commit, reference)| self.compare(&here, commit, reference, strictness));
-        Ok(Some(Chosen { policy: here.policy, weakened, root: here.root }))
+            .and_then(|(commit, reference)| self.compare(&here, commit, reference));
+        Ok(Some((here, weakened)))
     }
 
     fn in_work_tree(&self) -> anyhow::Result<Option<Loaded>> {
@@ -85,7 +78,6 @@ impl Choice<'_> {
         Ok(policy.map(|policy| Loaded { policy, source, root }))
     }
 
-    /// Returns the policy as of a commit.
     fn at_commit(&self, commit: &Commit, reference: &str) -> anyhow::Result<Option<Loaded>> {
         let paths = self.paths(commit)?;
         let found = commit.first(&paths, LARGEST_POLICY)?;
@@ -113,7 +105,6 @@ impl Choice<'_> {
         here: &Loaded,
         commit: &Commit,
         reference: &str,
-        strictness: Strictness,
     ) -> Option<(Source, ObjectReport)> {
         // A policy outside of the repository isn't part of the change.
         let paths = self.paths(commit).ok()?;
@@ -128,7 +119,8 @@ impl Choice<'_> {
         let policy = self.flags_for(source.as_ref()).parse(source.as_ref().map(Source::text));
         let name = source.as_ref().map_or("", Source::name);
         let policy = policy.map_err(|_| unknown(format!("{name} is invalid"))).ok()?;
-        weakened(here, &Loaded { policy, source, root: PathBuf::new() }, reference, strictness)
+        let earlier = Loaded { policy, source, root: PathBuf::new() };
+        weakened(here, &earlier, reference, self.strictness)
     }
 
     /// Returns the possible paths of the policy at a commit.
@@ -169,9 +161,8 @@ fn weakened(
     let id = ObjectId {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
-        namespace: String::new(),
         name: name.unwrap_or_else(|| source.name()).to_owned(),
-        is_generated: false,
+        ..ObjectId::default()
     };
     let mut report = ObjectReport::of(id);
     report.diagnostics.extend(found.into_iter().map(|finding| {

@@ -38,19 +38,9 @@ pub(super) struct RenderedFindings {
     texts: HashMap<String, Rc<Source>>,
 }
 
-/// The identity of a finding.
-#[derive(PartialEq, Eq, Hash)]
-struct Key {
-    file: String,
-    line: usize,
-    rule: &'static str,
-    field: String,
-    message: String,
-    kind: String,
-    /// An exception or a comment may lower it in one root and not in others.
-    severity: Severity,
-    downgrade: Option<String>,
-}
+/// The identity of a finding: file, line, rule, field, message and kind; and its severity and why that is lowered,
+/// because an exception or a comment may lower it in one root and not in others.
+type Key = (String, usize, &'static str, String, String, String, Severity, Option<String>);
 
 impl RenderedFindings {
     /// Takes the findings from the report on an object. Returns the report without them.
@@ -82,7 +72,11 @@ impl RenderedFindings {
                     diagnostic.related = related.collect();
                     file
                 }
-                None => self.text(source),
+                None => {
+                    let copy = || Rc::new(source.copy_of_rendered());
+                    let text = self.texts.entry(source.name().to_owned()).or_insert_with(copy);
+                    Rc::clone(text)
+                }
             };
             self.add(rendered, file, object, diagnostic);
         }
@@ -114,16 +108,16 @@ impl RenderedFindings {
         object: &ObjectReport,
         diagnostic: Diagnostic,
     ) {
-        let key = Key {
-            file: file.name().to_owned(),
-            line: diagnostic.mark.line,
-            rule: diagnostic.rule.id,
-            field: diagnostic.field.clone(),
-            message: diagnostic.message.clone(),
-            kind: object.id.kind.clone(),
-            severity: diagnostic.severity,
-            downgrade: diagnostic.downgrade.clone(),
-        };
+        let key = (
+            file.name().to_owned(),
+            diagnostic.mark.line,
+            diagnostic.rule.id,
+            diagnostic.field.clone(),
+            diagnostic.message.clone(),
+            object.id.kind.clone(),
+            diagnostic.severity,
+            diagnostic.downgrade.clone(),
+        );
         let (name, next) = (rendered.name(), self.all.len());
         let same = self.known.entry(key).or_default();
         let known = same.iter().filter_map(|it| Some((*it, &self.all.get(*it)?.1)));
@@ -142,11 +136,6 @@ impl RenderedFindings {
             ..ObjectReport::of(object.id.clone())
         };
         self.all.push((file, report));
-    }
-
-    fn text(&mut self, source: &Source) -> Rc<Source> {
-        let copy = || Rc::new(source.copy_of_rendered());
-        Rc::clone(self.texts.entry(source.name().to_owned()).or_insert_with(copy))
     }
 
     pub(super) fn finish(&mut self, reports: &mut Reports) -> io::Result<()> {

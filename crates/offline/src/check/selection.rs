@@ -67,15 +67,10 @@ impl Selection {
         of(Some(format)).or_else(|| of(None)).unwrap_or_default()
     }
 
-    /// Returns the least severity in any report.
-    fn lowest(&self) -> Severity {
-        let formats = Format::value_variants().iter();
-        formats.map(|format| self.min_severity(*format)).min().unwrap_or_default()
-    }
-
     /// Removes findings that appear in no report. Returns their number.
     pub(super) fn apply(&self, report: &mut ObjectReport) -> usize {
-        let (before, lowest) = (report.diagnostics.len(), self.lowest());
+        let all = Format::value_variants().iter().map(|format| self.min_severity(*format));
+        let (before, lowest) = (report.diagnostics.len(), all.min().unwrap_or_default());
         report.diagnostics.retain(|it| it.severity >= lowest && self.has(it.rule.id));
         before - report.diagnostics.len()
     }

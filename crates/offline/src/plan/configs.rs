@@ -99,7 +99,7 @@ impl Configs {
         // The changed keys of an object: those read at start, and those in mounted files.
         let readings = readings(pod);
         let mut read = BTreeMap::<(&'static str, &str), [BTreeSet<&str>; 2]>::new();
-        for Reading { kind, name, how, key } in &readings {
+        for (kind, name, how, key) in &readings {
             let Some(change) = self.change(kind, namespace, name) else { continue };
             let changed = change.keys.iter().map(String::as_str);
             let own = changed.filter(|it| key.as_ref().is_none_or(|key| key == it));
@@ -144,22 +144,15 @@ impl Configs {
     }
 }
 
-/// A key, or all, of a ConfigMap or Secret, and how the pod reads it.
-struct Reading {
-    kind: &'static str,
-    name: String,
-    how: Use,
-    key: Option<String>,
-}
+/// The kind and the name of a ConfigMap or Secret, how the pod reads it, and the key, if it reads one alone.
+type Reading = (&'static str, String, Use, Option<String>);
 
 fn readings(pod: &PodSpec) -> Vec<Reading> {
     let mut all = Vec::new();
     visit_config_references(pod, &mut |it, _| {
         let kind = if it.kind == Kind::Secret { "Secret" } else { "ConfigMap" };
-        let mut add = |how| {
-            let (name, key) = (it.name.to_owned(), it.key.map(ToOwned::to_owned));
-            all.push(Reading { kind, name, how, key });
-        };
+        let mut add =
+            |how| all.push((kind, it.name.to_owned(), how, it.key.map(ToOwned::to_owned)));
         match it.volume {
             None => add(Use::AtStart),
             Some(volume) => {

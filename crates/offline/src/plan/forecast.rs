@@ -141,11 +141,8 @@ impl Forecast {
     pub(super) fn reaches_no_pod(&self) -> Option<String> {
         let rollout = self.rollout.as_ref()?;
         let is_changed = self.differences.iter().any(|it| it.path.starts_with("spec.template."));
-        let is_made = rollout
-            .course
-            .steps
-            .iter()
-            .any(|it| it.action == Action::Create && it.revision == Revision::New);
+        let mut steps = rollout.course.steps.iter();
+        let is_made = steps.any(|it| it.action == Action::Create && it.revision == Revision::New);
         let is_kept = rollout.kept.iter().any(|it| it.revision == Revision::Old);
         (self.change == ChangeKind::Update && is_changed && is_kept && !is_made).then(|| {
             let why = rollout.why_kept.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
@@ -192,7 +189,6 @@ impl Forecast {
         std::iter::once(self.name(&stop.target)).chain(others).collect()
     }
 
-    /// Returns why the controller stops.
     pub(super) fn why(&self, stop: &Stop) -> String {
         let name = self.name(&stop.target);
         match (&stop.target, stop.why) {

@@ -19,7 +19,6 @@ use crate::manifests::{
     repository::Repository,
 };
 
-/// The repository of a root.
 pub(super) struct Fence<'a> {
     root: &'a Root,
     /// The folder of the root, and that of the repository, without links.

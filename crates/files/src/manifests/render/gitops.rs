@@ -143,9 +143,10 @@ fn label(kind: &str, object: &Value) -> String {
 }
 
 /// Returns an object without these fields, and without those that are null: the API server drops them.
-fn without(object: &Value, known: &[&str]) -> Value {
+fn without(object: &Value, known: &str) -> Value {
     let Value::Object(fields) = object else { return object.clone() };
-    let kept = fields.iter().filter(|(key, value)| !value.is_null() && !known.contains(&&***key));
+    let is_known = |key: &str| known.split_whitespace().any(|it| it == key);
+    let kept = fields.iter().filter(|(key, value)| !value.is_null() && !is_known(key));
     Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
@@ -172,7 +173,7 @@ fn fields<T: for<'de> Deserialize<'de> + Default>(of: Value, field: &str) -> Res
 }
 
 /// The fields of a source that are not about how it is rendered.
-const SOURCE: [&str; 7] = ["chart", "helm", "name", "path", "ref", "repoURL", "targetRevision"];
+const SOURCE: &str = "chart helm name path ref repoURL targetRevision";
 
 /// Upstream: pkg/apis/application/v1alpha1/types.go in github.com/argoproj/argo-cd.
 #[derive(Default, Deserialize)]
@@ -209,7 +210,7 @@ fn applications(object: &Value) -> Vec<Declared> {
 
 /// Upstream: `helmTemplate`, reposerver/repository/repository.go in github.com/argoproj/argo-cd.
 fn application(object: &Value, source: &Value) -> Declared {
-    let rest = without(source, &SOURCE);
+    let rest = without(source, SOURCE);
     let declared = Declared {
         object: label("Application", object),
         path: text(source, "path").unwrap_or_default(),
@@ -219,11 +220,11 @@ fn application(object: &Value, source: &Value) -> Declared {
         ..Declared::default()
     };
     // These decide about hooks of tests, CustomResourceDefinitions and credentials.
-    let helm = ["passCredentials", "skipCrds", "skipSchemaValidation", "skipTests", "version"];
-    let helm = fields::<ArgoHelm>(without(&source["helm"], &helm), "helm");
+    let helm = "passCredentials skipCrds skipSchemaValidation skipTests version";
+    let helm = fields::<ArgoHelm>(without(&source["helm"], helm), "helm");
     let helm = helm.and_then(|mut helm| {
         let all = std::mem::take(&mut helm.parameters).into_iter();
-        let all = all.map(|it| fields::<Parameter>(without(&it, &[]), "parameters"));
+        let all = all.map(|it| fields::<Parameter>(without(&it, ""), "parameters"));
         Ok((helm, all.collect::<Result<Vec<_>, _>>()?))
     });
     let (helm, parameters) = match helm {
@@ -262,7 +263,7 @@ fn application(object: &Value, source: &Value) -> Declared {
 fn application_set(object: &Value) -> Vec<Declared> {
     let template = &object["spec"]["template"]["spec"];
     let of = |source: &Value| {
-        let mut rest = without(source, &SOURCE);
+        let mut rest = without(source, SOURCE);
         if let (Value::Object(fields), Some(directory)) = (&mut rest, source.get("directory"))
             && directory["jsonnet"].is_null()
         {
@@ -283,37 +284,14 @@ fn application_set(object: &Value) -> Vec<Declared> {
 
 /// Upstream: api/v1/kustomization_types.go in github.com/fluxcd/kustomize-controller.
 fn flux_kustomization(object: &Value) -> Declared {
-    let rest = without(
-        &object["spec"],
-        &[
-            "decryption",
-            "deletionPolicy",
-            "dependsOn",
-            "force",
-            "healthCheckExprs",
-            "healthChecks",
-            "ignoreMissingComponents",
-            "interval",
-            "kubeConfig",
-            "path",
-            "prune",
-            "retryInterval",
-            "serviceAccountName",
-            "sourceRef",
-            "suspend",
-            "timeout",
-            "wait",
-        ],
-    );
+    let known = "decryption deletionPolicy dependsOn force healthCheckExprs healthChecks ignoreMissingComponents \
+                 interval kubeConfig path prune retryInterval serviceAccountName sourceRef suspend timeout wait";
+    let rest = without(&object["spec"], known);
     let keys = keys(&rest);
+    let is_little = |it: &&str| ["commonMetadata", "postBuild", "targetNamespace"].contains(it);
     let changes = match keys[..] {
         ["targetNamespace"] => Changes::Namespaces,
-        _ if keys
-            .iter()
-            .all(|it| ["commonMetadata", "postBuild", "targetNamespace"].contains(it)) =>
-        {
-            Changes::Little
-        }
+        _ if keys.iter().all(is_little) => Changes::Little,
         _ => Changes::All,
     };
     Declared {
@@ -332,34 +310,11 @@ fn helm_release(object: &Value) -> Option<Declared> {
     if chart["sourceRef"]["kind"] != "GitRepository" {
         return None;
     }
-    let rest = without(
-        spec,
-        &[
-            "chart",
-            "dependsOn",
-            "driftDetection",
-            "healthCheckExprs",
-            "install",
-            "interval",
-            "kubeConfig",
-            "maxHistory",
-            "persistentClient",
-            "releaseName",
-            "rollback",
-            "serviceAccountName",
-            "storageNamespace",
-            "suspend",
-            "targetNamespace",
-            "test",
-            "timeout",
-            "uninstall",
-            "upgrade",
-            "values",
-            "waitStrategy",
-        ],
-    );
-    let of_chart = ["chart", "interval", "reconcileStrategy", "sourceRef", "verify", "version"];
-    let of_chart = without(chart, &of_chart);
+    let known = "chart dependsOn driftDetection healthCheckExprs install interval kubeConfig maxHistory persistentClient \
+                 releaseName rollback serviceAccountName storageNamespace suspend targetNamespace test timeout uninstall \
+                 upgrade values waitStrategy";
+    let rest = without(spec, known);
+    let of_chart = without(chart, "chart interval reconcileStrategy sourceRef verify version");
     let mut keys: Vec<_> = keys(&rest).into_iter().chain(keys(&of_chart)).collect();
     keys.extend((spec["upgrade"]["preserveValues"] == true).then_some("preserveValues"));
     let is_empty = |of: &Value, key: &str| of[key].as_array().is_some_and(Vec::is_empty);

@@ -330,7 +330,6 @@ struct KeyLine<'t> {
     line: usize,
     /// The number of characters before the key.
     indent: usize,
-    /// Whether an item of a list begins here.
     is_item: bool,
     key: &'t str,
     rest: &'t str,

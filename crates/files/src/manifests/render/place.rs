@@ -28,7 +28,6 @@ pub struct Rendered {
     /// The folder that all sources are in.
     pub(super) top: PathBuf,
     pub(super) note: Option<String>,
-    /// In the order of the text.
     pub(super) parts: Vec<Part>,
 }
 
@@ -67,7 +66,6 @@ pub struct Files {
 #[derive(Debug)]
 struct SourceFile {
     source: Rc<Source>,
-    /// Computed on first use.
     objects: OnceCell<Vec<SourceObject>>,
 }
 
@@ -102,7 +100,6 @@ impl Files {
         self.known.entry(file.to_owned()).or_insert_with(read).clone()
     }
 
-    /// Reads a file under a display name.
     pub(super) fn get(&mut self, file: &Path, name: &Path) -> Option<Rc<Source>> {
         self.file(file, name).map(|it| Rc::clone(&it.source))
     }

@@ -33,7 +33,6 @@ pub(super) fn find(names: &[&'static str]) -> Option<(&'static str, PathBuf)> {
     })
 }
 
-/// Returns a command in the closed environment.
 pub(super) fn closed(program: &Path, args: &[impl AsRef<OsStr>], home: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(home).env_clear().env("PATH", "").env("HOME", home);

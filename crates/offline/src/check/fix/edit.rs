@@ -33,9 +33,7 @@ pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> Option<String> {
 pub(super) struct Texts<'a> {
     pub(super) text: &'a str,
     pub(super) spans: Vec<Span<'a>>,
-    /// Whether each token is in brackets.
     in_brackets: Vec<bool>,
-    /// The text's line break.
     pub(super) line_break: &'static str,
 }
 
@@ -44,12 +42,10 @@ pub(super) struct Texts<'a> {
 pub(super) struct Part {
     /// The token numbers. An entry starts at its key, an item at its value.
     pub(super) tokens: Range<usize>,
-    /// Whether the part is in brackets.
     pub(super) is_flow: bool,
 }
 
 impl<'a> Texts<'a> {
-    /// Creates a text with the tokens of [`kube_yaml::spans`].
     pub(super) fn new(text: &'a str, spans: Vec<Span<'a>>) -> Self {
         let mut depth = 0_usize;
         let in_brackets = spans.iter().map(|span| {
@@ -94,18 +90,14 @@ impl<'a> Texts<'a> {
                 (first, if next.kind == Kind::Value { first + 2 } else { return None })
             }
             Value::Seq(_) => {
-                let first = self.first_at(node.mark)?;
+                let is_first = |kind: &Kind<'_>| !matches!(kind, Kind::BlockEnd | Kind::Key);
+                let first = self.find(node.mark, is_first)?;
                 (first, first)
             }
             _ => return None,
         };
         let end = self.end_of_value(value)?;
         Some(Part { tokens: first..end, is_flow: *self.in_brackets.get(first)? })
-    }
-
-    /// Returns the first token of the value at this position.
-    fn first_at(&self, mark: Mark) -> Option<usize> {
-        self.find(mark, |kind| !matches!(kind, Kind::BlockEnd | Kind::Key))
     }
 
     fn scalar_at(&self, mark: Mark) -> Option<usize> {
@@ -164,12 +156,10 @@ impl<'a> Texts<'a> {
         Some(start..start + text.trim_end().len())
     }
 
-    /// Returns the first byte of the line.
     pub(super) fn line_start(&self, at: usize) -> Option<usize> {
         Some(self.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1))
     }
 
-    /// Returns the byte after the end of the line.
     pub(super) fn line_end(&self, at: usize) -> Option<usize> {
         Some(self.text.get(at..)?.find('\n').map_or(self.text.len(), |end| at + end + 1))
     }

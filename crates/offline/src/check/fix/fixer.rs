@@ -20,9 +20,7 @@ pub(super) struct Fixer<'j> {
     /// The name of the file, and whether the user named it.
     file: &'j str,
     pub(super) is_named: bool,
-    /// Whether to make unsafe changes too.
     pub(super) with_unsafe: bool,
-    /// The findings to fix; `None` for all.
     only: Option<BTreeSet<Place>>,
     /// The changes that failed verification, to skip.
     refused: BTreeSet<FindingKey>,
@@ -32,7 +30,6 @@ pub(super) struct Fixer<'j> {
 pub(super) struct Fixed {
     pub(super) text: String,
     pub(super) count: usize,
-    /// The rules with unsafe fixes.
     pub(super) not_safe: BTreeSet<&'static str>,
     /// The lines and rules of the findings that have no fix although their rules usually offer one.
     pub(super) left: Vec<(usize, &'static str)>,

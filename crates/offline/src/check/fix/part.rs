@@ -6,7 +6,6 @@ use super::fixer::{Diagnostic, Place};
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) text: &'a str,
-    /// The offset of the part.
     pub(crate) start: usize,
     /// The number of lines before it.
     pub(crate) lines: usize,
@@ -26,7 +25,6 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Returns the place of a finding in this part.
     pub(super) fn place(&self, finding: &Diagnostic) -> Place {
         let mark = Mark { line: finding.mark.line - self.lines, ..finding.mark };
         (finding.rule.id, finding.field.clone(), mark)

@@ -20,7 +20,6 @@ impl Texts<'_> {
         Some(vec![self.remove_lines(start..bytes.end)?])
     }
 
-    /// Removes whole lines, if they contain nothing else.
     fn remove_lines(&self, bytes: Range<usize>) -> Option<Edit> {
         let (start, end) = (self.line_start(bytes.start)?, self.line_end(bytes.end)?);
         let is_alone =

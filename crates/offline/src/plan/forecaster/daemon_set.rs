@@ -1,6 +1,7 @@
 mod nodes;
 
 use setguard_core::{
+    finding::count,
     object::{DaemonSetSpec, Object, Workload},
     rollout::{
         Course, NeverReady, Revision,
@@ -105,13 +106,10 @@ fn describe(settings: &Settings, nodes: Option<usize>) -> Vec<String> {
     let mut words = vec!["RollingUpdate".to_owned()];
     if let Some(nodes) = nodes {
         let budget = settings.budget(nodes);
-        let of = if nodes == 1 { "of 1 node".to_owned() } else { format!("of {nodes} nodes") };
-        if budget.max_surge > 0 {
-            words.push(format!("maxSurge {} {of}", budget.max_surge));
-        }
-        if budget.max_unavailable > 0 {
-            words.push(format!("maxUnavailable {} {of}", budget.max_unavailable));
-        }
+        let of = count(nodes, "node");
+        let parts = [("maxSurge", budget.max_surge), ("maxUnavailable", budget.max_unavailable)];
+        let parts = parts.into_iter().filter(|(_, most)| *most > 0);
+        words.extend(parts.map(|(name, most)| format!("{name} {most} of {of}")));
     }
     words
 }

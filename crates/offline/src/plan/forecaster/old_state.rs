@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 use setguard_core::{
+    finding::count,
     kubernetes::resource::WorkloadKind,
     object::{Object, Workload},
     rollout::{Action, Course},
@@ -66,10 +67,7 @@ impl Forecaster<'_> {
         }
         notes.extend(overdue(world, &set).filter(|_| rollout.is_some()));
         if let Some(rollout) = rollout {
-            let down = match rollout.course.at_most_unavailable {
-                1 => "1 pod".to_owned(),
-                down => format!("{down} pods"),
-            };
+            let down = count(rollout.course.at_most_unavailable, "pod");
             notes.extend(rollout.over_budgets.iter().map(|OverBudget { name, allowed }| {
                 format!(
                     "takes down {down} at a time, but the PodDisruptionBudget {name} allows the eviction of \
@@ -136,10 +134,7 @@ pub(super) fn estimate(times: &[i64], course: &Course) -> Option<Estimate> {
     let median = *times.get(times.len() / 2).filter(|median| **median > 0)?;
     let waves = i64::try_from(waves.len()).ok().filter(|waves| *waves > 0)?;
     let seconds = course.at_least_seconds.saturating_add(waves.saturating_mul(median));
-    let pods = match times.len() {
-        1 => "1 pod".to_owned(),
-        count => format!("{count} pods"),
-    };
+    let pods = count(times.len(), "pod");
     let in_waves = if waves == 1 { "1 wave".to_owned() } else { format!("{waves} waves") };
     let text = format!(
         "estimate: {seconds} s and the time that pods take to stop, because {pods} of the set took \

@@ -80,12 +80,9 @@ impl Forecaster<'_> {
         let mut course = simulate(settings, state.clone(), never_ready);
         let moved: BTreeSet<_> = course.steps.iter().filter_map(ordinal).collect();
         let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
-        let kept: Vec<_> = kept
-            .map(|(ordinal, pod)| Kept {
-                target: Target::Ordinal(*ordinal),
-                revision: pod.revision,
-            })
-            .collect();
+        let kept =
+            kept.map(|(it, pod)| Kept { target: Target::Ordinal(*it), revision: pod.revision });
+        let kept: Vec<_> = kept.collect();
         let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
         let why_kept =
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
@@ -178,9 +175,10 @@ impl Forecaster<'_> {
         let name = &transition.id.name;
         let old = transition.before.and_then(Object::stateful_set);
         let before = old.and_then(|old| Settings::of(name, old, cluster));
-        let revision = present.revision();
+        let is_changed = transition.template_changes;
+        let revision = if is_changed { Revision::Old } else { Revision::New };
         let mut state = State {
-            is_current: !transition.template_changes || transition.starts_anew,
+            is_current: !is_changed || transition.starts_anew,
             ..before.as_ref().map(|old| complete(old, revision)).unwrap_or_default()
         };
         if let Some(before) = before.as_ref().filter(|before| !settings.fit_pods_of(before)) {
@@ -294,12 +292,6 @@ impl Forecaster<'_> {
             all_new: self.never_ready.iter().any(|pod| pod == "new"),
             ordinals: ordinals.collect(),
         }
-    }
-}
-
-impl Present<'_> {
-    const fn revision(&self) -> Revision {
-        if self.transition.template_changes { Revision::Old } else { Revision::New }
     }
 }
 

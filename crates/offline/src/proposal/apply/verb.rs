@@ -92,13 +92,8 @@ impl Default for Writer<'_> {
 
 impl<'a> Writer<'a> {
     const fn of(manager: &'a str) -> Self {
-        Writer {
-            verb: Verb::Apply,
-            manager,
-            operation: APPLY,
-            is_inferred: false,
-            takes_all: false,
-        }
+        let (verb, operation) = (Verb::Apply, APPLY);
+        Writer { verb, manager, operation, is_inferred: false, takes_all: false }
     }
 
     /// Returns whether the writer merges like client-side apply, but leaves no annotation.
