@@ -13,8 +13,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// Drivers of disks. They share a file system among nodes neither alone nor with parameters of the class.
-const DISKS: [&str; 8] = [
-    "cinder.csi.openstack.org",
+const DISKS: [&str; 7] = [
     "csi.hetzner.cloud",
     "disk.csi.azure.com",
     "dobs.csi.digitalocean.com",
@@ -41,7 +40,10 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let Some(class) = class.filter(|it| query.counts(it)) else { continue };
         let provisioner = class.class().map_or("", |it| &*it.provisioner);
         let (message, help) = match need {
-            ClaimNeed::Selector if provisioner != NONE && !has_volumes => {
+            // The webhook reads no PersistentVolumes.
+            ClaimNeed::Selector
+                if provisioner != NONE && !has_volumes && !query.knows_all(Kind::StorageClass) =>
+            {
                 (selects(class), NO_SELECTOR)
             }
             ClaimNeed::ManyWriters if DISKS.contains(&provisioner) => {

@@ -64,7 +64,7 @@ fn operator<'a>(words: &[&'a str]) -> Option<(usize, &'a str, &'a str)> {
     let program = read::program(words.first()?);
     // These programs have such words themselves, or run a shell.
     let is_own = words.iter().any(|it| read::is_shell(it))
-        || ["[", "awk", "expr", "find", "jq", "test"].contains(&program);
+        || ["[", "awk", "expr", "find", "jq", "ssh", "tcpdump", "test", "watch"].contains(&program);
     let mut words = words.iter().enumerate().skip(1).filter(|_| !is_own);
     let (i, word) = words.find(|(_, it)| ["&&", "||", "|", ">", ">>"].contains(*it))?;
     Some((i, word, program))

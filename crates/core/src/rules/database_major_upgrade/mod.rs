@@ -42,6 +42,10 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         if !stays || is_elsewhere || data_variable(new) != data_variable(old) {
             continue;
         }
+        // A tag such as mysql:8 may be any minor release.
+        if name == "mysql" && [old, new].iter().any(|it| !read::image(it).1.contains('.')) {
+            continue;
+        }
         let Some((step, help)) = refused(name, before, release) else { continue };
         let message = format!(
             "{name} {} does not start with the data of {name} {}{step}: the pod fails again and again",
@@ -50,7 +54,11 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         );
         let path = POD_SPEC.child("containers");
         let path = path.index(i);
-        found.report(&path.child("image"), Reason::Invalid, message, help).planned_if(true);
+        let is_unsure = name == "mongo" && release.0 + 1 == before.0;
+        found
+            .report(&path.child("image"), Reason::Invalid, message, help)
+            .planned_if(!is_unsure)
+            .noted_if(is_unsure);
     }
 }
 
@@ -91,11 +99,19 @@ fn refused(
             ", because it is more than one major release later",
             "upgrade by one major release at a time, and set featureCompatibilityVersion after each",
         )),
-        "mysql" if before.0 < 8 && after > (8, 0) || before == (8, 0) && after.0 > 8 => Some((
-            ", because it leaves out a release",
-            "upgrade to 8.0 first, then to 8.4, then to later releases",
-        )),
+        "mysql"
+            if before.0 < 8 && after > (8, 0)
+                || before.0 == 8 && (before.1 < 4 && after.0 > 8 || after.0 > 9) =>
+        {
+            Some((
+                ", because it leaves out a release",
+                "upgrade to 8.0 first, then to 8.4, then to later releases",
+            ))
+        }
         "mysql" if after < before => Some(back),
+        "mongo" if after.0 + 1 == before.0 => {
+            Some((", unless featureCompatibilityVersion is still that of the new one", back.1))
+        }
         "mongo" if after.0 < before.0 => Some(back),
         _ => None,
     }

@@ -39,7 +39,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                     "leave a part of the limit to the rest of the program, for example a quarter"
                 }
             };
-            found.report_at(heap.field, Reason::Invalid, message, help);
+            let is_soft = heap.option.starts_with("GOMEMLIMIT");
+            found.report_at(heap.field, Reason::Invalid, message, help).noted_if(is_soft);
         }
     });
 }

@@ -21,7 +21,7 @@ const GONE: [(&str, &str, &str); 2] = [
     ),
     (
         "gcr.io/kubebuilder/kube-rbac-proxy",
-        "since March 2026 gcr.io/kubebuilder has no images",
+        "since March 2026 gcr.io/kubebuilder has no kube-rbac-proxy",
         "use registry.k8s.io/kubebuilder/kube-rbac-proxy, or quay.io/brancz/kube-rbac-proxy",
     ),
 ];
@@ -32,12 +32,15 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let (name, tag) = read::image(container);
         let image = text(&container.image);
         // A digest may still be there, and a policy may take what the node has.
-        let is_unknown =
-            image.contains('@') || container.image_pull_policy.as_deref() == Some("Never");
+        let is_unknown = image.contains('@')
+            || image.contains("library/")
+            || container.image_pull_policy.as_deref() == Some("Never");
         let gone =
             GONE.iter().find(|(prefix, ..)| name.starts_with(prefix)).filter(|_| !is_unknown);
         let Some((prefix, since, help)) = gone else { return };
-        if *prefix == "bitnami/" && matches!(tag, "" | "latest") {
+        let mut kept = ["bitnami/minideb", "bitnami/sealed-secrets"].iter();
+        let stays = kept.any(|it| name.starts_with(it));
+        if *prefix == "bitnami/" && (stays || matches!(tag, "" | "latest")) {
             return;
         }
         let message = format!("{since}, so a node that does not have {image} cannot pull it");

@@ -60,7 +60,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         };
         let path = VOLUMES.index(i);
         let path = path.child("emptyDir");
-        if most.is_some_and(|most| if in_memory { size >= most } else { size > most }) {
+        if most.is_some_and(|most| size > most) {
             let message = format!("with a sizeLimit of {shown}, {message}");
             found
                 .report(&path.child("sizeLimit"), Reason::Invalid, message, help)
@@ -83,7 +83,7 @@ fn memory_of_writers(spec: &PodSpec, volume: &str) -> Option<u128> {
         mounts.any(|it| it.name == volume && it.read_only != Some(true))
     };
     let limits = containers(spec).filter(writes).map(|it| Some(memory(it, spec)?.0));
-    limits.sum()
+    limits.sum::<Option<u128>>().filter(|it| *it > 0)
 }
 
 /// The ephemeral storage of the pod, if all containers have a limit.

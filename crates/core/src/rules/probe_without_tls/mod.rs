@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             if name.split('-').any(|it| it == "https") {
                 let message = format!(
                     "the port {name:?} answers a request without TLS with an error, so {}",
-                    it.effect
+                    if it.is_probe { it.effect } else { "the hook does nothing" }
                 );
                 let help = "set scheme: HTTPS: the kubelet does not check the certificate";
                 found
@@ -53,6 +53,7 @@ fn serves_tls(container: &Container) -> bool {
     arguments(container).any(|(flag, value)| {
         let flag = if flag.is_empty() { value } else { flag };
         let is_key = flag.contains("tls") || flag.contains("cert") || flag.contains("ssl");
-        is_key && flag.starts_with('-') && !matches!(value, "false" | "0" | "off")
+        let is_off = ["disable", "insecure", "no-", "skip"].iter().any(|it| flag.contains(it));
+        is_key && !is_off && flag.starts_with('-') && !matches!(value, "false" | "0" | "off")
     })
 }
