@@ -49,69 +49,12 @@ impl Cluster {
 }
 
 fn stored(kind: &str, namespace: &str, name: &str) -> Value {
-    let labels = json!({"app": name});
-    let mut set = json!({
-        "apiVersion": "apps/v1", "kind": kind,
-        "metadata": {
-            "name": name, "namespace": namespace, "uid": format!("uid-of-{name}"), "generation": 1,
-            "creationTimestamp": "2026-11-20T10:00:00Z",
-            "annotations": {"deprecated.daemonset.template.generation": "1"},
-            "managedFields": [{
-                "manager": "kubectl", "operation": "Apply", "apiVersion": "apps/v1",
-                "time": "2026-11-20T10:00:00Z", "fieldsType": "FieldsV1",
-                "fieldsV1": {"f:spec": {"f:unknown": {}}},
-            }],
-        },
-        "spec": {
-            "revisionHistoryLimit": 10,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"creationTimestamp": null, "labels": labels},
-                "spec": {
-                    "containers": [{
-                        "name": "main", "image": "registry.example.com/main:1",
-                        "imagePullPolicy": "IfNotPresent", "resources": {},
-                        "terminationMessagePath": "/dev/termination-log",
-                        "terminationMessagePolicy": "File",
-                        "readinessProbe": {
-                            "failureThreshold": 3, "periodSeconds": 10, "successThreshold": 1,
-                            "timeoutSeconds": 1, "tcpSocket": {"port": 80},
-                        },
-                    }],
-                    "dnsPolicy": "ClusterFirst", "restartPolicy": "Always",
-                    "schedulerName": "default-scheduler", "securityContext": {},
-                    "terminationGracePeriodSeconds": 30,
-                    "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
-                },
-            },
-            "updateStrategy": {"type": "RollingUpdate"},
-        },
-    });
-    add_defaults_and_status(&mut set);
-    set
-}
-
-fn add_defaults_and_status(set: &mut Value) {
-    if set["kind"] == "DaemonSet" {
-        set["spec"]["updateStrategy"]["rollingUpdate"] =
-            json!({"maxSurge": 0, "maxUnavailable": 1});
-        set["status"] = json!({
-            "currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0,
-            "numberReady": 0, "observedGeneration": 1,
-        });
-    } else {
-        set["spec"]["updateStrategy"]["rollingUpdate"] = json!({"partition": 0});
-        set["spec"]["podManagementPolicy"] = json!("OrderedReady");
-        set["spec"]["serviceName"] = set["metadata"]["name"].clone();
-        set["spec"]["replicas"] = json!(2);
-        set["spec"]["persistentVolumeClaimRetentionPolicy"] =
-            json!({"whenDeleted": "Retain", "whenScaled": "Retain"});
-        set["status"] = json!({
-            "availableReplicas": 2, "collisionCount": 0, "currentReplicas": 2,
-            "currentRevision": "main-1", "observedGeneration": 1, "readyReplicas": 2,
-            "replicas": 2, "updateRevision": "main-1", "updatedReplicas": 2,
-        });
-    }
+    let text = match kind {
+        "DaemonSet" => include_str!("../fixtures/audit/daemonset.txt"),
+        _ => include_str!("../fixtures/audit/statefulset.txt"),
+    };
+    let text = text.replace("KIND", kind).replace("NAMESPACE", namespace).replace("NAME", name);
+    serde_json::from_str(&text).unwrap()
 }
 
 /// A StatefulSet with the fault `partition-covers-all`.

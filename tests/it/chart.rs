@@ -4,9 +4,7 @@
 mod arming;
 mod audit;
 mod clouds;
-mod commands;
 mod dashboard;
-mod exempt;
 mod gitops;
 mod objects;
 mod options;
@@ -15,7 +13,6 @@ mod policies;
 mod policy;
 pub(crate) mod readme;
 mod release;
-mod rights;
 mod roles;
 mod system;
 mod values;

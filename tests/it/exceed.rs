@@ -3,25 +3,19 @@
 use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{engine::Context, inventory::view::View, policy::Policy};
+use setguard_testing::manifests;
 
 use crate::{limits::limits as policy_text, limits::policy, review::response, view};
 
 const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";
 
 fn database(replicas: u32, permit: Option<&str>) -> Value {
-    let mut set = json!({
-        "apiVersion": "apps/v1", "kind": "StatefulSet",
-        "metadata": {"name": "db", "namespace": "shop", "uid": "u", "annotations": {}},
-        "spec": {
-            "replicas": replicas, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}},
-            "template": {"metadata": {"labels": {"app": "db"}},
-                "spec": {"containers": [{"name": "db", "image": "db:1",
-                    "volumeMounts": [{"name": "data", "mountPath": "/data"}]}]}},
-            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Delete"},
-            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {
-                "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}],
-        },
-    });
+    let mut set = manifests::stateful_set("db");
+    manifests::add_claim(&mut set, None, "1Gi");
+    set["metadata"] = json!({"name": "db", "namespace": "shop", "uid": "u", "annotations": {}});
+    set["spec"]["replicas"] = json!(replicas);
+    set["spec"]["persistentVolumeClaimRetentionPolicy"] =
+        json!({"whenDeleted": "Retain", "whenScaled": "Delete"});
     if let Some(permit) = permit {
         set["metadata"]["annotations"]["setguard.io/exceed"] = json!(permit);
     }
@@ -72,44 +66,16 @@ fn a_listed_user_exceeds_the_limit_that_the_annotation_names() {
 
 #[test]
 fn an_annotation_that_is_not_valid_permits_nothing() {
-    let listed = &format!("deletesClaims: false, {LISTED}");
-    let (ann, eve) = (user("ann", &[]), user("eve", &["system:authenticated", "storage-admin"]));
-    let manifests = "deletesClaims: false, mayExceed: {inManifests: true}";
-    let of_others: [(&str, &Value, &str); 6] = [
-        (listed, &eve, "doesn't list \"eve\" among those who may exceed deletesClaims"),
-        (listed, &json!({}), "doesn't list \"\""),
-        (listed, &user("Ann", &[]), "doesn't list \"Ann\""),
-        (listed, &user("ann ", &[]), "doesn't list \"ann \""),
-        ("deletesClaims: false", &ann, "lists no user who may exceed deletesClaims"),
-        (manifests, &ann, "doesn't list \"ann\""),
-    ];
-    let of_ann = [
-        ("deletesClaims=2025-12-31", "its last day for deletesClaims was 2025-12-31"),
-        ("deletesClaims=2026-02-02", "more than 31 days ahead"),
-        ("deletesClaims=9999-12-31", "more than 31 days ahead"),
-        ("deletesClaims", "is not LIMIT=LAST-DAY"),
-        ("deletesClaims=soon", "\"soon\" is not a date"),
-        ("deletesClaims=2026-13-01", "\"2026-13-01\" is not a date"),
-        ("deletesClaims=2026-01-02T00:00:00Z", "is not a date"),
-        ("deletesClaims=", "\"\" is not a date"),
-        ("deletesClaims=2026-01-02=2026-01-03", "is not a date"),
-        ("deletesclaims=2026-01-02", "there is no limit \"deletesclaims\", only"),
-        ("*=2026-01-02", "there is no limit \"*\""),
-        ("limit-exceeded=2026-01-02", "there is no limit"),
-        // The annotation of a different limit.
-        ("neverEnds=2026-01-02", ""),
-        (" , ,", ""),
-        ("", ""),
-    ];
-    let permit = "deletesClaims=2026-01-10";
-    let of_others = of_others.map(|(limit, user, why)| (limit, user, permit, why));
-    let of_ann = of_ann.map(|(permit, why)| (&**listed, &ann, permit, why));
-    for (limit, user, permit, why) in of_others.into_iter().chain(of_ann) {
-        let answer = scale_down(&policy(limit), user, permit);
+    let cases = include_str!("../fixtures/exceed/invalid.jsonl").lines();
+    assert_eq!(cases.clone().count(), 21);
+    for case in cases {
+        let (limit, user, permit, why): (String, Value, String, String) =
+            serde_json::from_str(case).unwrap();
+        let answer = scale_down(&policy(&limit), &user, &permit);
         assert_eq!(answer["allowed"], false, "{permit}: {answer}");
         assert_eq!(answer["auditAnnotations"].get("excepted"), None, "{permit}: {answer}");
         let warnings = answer["warnings"].to_string().replace("\\\"", "\"");
-        assert!(warnings.contains(why), "{permit}: {why}: {warnings}");
+        assert!(warnings.contains(&why), "{permit}: {why}: {warnings}");
         assert_eq!(
             why.is_empty(),
             !warnings.contains("setguard.io/exceed"),

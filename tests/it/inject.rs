@@ -148,13 +148,9 @@ fn node_selector() -> impl Strategy<Value = Value> {
 }
 
 fn toleration() -> impl Strategy<Value = Value> {
-    let key = prop::sample::select(vec![
-        "",
-        "node-role.kubernetes.io/control-plane",
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/disk-pressure",
-        "other",
-    ]);
+    let keys = "|node-role.kubernetes.io/control-plane|node.kubernetes.io/not-ready|\
+                node.kubernetes.io/disk-pressure|other";
+    let key = prop::sample::select(keys.split('|').collect::<Vec<_>>());
     let effect = prop::sample::select(vec!["", "NoSchedule", "NoExecute"]);
     let value = prop::sample::select(vec!["", "v"]);
     (key, effect, prop::option::of(0i64..100), any::<bool>(), value).prop_map(

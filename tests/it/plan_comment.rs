@@ -1,14 +1,8 @@
 //! The action's scripts that plan a change and maintain a comment on the pull request.
 
-#![cfg(unix)]
-
 use std::{
-    io::{BufReader, Write},
-    net::{TcpListener, TcpStream},
-    path::Path,
-    process::Command,
-    sync::{Arc, Mutex},
-    thread,
+    io::BufReader, io::Write, net::TcpListener, net::TcpStream, path::Path, process::Command,
+    sync::Arc, sync::Mutex, thread,
 };
 
 use serde_json::{Value, json};

@@ -134,15 +134,7 @@ fn exempt(rule: &Rule) -> String {
 }
 
 /// The repositories in Kubernetes' `staging/`.
-const STAGED: [&str; 7] = [
-    "apimachinery",
-    "apiserver",
-    "component-helpers",
-    "endpointslice",
-    "kube-scheduler",
-    "kubectl",
-    "pod-security-admission",
-];
+const STAGED: &str = "apimachinery apiserver component-helpers endpointslice kube-scheduler kubectl pod-security-admission";
 
 /// Links the paths of Go files. A path starts at the root of Kubernetes, at the root of a staged repository whose name
 /// precedes it, or in the folder of the previous path.
@@ -158,7 +150,9 @@ fn linked(text: &str) -> String {
         if is_path && name.ends_with(".go") && !name.contains('*') {
             let path = match name.split_once('/') {
                 None => format!("{folder}{name}"),
-                Some((first, _)) if STAGED.contains(&first) => format!("staging/src/k8s.io/{name}"),
+                Some((first, _)) if STAGED.split(' ').any(|it| it == first) => {
+                    format!("staging/src/k8s.io/{name}")
+                }
                 Some(_) => format!("{repository}{name}"),
             };
             out += &word.replacen(name, &format!("[{name}]({source}/{path})"), 1);
@@ -166,7 +160,7 @@ fn linked(text: &str) -> String {
         } else {
             out += word;
         }
-        let staged = STAGED.iter().find(|it| **it == name.trim_start_matches("k8s.io/"));
+        let staged = STAGED.split(' ').find(|it| *it == name.trim_start_matches("k8s.io/"));
         repository = staged.map_or_else(String::new, |it| format!("staging/src/k8s.io/{it}/"));
     }
     capitalised(&out)

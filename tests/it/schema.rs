@@ -41,24 +41,10 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
 /// The engine can read every object that passes the schema, with any value anywhere.
 #[test]
 fn an_object_that_passes_the_schema_can_be_evaluated() {
-    let odd = [
-        json!(null),
-        json!(true),
-        json!(0),
-        json!(-1),
-        json!(1.5),
-        json!(3_000_000_000_u64),
-        json!(u64::MAX),
-        json!(""),
-        json!("1"),
-        json!("2027-03-31T12:00:00Z"),
-        json!([]),
-        json!([null]),
-        json!([null, "x", 1]),
-        json!({}),
-        json!({"x": null}),
-        json!({"name": null, "x": {"y": []}}),
-    ];
+    let odd = json!([null, true, 0, -1, 1.5, 3_000_000_000_u64, u64::MAX, "", "1",
+        "2027-03-31T12:00:00Z", [], [null], [null, "x", 1], {}, {"x": null},
+        {"name": null, "x": {"y": []}}]);
+    let odd = odd.as_array().unwrap();
     let (mut passed, mut refused) = (0, 0);
     let bases = bases();
     for base in ["ds-rich", "sts-rich"] {

@@ -51,92 +51,45 @@ fn flow(set: &str) -> String {
 type Files = Vec<(String, Vec<u8>)>;
 
 fn ways(set: &str) -> Vec<(&'static str, Files, Outcome)> {
-    let with = |file: &str, others: &[(&str, &str)]| -> Files {
-        let others =
-            others.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-        [(file.to_owned(), set.as_bytes().to_vec())].into_iter().chain(others).collect()
-    };
     let of = |file: &str, bytes: Vec<u8>| -> Files { vec![(file.to_owned(), bytes)] };
-    let kustomization =
-        |file: &'static str, text: &str| with(file, &[("deploy/kustomization.yaml", text)]);
-    let grace = "{kind: StatefulSet, spec: {template: {metadata: {labels: {app: x}}, \
-                 spec: {terminationGracePeriodSeconds: 0}}}}";
-    let inline = format!("resources: [evil.yaml]\npatches:\n- patch: |-\n    {grace}\n");
     let evil = "deploy/evil.yaml";
     let indented: String = set.lines().map(|line| format!(" {line}\n")).collect();
     let list =
         |of: &str| format!("{{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{of}]}}");
-    vec![
-        ("plain", with(evil, &[]), Denied),
-        (
-            "a patch that does not exist",
-            kustomization(evil, "resources: [evil.yaml]\npatches: [{path: none.yaml}]\n"),
-            Denied,
-        ),
-        (
-            "a patch from elsewhere",
-            kustomization(evil, "resources: [evil.yaml]\npatches: [{path: \"https://example.com/p.yaml\"}]\n"),
-            Denied,
-        ),
-        ("a patch of the field", kustomization(evil, &inline), Denied),
-        ("common labels", kustomization(evil, "resources: [evil.yaml]\ncommonLabels: {a: b}\n"), Denied),
-        ("a generator", kustomization(evil, "configMapGenerator: [{name: a, files: [evil.yaml]}]\n"), Denied),
-        ("a configuration", kustomization(evil, "configurations: [evil.yaml]\n"), Denied),
-        ("a patch file", kustomization(evil, "patches: [{path: evil.yaml}]\n"), Denied),
-        (
-            "a generator next door",
-            with(evil, &[("other/kustomization.yaml", "configMapGenerator: [{files: [../deploy/evil.yaml]}]\n")]),
-            Denied,
-        ),
-        ("a test case", with(evil, &[("deploy/00-assert.yaml", "kind: Pod\n")]), Denied),
-        ("the test case", with("deploy/00-assert.yaml", &[]), Denied),
-        ("Chainsaw", with(evil, &[("deploy/chainsaw-test.yaml", "kind: Test\n")]), Denied),
-        ("a chart", with("deploy/templates/evil.yaml", &[("deploy/Chart.yaml", "name: a\n")]), Denied),
-        ("values", with("deploy/values-evil.yaml", &[("deploy/Chart.yaml", "name: a\n")]), Denied),
+    let ways = include_str!("../fixtures/unchecked/ways.jsonl").lines().map(|line| {
+        let (way, reason, files): (&str, &str, Vec<(String, String)>) =
+            serde_json::from_str(line).unwrap();
+        let files =
+            files.into_iter().map(|(name, text)| (name, text.replace("SET", set).into_bytes()));
+        let files: Files = files.collect();
+        (way, files, if reason.is_empty() { Denied } else { NotChecked(reason) })
+    });
+    let mut ways: Vec<_> = ways.collect();
+    assert_eq!(ways.len(), 28);
+    ways.extend([
         ("a template", of(evil, [b"# {{ x }}\n".to_vec(), damaged(set)].concat()), Denied),
         ("indented", of(evil, damaged(&indented)), Denied),
-        ("flow style", of(evil, damaged(&flow(set).replace("\"apiVersion\":", "apiVersion: ").replace("\"kind\":", "kind: ").replace("\"image\":\"", "image: \""))), Denied),
-        ("a hidden file", with("deploy/.evil.yaml", &[]), Denied),
-        ("a hidden folder", with("deploy/.ci/evil.yaml", &[]), Denied),
+        (
+            "flow style",
+            of(
+                evil,
+                damaged(
+                    &flow(set)
+                        .replace("\"apiVersion\":", "apiVersion: ")
+                        .replace("\"kind\":", "kind: ")
+                        .replace("\"image\":\"", "image: \""),
+                ),
+            ),
+            Denied,
+        ),
         ("a list in a list", of(evil, list(&list(&flow(set))).into_bytes()), Denied),
-        ("an older release", with("deploy/v1.9/evil.yaml", &[]), Denied),
-        ("an older Kubernetes", with("deploy/k8s-1.9/evil.yaml", &[]), Denied),
-        ("tests", with("deploy/test/evil.yaml", &[]), Denied),
-        ("the name of a policy", with("deploy/setguard.yaml", &[]), Denied),
-        ("ignored by git", with(evil, &[("deploy/.gitignore", "evil.yaml\n")]), Denied),
-        ("a folder that git ignores", with("deploy/a/evil.yaml", &[(".gitignore", "a/\n")]), Denied),
-        ("another version", of(evil, set.replace("apps/v1", "apps.kruise.io/v1alpha1").into_bytes()), NotChecked("version")),
-        ("dependencies", with("deploy/vendor/evil.yaml", &[]), NotChecked("foreign")),
-        ("test data", with("deploy/testdata/evil.json", &[]), NotChecked("foreign")),
         (
-            "a template that cannot be read",
-            of(evil, format!("{{{{ if .x }}}}\n{set}{{{{ end }}}}\n").into_bytes()),
-            NotChecked("unreadable"),
+            "another version",
+            of(evil, set.replace("apps/v1", "apps.kruise.io/v1alpha1").into_bytes()),
+            NotChecked("version"),
         ),
-        (
-            "a template of a chart",
-            [
-                of("deploy/templates/evil.yaml", format!("{{{{ if .x }}}}\n{set}{{{{ end }}}}\n").into_bytes()),
-                of("deploy/Chart.yaml", b"name: a\n".to_vec()),
-            ]
-            .concat(),
-            NotChecked("chart"),
-        ),
-        (
-            "a part of a set",
-            [
-                of(evil, b"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: evil}\nspec: {replicas: 3}\n".to_vec()),
-                of("deploy/kustomization.yaml", b"patches: [{path: evil.yaml}]\n".to_vec()),
-            ]
-            .concat(),
-            NotChecked("partial"),
-        ),
-        (
-            "a placeholder",
-            of(evil, GOOD.replace("name: db}", "name: evil}").replace("  serviceName", "  replicas: ${N}\n  serviceName").into_bytes()),
-            NotChecked("placeholder"),
-        ),
-    ]
+    ]);
+    ways
 }
 
 fn change(files: &Files) -> Folder {

@@ -74,56 +74,30 @@ fn now() -> String {
 }
 
 fn set(name: &str, ready: i32, updated: i32) -> Value {
-    let revision = if updated == 3 { "new" } else { "old" };
-    json!({
-        "apiVersion": "apps/v1", "kind": "StatefulSet",
-        "metadata": {
-            "name": name, "namespace": "shop", "uid": name, "generation": 2,
-            "creationTimestamp": "2026-11-20T10:00:00Z",
-        },
-        "spec": {
-            "replicas": 3, "serviceName": name, "podManagementPolicy": "OrderedReady",
-            "selector": {"matchLabels": {"app": name}},
-            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": []}},
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
-        },
-        "status": {
-            "observedGeneration": 2, "replicas": 3, "readyReplicas": ready,
-            "availableReplicas": ready, "updatedReplicas": updated,
-            "currentRevision": revision, "updateRevision": "new",
-        },
-    })
+    let text = include_str!("../fixtures/wait/set.txt").replace("NAME", name);
+    let mut set: Value = serde_json::from_str(&text).unwrap();
+    set["status"]["readyReplicas"] = json!(ready);
+    set["status"]["availableReplicas"] = json!(ready);
+    set["status"]["updatedReplicas"] = json!(updated);
+    set["status"]["currentRevision"] = json!(if updated == 3 { "new" } else { "old" });
+    set
 }
 
 fn pod(name: &str, revision: &str, reason: &str, message: &str) -> Value {
     let (set, _) = name.rsplit_once('-').unwrap();
     let is_ready = reason.is_empty();
-    let state = match is_ready {
-        true => json!({"running": {}}),
-        false => json!({"waiting": {"reason": reason, "message": message}}),
-    };
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {
-            "name": name, "namespace": "shop", "uid": format!("uid-of-{name}"),
-            "creationTimestamp": "2026-11-20T10:00:00Z",
-            "labels": {"controller-revision-hash": revision},
-            "ownerReferences": [{
-                "apiVersion": "apps/v1", "kind": "StatefulSet", "name": set, "controller": true,
-            }],
-        },
-        "spec": {"nodeName": "n0"},
-        "status": {
-            "phase": if is_ready { "Running" } else { "Pending" },
-            "conditions": [{
-                "type": "Ready", "status": if is_ready { "True" } else { "False" },
-                "lastTransitionTime": "2026-11-20T10:01:00Z",
-            }],
-            "containerStatuses": [{
-                "name": "main", "ready": is_ready, "restartCount": 0, "state": state,
-            }],
-        },
-    })
+    let text = include_str!("../fixtures/wait/pod.txt").replace("NAME", name).replace("SET", set);
+    let mut pod: Value = serde_json::from_str(&text).unwrap();
+    pod["metadata"]["labels"]["controller-revision-hash"] = json!(revision);
+    let status = &mut pod["status"];
+    status["containerStatuses"][0]["ready"] = json!(is_ready);
+    if !is_ready {
+        status["phase"] = json!("Pending");
+        status["conditions"][0]["status"] = json!("False");
+        status["containerStatuses"][0]["state"] =
+            json!({"waiting": {"reason": reason, "message": message}});
+    }
+    pod
 }
 
 fn with_bad_image(revision: &str) -> Cluster {

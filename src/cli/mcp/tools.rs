@@ -161,10 +161,10 @@ pub(super) async fn call(
         }
     };
     match name {
-        "check" => check(parse(arguments)?).await,
-        "plan" => plan(parse(arguments)?, of_cluster).await,
+        "check" => check(parse(&arguments)?).await,
+        "plan" => plan(parse(&arguments)?, of_cluster).await,
         "audit" => {
-            let AuditTool { namespace, objects, skip } = parse(arguments)?;
+            let AuditTool { namespace, objects, skip } = parse(&arguments)?;
             let mut args = vec!["audit".to_owned(), "--format=json".to_owned()];
             of_cluster(&mut args)?;
             args.extend(namespace.map(|it| format!("--namespace={it}")));
@@ -173,7 +173,7 @@ pub(super) async fn call(
             program::run("report", &args, None, skip).await
         }
         "explain" => {
-            let ExplainTool { rule } = parse(arguments)?;
+            let ExplainTool { rule } = parse(&arguments)?;
             let Some(rule) = rule else {
                 // With the modes and kinds, the list would be cut.
                 let rules = catalogue::all().iter().map(|it| (it.meta.id, it.meta.summary));
@@ -323,8 +323,8 @@ fn without(value: &Option<String>, name: &str, needed: &str) -> Result<(), Strin
     if value.is_some() { Err(format!("{name} needs {needed}")) } else { Ok(()) }
 }
 
-fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
-    T::deserialize(&arguments).map_err(|error| {
+fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+    T::deserialize(arguments).map_err(|error| {
         // The error doesn't name the argument.
         let wrong = arguments.as_object().into_iter().flatten().find_map(|(name, value)| {
             let error = T::deserialize(json!({name: value})).err()?.to_string();

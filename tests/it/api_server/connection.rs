@@ -16,14 +16,8 @@ use setguard_testing::http::Request;
 use super::world::World;
 
 /// The groups of every API server.
-const BUILT_IN: [&str; 6] = [
-    "admissionregistration.k8s.io",
-    "apps",
-    "discovery.k8s.io",
-    "policy",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-];
+const BUILT_IN: &str =
+    "admissionregistration.k8s.io apps discovery.k8s.io policy scheduling.k8s.io storage.k8s.io";
 
 /// The prefix of OpenKruise resources. Their objects have a type in lists too.
 const KRUISE: &str = "kruise:";
@@ -108,7 +102,7 @@ impl Connection {
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let query = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let parts: Vec<&str> = path.split('/').collect();
-        if parts[1] == "apis" && !BUILT_IN.contains(&parts[2]) {
+        if parts[1] == "apis" && BUILT_IN.split(' ').all(|it| it != parts[2]) {
             let resources = self.world().custom.get(&*parts[2..4].join("/")).copied();
             let list = resources.map(|name| json!({"resources": [{"name": name}]}).to_string());
             match list {

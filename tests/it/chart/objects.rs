@@ -24,30 +24,21 @@ fn of<T: Resource + DeserializeOwned + Serialize>() -> (&'static str, Same) {
 
 #[test]
 fn kubernetes_knows_every_field() {
-    let types = BTreeMap::from([
-        of::<rbac::ClusterRole>(),
-        of::<rbac::ClusterRoleBinding>(),
-        of::<core::ConfigMap>(),
-        of::<batch::CronJob>(),
-        of::<apps::Deployment>(),
-        of::<autoscaling::HorizontalPodAutoscaler>(),
-        of::<batch::Job>(),
-        of::<admission::MutatingAdmissionPolicy>(),
-        of::<admission::MutatingAdmissionPolicyBinding>(),
-        of::<admission::MutatingWebhookConfiguration>(),
-        of::<networking::NetworkPolicy>(),
-        of::<core::Pod>(),
-        of::<policy::PodDisruptionBudget>(),
-        of::<core::ResourceQuota>(),
-        of::<rbac::Role>(),
-        of::<rbac::RoleBinding>(),
-        of::<core::Secret>(),
-        of::<core::Service>(),
-        of::<core::ServiceAccount>(),
-        of::<admission::ValidatingAdmissionPolicy>(),
-        of::<admission::ValidatingAdmissionPolicyBinding>(),
-        of::<admission::ValidatingWebhookConfiguration>(),
-    ]);
+    macro_rules! types {
+        ($($group:ident $($kind:ident)*;)*) => { BTreeMap::from([$($(of::<$group::$kind>(),)*)*]) };
+    }
+    let types = types! {
+        rbac ClusterRole ClusterRoleBinding Role RoleBinding;
+        core ConfigMap Pod ResourceQuota Secret Service ServiceAccount;
+        batch CronJob Job;
+        apps Deployment;
+        autoscaling HorizontalPodAutoscaler;
+        admission MutatingAdmissionPolicy MutatingAdmissionPolicyBinding
+            MutatingWebhookConfiguration ValidatingAdmissionPolicy
+            ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration;
+        networking NetworkPolicy;
+        policy PodDisruptionBudget;
+    };
     // Kinds of cert-manager and the Prometheus Operator.
     let others = ["Certificate", "Issuer", "PodMonitor", "PrometheusRule", "ServiceMonitor"];
     each(|file, objects, _| {

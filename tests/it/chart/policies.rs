@@ -101,17 +101,10 @@ fn without_a_server_the_chart_has_what_the_export_prints() {
 
 #[test]
 fn without_a_server_nothing_is_installed_but_policies() {
-    let everything = [
-        "autoscaling.enabled",
-        "admissionPolicy.enabled",
-        "inventory.featureGates",
-        "metrics.serviceMonitor.enabled",
-        "metrics.prometheusRule.enabled",
-        "metrics.dashboard.enabled",
-        "networkPolicy.restrictEgress",
-        "priorityClassQuota.enabled",
-    ];
-    let flags = everything.map(|it| format!("--set={it}=true"));
+    let everything = "autoscaling.enabled admissionPolicy.enabled inventory.featureGates \
+        metrics.serviceMonitor.enabled metrics.prometheusRule.enabled metrics.dashboard.enabled \
+        networkPolicy.restrictEgress priorityClassQuota.enabled";
+    let flags: Vec<_> = everything.split(' ').map(|it| format!("--set={it}=true")).collect();
     let more: Vec<&str> = flags.iter().map(String::as_str).collect();
     let Some(objects) = rendered("policies", "1.36", &json!({}), &more) else { return };
     let is_of_test = |it: &&Value| it["metadata"]["annotations"]["helm.sh/hook"] == "test";
@@ -221,15 +214,9 @@ fn policies_select_what_the_webhooks_select() {
     };
     let sets = ["not-by-exempt-users", "sets", "not-in-excluded-namespaces", "mine"];
     assert_eq!(conditions(("ValidatingAdmissionPolicy", "surge-host-port.setguard.io")), sets);
-    let pods = [
-        "daemon",
-        "paired-controller",
-        "few-tolerations",
-        "pods",
-        "not-in-excluded-namespaces",
-        "mine",
-    ];
-    assert_eq!(conditions(("MutatingAdmissionPolicy", "daemon-tolerations.setguard.io")), pods);
+    let pods = "daemon paired-controller few-tolerations pods not-in-excluded-namespaces mine";
+    let tolerations = ("MutatingAdmissionPolicy", "daemon-tolerations.setguard.io");
+    assert_eq!(conditions(tolerations).join(" "), pods);
     for ((kind, name), spec) in &found {
         if kind.ends_with("Binding") {
             assert_eq!(spec["matchResources"], selected, "{name}");

@@ -1,4 +1,4 @@
-//! The README of the chart, generated from `values.yaml`, for Artifact Hub and `helm show readme`.
+//! The README of the chart, for Artifact Hub and `helm show readme`: its table is generated from `values.yaml`.
 
 use std::fmt::Write as _;
 
@@ -8,46 +8,11 @@ use setguard::catalogue::HOME;
 use super::{chart, objects, render};
 use crate::{helm, support::to_json};
 
-const BEGINNING: &str = "\
-# setguard
-
-<!-- Generated from values.yaml: UPDATE_GENERATED=1 cargo test --test it generated -->
-
-setguard checks each DaemonSet and StatefulSet that is written to a Kubernetes cluster. It refuses what can never work, and warns of
-what will not work as intended.
-
-```sh
-helm install setguard oci://ghcr.io/setguard/charts/setguard --namespace setguard --create-namespace --wait
-helm test setguard --namespace setguard
-```
-
-You need Helm 3.17 or newer and Kubernetes 1.33 or newer. `kube-system` and the creation of pods never depend on setguard. To switch
-everything off at once:
-
-```sh
-kubectl delete -l app.kubernetes.io/part-of=setguard \\
-  validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicybindings
-```
-
-";
-
-const RECIPES: &[(&str, &str)] = &[
-    ("refuse nothing while setguard is down", "--set webhook.validating.failurePolicy=Ignore"),
-    (
-        "begin with the namespaces labelled `setguard=on`",
-        "--set webhook.namespaceSelector.matchLabels.setguard=on",
-    ),
-    ("run no server, only admission policies", "--set mode=policies"),
-    (
-        "metrics, alerts and a dashboard, with the Prometheus Operator and Grafana",
-        "--set metrics.serviceMonitor.enabled=true --set metrics.prometheusRule.enabled=true \
-         --set metrics.dashboard.enabled=true",
-    ),
-    (
-        "warn of one rule, and report on the whole cluster each day",
-        "--set policy.rules.surge-host-port=warn --set audit.enabled=true",
-    ),
-];
+/// The part of the README above the generated table.
+fn beginning() -> String {
+    let text = std::fs::read_to_string(chart().join("README.md")).unwrap();
+    text.split_once("\n## Values\n").unwrap().0.to_owned()
+}
 
 struct Row {
     key: String,
@@ -147,16 +112,9 @@ fn linked(comment: &str) -> String {
 
 pub(crate) fn markdown() -> String {
     let text = std::fs::read_to_string(chart().join("values.yaml")).unwrap();
-    let mut out = BEGINNING.to_owned();
-    let links = [
-        ("Operations", "operations"),
-        ("Troubleshooting", "troubleshooting"),
-        ("Verification of what you install", "install"),
-    ];
-    let links = links.map(|(title, page)| format!("[{title}]({HOME}/{page}.html)"));
-    writeln!(out, "{}\n\n## Recipes\n\n| to | add |\n|---|---|", links.join(" · ")).unwrap();
-    for (goal, flags) in RECIPES {
-        writeln!(out, "| {goal} | `{flags}` |").unwrap();
+    let mut out = beginning();
+    for page in ["operations", "troubleshooting", "install"] {
+        assert!(out.contains(&format!("]({HOME}/{page}.html)")), "{page}");
     }
     out += "\n## Values\n\n`helm show values oci://ghcr.io/setguard/charts/setguard` prints more about each.\n\n\
             | value | default | meaning |\n|---|---|---|\n";
@@ -219,7 +177,11 @@ fn a_value_as_in_a_different_section_has_its_default() {
 #[test]
 fn each_recipe_is_accepted() {
     let Some(helm) = helm::find() else { return };
-    for (goal, flags) in RECIPES {
+    let beginning = beginning();
+    let rows = beginning.lines().filter_map(|it| it.strip_prefix("| ")?.strip_suffix("` |"));
+    let recipes: Vec<_> = rows.map(|row| row.split_once(" | `").unwrap()).collect();
+    assert_eq!(recipes.len(), 5);
+    for (goal, flags) in recipes {
         let flags: Vec<&str> = flags.split(' ').collect();
         assert!(!objects(&render(&helm, &flags)).is_empty(), "{goal}");
     }

@@ -5,38 +5,8 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 use serde_json::Value;
 use setguard::kubernetes::cluster::Version;
 
-use super::{chart, render, template, value_files};
+use super::{chart, render, value_files};
 use crate::{helm, support};
-
-#[test]
-fn errors_name_the_wrong_value() {
-    let Some(helm) = helm::find() else { return };
-    for (flags, expected) in [
-        (&["--set", "replicas=2"][..], "replicas"),
-        (&["--set", "webhook.timeoutSeconds=60"], "timeoutSeconds"),
-        (&["--set", "webhook.validating.failurePolicy=Maybe"], "failurePolicy"),
-        (&["--set", "policy.rules.surge-host-port=forbid"], "surge-host-port"),
-        (&["--set", "policy.exeptions=[]"], "exeptions"),
-        (&["--set", "tls.mode=secret"], "tls.secretName"),
-        (&["--set", "tls.mode=secret,tls.secretName=a"], "tls.caBundle"),
-        (&["--set", "tls.caBundle=a"], "tls.caBundle"),
-        (&["--set", "tls.mode=secret,tls.secretName=a,tls.caBundle=bm8gUEVN"], "tls.caBundle"),
-        (
-            &["--set", "tls.mode=secret,tls.secretName=a,webhook.annotations.owner=team"],
-            "tls.caBundle",
-        ),
-        (&["--set", "listen.port=8080"], "listen.adminPort"),
-        (&["--set", "webhook.url=http://localhost"], "webhook.url"),
-        (&["--set", "inventory.mode=everything"], "inventory/mode"),
-        (&["--set", "inventory.namespaces[0]=a/b"], "inventory/namespaces"),
-        (&["--set", "terminationGracePeriodSeconds=20"], "terminationGracePeriodSeconds"),
-    ] {
-        let output = template(&helm, flags);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{flags:?} is accepted");
-        assert!(stderr.contains(expected), "{flags:?}: {stderr}");
-    }
-}
 
 #[test]
 fn the_linter_has_no_remarks() {
@@ -129,22 +99,11 @@ fn templates_use_neither_the_cluster_nor_random_values() {
                     text = before.to_owned() + rest;
                 }
             }
-            let forbidden = [
-                "lookup ",
-                "genCA",
-                "genSelfSignedCert",
-                "genSignedCert",
-                "genPrivateKey",
-                "rand",
-                "uuidv4",
-                "now ",
-                ".Release.IsUpgrade",
-                ".Release.Revision",
-                ".Capabilities",
-            ];
+            let forbidden = "lookup ,genCA,genSelfSignedCert,genSignedCert,genPrivateKey,rand,uuidv4,now ,\
+                .Release.IsUpgrade,.Release.Revision,.Capabilities";
             let actions = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
             for action in actions.filter(|action| !action.contains("/*")) {
-                for word in forbidden {
+                for word in forbidden.split(',') {
                     assert!(!action.contains(word), "{}: {word}", path.display());
                 }
             }
@@ -185,4 +144,37 @@ fn the_metadata_for_artifact_hub_is_true() {
     }
     let (_, icon) = meta["icon"].as_str().unwrap().split_once("/main/").unwrap();
     assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(icon).exists(), "{icon}");
+}
+
+/// The documented commands work with the registry and with a checkout.
+#[test]
+fn commands_with_the_chart_need_no_checkout() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let mut commands = 0;
+    for entry in fs::read_dir(docs).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let page = path.file_name().unwrap().display();
+        for line in text.lines() {
+            let line = line.trim();
+            let of = ["helm install setguard ", "helm upgrade setguard "];
+            let Some(rest) = of.iter().find_map(|command| line.strip_prefix(command)) else {
+                continue;
+            };
+            commands += 1;
+            // Only for development in a checkout.
+            if rest.starts_with("./charts/setguard ") {
+                assert!(text.contains("from a checkout"), "{page}: {line}");
+                continue;
+            }
+            let chart = rest.split(' ').next().unwrap();
+            assert!(chart == "\"$chart\"" || chart.starts_with("oci://"), "{page}: {line}");
+            if chart.starts_with('"') {
+                for source in ["chart=", "oci://ghcr.io/setguard/charts/setguard"] {
+                    assert!(text.contains(source), "{page} does not say what $chart is");
+                }
+            }
+        }
+    }
+    assert!(commands > 4, "{commands}");
 }

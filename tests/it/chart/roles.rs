@@ -1,6 +1,6 @@
 //! The permissions of the service account.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::{Value, json};
 
@@ -84,19 +84,10 @@ fn only_reads(rule: &Value) {
         return;
     }
     assert_eq!(rule["verbs"], json!(["list", "watch"]), "{rule}");
-    let known = [
-        "daemonsets",
-        "deployments",
-        "namespaces",
-        "nodes",
-        "poddisruptionbudgets",
-        "priorityclasses",
-        "services",
-        "statefulsets",
-        "storageclasses",
-    ];
+    let known = "daemonsets deployments namespaces nodes poddisruptionbudgets priorityclasses services \
+        statefulsets storageclasses";
     for resource in rule["resources"].as_array().unwrap() {
-        assert!(known.contains(&resource.as_str().unwrap()), "{rule}");
+        assert!(known.split(' ').any(|it| resource == it), "{rule}");
     }
 }
 
@@ -141,4 +132,59 @@ fn without_a_need_for_the_api_server_nothing_may_leave_the_pod() {
     assert_eq!(at_once("tls.mode=certManager"), 1);
     assert_eq!(at_once("inventory.mode=off"), 1);
     assert_eq!(egress("tls.mode=certManager,inventory.mode=off"), 1);
+}
+
+fn rows() -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/security.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("\n## What setguard's account can do\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    section.lines().filter(|line| line.starts_with('|')).map(str::to_lowercase).collect()
+}
+
+fn word(resource: &str) -> &str {
+    match resource {
+        "validatingwebhookconfigurations" | "mutatingwebhookconfigurations" => "configuration",
+        "policyreports" => "reports",
+        _ => resource
+            .strip_suffix("es")
+            .filter(|it| it.ends_with('s'))
+            .unwrap_or_else(|| resource.strip_suffix('s').unwrap_or(resource)),
+    }
+}
+
+/// docs/security.md documents each right in the chart.
+#[test]
+fn each_right_has_a_row_with_its_effect() {
+    let Some(helm) = helm::find() else { return };
+    let flags = "audit.enabled=true,inventory.mode=full,inventory.featureGates=true,\
+                 webhook.ownerNeedsDelete=true,test.namespace=shop";
+    let all = objects(&render(&helm, &["--set", flags]));
+    let rows = rows();
+    assert!(rows.len() > 15, "{rows:?}");
+    let says = |words: &[&str]| rows.iter().any(|row| words.iter().all(|word| row.contains(word)));
+    let mut rights = 0;
+    for role in of(&all, "ClusterRole").into_iter().chain(of(&all, "Role")) {
+        let name = role["metadata"]["name"].as_str().unwrap();
+        for rule in role["rules"].as_array().unwrap() {
+            let texts = |key: &str| -> Vec<&str> {
+                let all = rule[key].as_array().into_iter().flatten();
+                all.map(|text: &Value| text.as_str().unwrap()).collect()
+            };
+            for verb in texts("verbs") {
+                let verb = format!("`{verb}`");
+                for url in texts("nonResourceURLs") {
+                    assert!(says(&[&verb, url]), "{name}: {verb} {url}");
+                }
+                for resource in texts("resources") {
+                    // The kinds of the inventory share one row.
+                    let word =
+                        if name.ends_with("-inventory") { "inventory" } else { word(resource) };
+                    assert!(says(&[&verb, word]), "{name}: {verb} {resource}");
+                    rights += 1;
+                }
+            }
+        }
+    }
+    assert!(rights > 60, "{rights}");
 }

@@ -101,26 +101,11 @@ fn labels_and_annotations_of_users_replace_none_of_the_chart() {
 #[test]
 fn texts_stay_texts() {
     let Some(helm) = helm::find() else { return };
-    let names = [
-        "nameOverride=1e3",
-        "namespaceOverride=007",
-        "serviceAccount.name=12",
-        "priorityClassName=true",
-        "runtimeClassName=1",
-        "existingPolicyConfigMap=3",
-        "tls.clientCA.configMapName=4",
-        "tls.secretName=5",
-        "tls.mode=certManager",
-        "metrics.dashboard.namespace=6",
-        "metrics.dashboard.enabled=true",
-    ];
-    let flags: Vec<&str> = names
-        .iter()
-        .flat_map(|name| {
-            let is_text = !name.ends_with("enabled=true");
-            [if is_text { "--set-string" } else { "--set" }, *name]
-        })
-        .collect();
+    let names = "nameOverride=1e3 namespaceOverride=007 serviceAccount.name=12 priorityClassName=true \
+        runtimeClassName=1 existingPolicyConfigMap=3 tls.clientCA.configMapName=4 tls.secretName=5 \
+        tls.mode=certManager metrics.dashboard.namespace=6 metrics.dashboard.enabled=true";
+    let flag = |name: &str| if name.ends_with("enabled=true") { "--set" } else { "--set-string" };
+    let flags: Vec<&str> = names.split(' ').flat_map(|name| [flag(name), name]).collect();
     let objects = objects(&render(&helm, &flags));
     fn check(value: &Value, path: &str) {
         match value {

@@ -3,7 +3,7 @@
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::Value;
 
-use super::{PIECES, hostile, is_inert, summary_is_inert};
+use super::{hostile, is_inert, pieces, summary_is_inert};
 use crate::{api_server::ApiServer, folder::Folder, folder::Ran, support};
 
 fn spoil(value: &mut Value, key: &str, namespace: &str, text: &str) {
@@ -72,7 +72,7 @@ fn try_all(text: &str, formats: &[&str]) {
 
 #[test]
 fn no_text_of_a_cluster_acts() {
-    for pieces in PIECES.chunks(6) {
+    for pieces in pieces().chunks(6) {
         try_all(&pieces.concat(), &["text", "github"]);
     }
 }

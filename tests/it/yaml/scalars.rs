@@ -34,19 +34,8 @@ fn keys_become_text_as_with_kubectl() {
     let text = "{n: 0, 1.5: 0, 1.0: 0, 0x10: 0, yes: 0, 1e30: 0, 0.1: 0, 1234567.5: 0, \
                 123456789.125: 0, 2001-01-01: 0}";
     let keys: Vec<_> = json(text).as_object().unwrap().keys().cloned().collect();
-    let expected = [
-        "false",
-        "1.5",
-        "1",
-        "16",
-        "true",
-        "1e+30",
-        "0.1",
-        "1.2345675e+06",
-        "1.2345679e+08",
-        "2001-01-01",
-    ];
-    assert_eq!(keys, expected);
+    let expected = "false 1.5 1 16 true 1e+30 0.1 1.2345675e+06 1.2345679e+08 2001-01-01";
+    assert_eq!(keys.join(" "), expected);
     for wrong in ["~: 1", "? [a]\n: 1", "? {a: 1}\n: 1", "12345678901234567890: 1"] {
         error(wrong);
     }

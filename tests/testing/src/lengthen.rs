@@ -41,16 +41,9 @@ pub fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
             }
         }
         Value::Object(entries) => {
-            const MAPS: [&str; 7] = [
-                "labels",
-                "annotations",
-                "matchLabels",
-                "nodeSelector",
-                "limits",
-                "requests",
-                "overhead",
-            ];
-            if MAPS.iter().any(|name| at.ends_with(&format!("/{name}"))) {
+            const MAPS: &str =
+                "labels annotations matchLabels nodeSelector limits requests overhead";
+            if MAPS.split(' ').any(|name| at.ends_with(&format!("/{name}"))) {
                 found.push(at.to_owned());
             } else {
                 for (key, item) in entries {

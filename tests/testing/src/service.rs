@@ -1,13 +1,10 @@
 //! A stand-in for kube-proxy: one address for a Service that forwards to the ready pods.
 
 use std::{
-    collections::VecDeque,
-    io,
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
-    thread,
-    time::{Duration, Instant},
+    collections::VecDeque, net::SocketAddr, sync::Arc, sync::Mutex, time::Duration, time::Instant,
 };
+
+use crate::link::Link;
 
 /// How long a change of the endpoints takes to propagate, as in a cluster.
 const PROPAGATION: Duration = Duration::from_secs(1);
@@ -28,21 +25,10 @@ struct History {
 
 impl Service {
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("its address").port();
         let endpoints = Arc::new(Mutex::new(History::default()));
         let shared = Arc::clone(&endpoints);
-        thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                let endpoint = shared.lock().expect("an unpoisoned lock").choose();
-                // Without an endpoint, the client's connection is closed.
-                if let Some(pod) = endpoint.and_then(|address| TcpStream::connect(address).ok()) {
-                    // The client handles a broken connection.
-                    drop(join(&client, &pod));
-                }
-            }
-        });
-        Service { port, endpoints }
+        let link = Link::through(move || shared.lock().expect("an unpoisoned lock").choose());
+        Service { port: link.port, endpoints }
     }
 
     pub fn set(&self, ready: Vec<SocketAddr>) {
@@ -64,17 +50,4 @@ impl History {
         self.next += 1;
         ready.get(self.next % ready.len().max(1)).copied()
     }
-}
-
-/// Copies in both directions, on two threads, until both sides end.
-fn join(client: &TcpStream, pod: &TcpStream) -> io::Result<()> {
-    for (from, to) in [(client, pod), (pod, client)] {
-        from.set_nodelay(true)?;
-        let (mut from, mut to) = (from.try_clone()?, to.try_clone()?);
-        thread::spawn(move || {
-            let _ = io::copy(&mut from, &mut to);
-            let _ = to.shutdown(Shutdown::Write);
-        });
-    }
-    Ok(())
 }
