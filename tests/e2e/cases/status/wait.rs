@@ -236,6 +236,23 @@ pub(super) fn restarts(shared: &Namespace<'_>) {
     plane.start_api_server(&[]);
     says(&mut wait, "the cluster can be followed again");
     // The controller's part.
+    let uid = ["get", "sts", "db", "-n", SHOP, "-o", "jsonpath={.metadata.uid}"];
+    let uid = plane.kubectl.run(&uid, "").accepted().stdout;
+    let owner = json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": uid, "controller": true });
+    let labels = json!({ "app": "db", "controller-revision-hash": "db-1" });
+    apply(
+        &plane,
+        &json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": { "name": "db-0", "namespace": SHOP, "labels": labels, "ownerReferences": [owner] },
+            "spec": { "containers": [{ "name": "main", "image": "good:1" }] },
+        }),
+    );
+    let ready = r#"{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}"#;
+    let patch =
+        ["patch", "pod", "db-0", "-n", SHOP, "--subresource=status", "--type=merge", "-p", ready];
+    plane.kubectl.run(&patch, "").accepted();
     let status = json!({ "status": {
         "observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "availableReplicas": 1,
         "updatedReplicas": 1, "currentRevision": "db-1", "updateRevision": "db-1",
