@@ -1,7 +1,7 @@
 use std::{
     cell::LazyCell,
     collections::{HashMap, HashSet},
-    path::Path,
+    path::{Path, PathBuf},
     sync::OnceLock,
 };
 
@@ -13,10 +13,11 @@ use setguard_core::{
 };
 pub(super) use setguard_files::error::FileError;
 pub(super) use setguard_files::manifests::{
-    alternatives::{Alternatives, Files, is_same},
+    alternatives::{Alternatives, Files},
     document::{Decoded, Manifest, documents},
     group::Group,
     id::ObjectId,
+    layout::clean,
     namespaces,
     not_a_manifest::{Broken, is_template},
     source::Source,
@@ -28,7 +29,7 @@ pub(crate) struct OldObjects {
     /// The namespaces by kind and name; computed on first use.
     namespaces: OnceLock<HashMap<(String, String), Vec<String>>>,
     /// The places of files that were templates.
-    templates: Vec<String>,
+    templates: HashSet<PathBuf>,
     /// Objects in versions that are not known.
     unread: HashSet<ObjectId>,
     /// The objects as summaries, for the cross-object rules.
@@ -80,7 +81,7 @@ impl OldObjects {
                     }
                 }
                 Err(_) if source.place().is_some() && is_template(source.text()) => {
-                    self.templates.extend(source.place().map(|it| it.display().to_string()));
+                    self.templates.extend(source.place().map(clean));
                 }
                 // A text that a folder skips today was no manifest then either.
                 Err(_) if *importance != Broken::Error => {}
@@ -180,7 +181,7 @@ impl OldObjects {
                 "{id} had a version that is not known, so this change of it is not checked"
             ));
         }
-        if self.templates.iter().any(|it| is_same(it, file)) {
+        if self.templates.contains(&clean(Path::new(file))) {
             return Some(format!(
                 "{file} was a template before, so changes of its objects are not checked"
             ));

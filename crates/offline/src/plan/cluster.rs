@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use setguard_core::{
     inventory::{
         object_summary::ObjectSummary,
@@ -163,13 +164,31 @@ impl PlannedCluster {
     }
 
     fn add_revision(&mut self, json: &str) -> Result<(), serde_json::Error> {
+        #[derive(Deserialize)]
+        struct RawObject<'a> {
+            #[serde(default)]
+            metadata: Metadata,
+            #[serde(borrow)]
+            data: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Metadata {
+            #[serde(default)]
+            labels: Labels,
+        }
+        #[derive(Deserialize)]
+        struct Data {
+            spec: Spec,
+        }
+        #[derive(Deserialize)]
+        struct Spec {
+            template: PodTemplateSpec,
+        }
         let (owner, revision) = Revision::read(json)?;
-        let mut object: Value = serde_json::from_str(json)?;
-        let labels = object.pointer_mut("/metadata/labels").map(Value::take);
-        let labels: Labels = labels.map_or(Ok(Labels::new()), serde_json::from_value)?;
-        let template = object.pointer_mut("/data/spec/template").map(Value::take);
-        let template = template.and_then(|it| serde_json::from_value::<PodTemplateSpec>(it).ok());
-        let Some(mut template) = template else { return Ok(()) };
+        let RawObject { metadata, data } = serde_json::from_str(json)?;
+        let Some(data) = data else { return Ok(()) };
+        let data = serde_json::from_str::<Data>(data.get());
+        let Ok(Data { spec: Spec { mut template } }) = data else { return Ok(()) };
         defaults::template(&mut template);
         let kind = match revision.hash.is_empty() {
             true => WorkloadKind::StatefulSet,
@@ -183,7 +202,7 @@ impl PlannedCluster {
             None if revision.is_owned => {}
             None => {
                 let orphans = self.orphaned_revisions.entry(revision.namespace).or_default();
-                orphans.push((labels, template));
+                orphans.push((metadata.labels, template));
             }
         }
         Ok(())

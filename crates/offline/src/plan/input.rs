@@ -2,7 +2,7 @@
 
 use std::{
     cell::LazyCell,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -19,7 +19,7 @@ use super::{cluster::PlannedCluster, configs::Configs, dump};
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
-        alternatives::{Alternatives, is_same},
+        alternatives::Alternatives,
         clusters::Clusters,
         document::{Decoded, DocumentObjects, Manifest},
         exclude::Exclude,
@@ -67,7 +67,7 @@ pub(super) struct Input {
     /// Objects in the new manifests that are not planned.
     left_out: Vec<NotChecked>,
     /// The places of previous files that were templates.
-    templates: Vec<String>,
+    templates: HashSet<PathBuf>,
     /// Whether some new manifests are unreadable. A missing object then may still exist.
     pub(super) lacks_new: bool,
     /// Whether some previous objects are unreadable. A missing object then may not be new.
@@ -205,23 +205,28 @@ impl Input {
     /// kustomization or a release may have set it. Previous objects of files that the user named come from a cluster.
     fn continue_namesakes(&mut self, is_root: bool) {
         let default = namespace_or_default(None);
+        let given: HashSet<_> = self.given.iter().map(|it| &it.id).collect();
+        let mut gone = HashMap::<_, Vec<_>>::new();
+        for id in self.previous.keys().filter(|id| !given.contains(id)) {
+            gone.entry((id.kind.clone(), id.name.clone())).or_default().push(id.clone());
+        }
         for Given { id, group, .. } in &self.given {
+            let namesakes = gone.get(&(id.kind.clone(), id.name.clone())).into_iter().flatten();
             let is_namesake = |old: &&ObjectId| {
                 ObjectId { namespace: old.namespace.clone(), ..id.clone() } == **old
                     && (old.namespace == default) != (id.namespace == default)
-                    && !self.given.iter().any(|it| it.id == **old)
             };
-            let mut namesakes = self.previous.keys().filter(is_namesake);
-            let (Some(old), None) = (namesakes.next().cloned(), namesakes.next()) else { continue };
+            let mut namesakes = namesakes.filter(is_namesake);
+            let (Some(old), None) = (namesakes.next(), namesakes.next()) else { continue };
             let of_kustomization = is_root || matches!(group, Group::Kustomization(_));
-            let is_same = self.previous.get(&old).is_some_and(|(.., all)| {
+            let is_same = self.previous.get(old).is_some_and(|(.., all)| {
                 (of_kustomization || all.is_of_kustomization())
                     && (is_root || all.places().all(|(_, place)| !place.is_empty()))
             });
             if id.is_generated || self.previous.contains_key(id) || !is_same {
                 continue;
             }
-            if let Some(before) = self.previous.remove(&old) {
+            if let Some(before) = self.previous.remove(old) {
                 self.previous.insert(id.clone(), before);
             }
         }
@@ -229,7 +234,7 @@ impl Input {
 
     /// Returns whether a file was a template in the previous manifests.
     pub(super) fn was_template(&self, file: &str) -> bool {
-        self.templates.iter().any(|it| is_same(it, file))
+        self.templates.contains(&clean(Path::new(file)))
     }
 
     /// Returns whether an object is only in the previous manifests.
@@ -328,7 +333,7 @@ impl Input {
     ) {
         for source in sources {
             if let Some(place) = source.place().filter(|_| is_template(source.text())) {
-                self.templates.push(place.display().to_string());
+                self.templates.insert(clean(place));
             }
             let (world, configs) = (&mut self.world, &mut self.configs);
             let namespace = source.namespace(namespace);
