@@ -246,6 +246,15 @@ fn ways() -> Vec<Way> {
             vec![(CHECK, 0), (FOLDER, 0), (PLAN, 0)],
         ),
         (
+            "an excluded kustomization",
+            based(
+                "mkdir old; sed 's/name: db}/name: old}/' deploy/db.yaml > old/db.yaml; \
+                 printf 'resources: [db.yaml]\\nnamePrefix: a-\\n' > old/kustomization.yaml; echo 'exclude: [/old]' >> setguard.yaml",
+                "echo 'namePrefix: b-' > old/kustomization.yaml",
+            ),
+            vec![(CHECK, 0)],
+        ),
+        (
             "a set that was a dependency",
             moved_out(
                 "mkdir deploy/vendor; sed 's/name: db/name: v/' deploy/db.yaml > deploy/vendor/new.yaml",

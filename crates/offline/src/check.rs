@@ -226,7 +226,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         listing.not_checked.push(empty);
     }
     if let Some(commit) = &found {
-        commit.add_built(std::mem::take(&mut old.not_built), &mut listing.not_checked)?;
+        let built = std::mem::take(&mut old.not_built);
+        commit.add_built(built, (&paths, &exclude), &mut listing.not_checked)?;
     }
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
     exempt_files(&mut policy, &root, new.sources.iter().flatten().filter_map(Source::file));

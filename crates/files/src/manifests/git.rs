@@ -26,7 +26,9 @@ use self::{
 use super::{
     clusters::Clusters,
     encoding,
+    exclude::Exclude,
     files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
+    folder,
     group::Group,
     layout::{Layout, clean},
     not_checked::NotChecked,
@@ -41,6 +43,8 @@ use crate::error::FileError;
 pub struct Old {
     /// In the order of the paths and of the names.
     pub sources: Vec<Result<Source, FileError>>,
+    /// The files that a walk leaves out and that are gone. An object that stands elsewhere now continues the one there.
+    pub moved_out: Vec<Source>,
     /// Notes about parts that are not read.
     pub notes: Vec<String>,
     /// The facts from the path of a file, by the name of its source.
@@ -56,6 +60,8 @@ struct Blob {
     path: PathBuf,
     /// Whether this path was requested, rather than a folder above it.
     is_named: bool,
+    /// Whether a walk leaves it out, as a dependency or as test data.
+    is_foreign: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -431,19 +437,26 @@ impl Commit {
         Ok(())
     }
 
-    /// Adds kustomizations and charts of the commit that the change edits until they no longer change their files.
+    /// Adds kustomizations and charts of the commit that the change edits until they no longer change their files, except
+    /// those that a walk of the paths leaves out.
     ///
     /// # Errors
     /// See [`Commit::compare`].
     pub fn add_built(
         &self,
         mut built: Vec<NotChecked>,
+        (paths, exclude): (&[PathBuf], &Exclude),
         not_checked: &mut Vec<NotChecked>,
     ) -> Result<(), FileError> {
         let known: BTreeSet<_> = not_checked.iter().map(|it| clean(Path::new(&it.file))).collect();
         built.retain(|it| !known.contains(&clean(Path::new(&it.file))));
         self.compare(&mut built, false)?;
-        not_checked.extend(built.into_iter().filter(|it| it.is_changed));
+        let is_left_out = |file: &Path| {
+            let mut folders = paths.iter().filter(|it| file.starts_with(it));
+            folders.any(|folder| folder::leaves_out(folder, file, exclude))
+        };
+        built.retain(|it| it.is_changed && !is_left_out(Path::new(&it.file)));
+        not_checked.append(&mut built);
         Ok(())
     }
 
@@ -461,7 +474,8 @@ impl Commit {
         let entries = tree::listed(&listed).map(|(head, path)| {
             let mut words = head.split(' ');
             let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
-            let blob = Blob { id: id.to_owned(), path: path.clone(), is_named: false };
+            let blob =
+                Blob { id: id.to_owned(), path: path.clone(), is_named: false, is_foreign: false };
             (path, Entry { mode: mode.to_owned(), blob })
         });
         let mut tree = Tree { entries: entries.collect(), ..Tree::default() };
@@ -489,18 +503,20 @@ impl Commit {
             }
             let is_named = path == inside;
             // In a folder, a link must lead to a visible file there, as in the work tree.
-            let now = fs::symlink_metadata(self.git.top.join(path));
+            let now = || fs::symlink_metadata(self.git.top.join(path));
             let target = tree.follow(path).filter(|it| {
                 let below = it.strip_prefix(inside).ok();
                 let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
                 let is_outside = below.is_none_or(|it| it.iter().any(is_hidden));
                 // The change may have put a file in its place.
-                !(entry.is_link() && is_outside) || now.as_ref().is_ok_and(|it| !it.is_symlink())
+                !(entry.is_link() && is_outside) || now().is_ok_and(|it| !it.is_symlink())
             });
             let file = target.and_then(|it| tree.entries.get(&it)).filter(|it| it.is_regular());
             // The change may have moved it out.
-            if let Some(file) = file.filter(|_| is_named || !is_foreign || now.is_err()) {
-                blobs.push(Blob { id: file.blob.id.clone(), path: path.clone(), is_named });
+            let is_foreign = is_foreign && !is_named;
+            if let Some(file) = file.filter(|_| !is_foreign || now().is_err()) {
+                let (id, path) = (file.blob.id.clone(), path.clone());
+                blobs.push(Blob { id, path, is_named, is_foreign });
             }
         }
         Ok(blobs)
@@ -513,7 +529,8 @@ impl Commit {
         (clusters, names): (&Clusters, &FolderNames),
         old: &mut Old,
     ) -> Result<(), FileError> {
-        let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
+        let of_layout =
+            |blob: &&Blob| !blob.is_named && !blob.is_foreign && Layout::is_about(&blob.path);
         let about: Vec<_> = blobs.iter().filter(of_layout).collect();
         let texts = self.cat(&about, LARGEST_IN_FOLDER)?.into_iter();
         let texts: HashMap<_, _> = about.iter().map(|it| it.path.as_path()).zip(texts).collect();
@@ -541,7 +558,12 @@ impl Commit {
             let bytes =
                 bytes.map(|it| encoding::decode(it).unwrap_or_else(|(_, text)| text).into_bytes());
             let source = self.source(blob, bytes, group);
-            old.sources.push(source.map(|it| it.at(below(path, &blob.path, named))));
+            let source = source.map(|it| it.at(below(path, &blob.path, named)));
+            if blob.is_foreign {
+                old.moved_out.extend(source);
+            } else {
+                old.sources.push(source);
+            }
         }
         Ok(())
     }

@@ -196,7 +196,9 @@ impl Layout {
     pub(super) fn built_before(&self, place: &dyn Fn(&Path) -> PathBuf) -> Vec<NotChecked> {
         let why = |folder: &Path| {
             let folder = shown(folder).display();
-            format!("it was built from different objects before: setguard check --render {folder}")
+            format!(
+                "it changed the objects of its files before; compare both: setguard check --render {folder}"
+            )
         };
         let entry = |file: &Path, cause| {
             let file = place(file);

@@ -96,6 +96,9 @@ impl OldManifests {
             Some(Ok(old)) => {
                 (notes, read.contexts) = (old.notes, old.contexts);
                 read.not_built = old.not_built;
+                for source in &old.moved_out {
+                    read.objects.add(source);
+                }
                 old.sources
             }
             Some(Err(error)) => {

@@ -21,9 +21,9 @@ pub(super) use setguard_files::{
     manifests::{
         alternatives::Alternatives,
         clusters::Clusters,
-        document::{Decoded, DocumentObjects, Manifest},
+        document::{Decoded, DocumentObjects, Manifest, documents},
         exclude::Exclude,
-        git::Commit,
+        git::{Commit, Old},
         group::Group,
         id::ObjectId,
         layout::{Layout, clean},
@@ -119,15 +119,19 @@ impl Input {
         place(old.iter_mut(), paths.old, paths.new);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
-        let (mut unreadable, mut built, mut commit) = (Vec::new(), Vec::new(), None);
+        let (mut unreadable, mut before, mut commit) = (Vec::new(), Old::default(), None);
         if let Some(reference) = paths.old_commit {
             match Commit::find_start("--against-ref", reference)
-                .and_then(|found| Ok((at_commit(&found, paths.new, &mut unreadable)?, found.0)))
+                .and_then(|found| Ok((at_commit(&found, paths.new)?, found.0)))
             {
-                Ok((before, found)) => {
-                    (old, built, commit) = (before.0, before.1, Some(found));
-                }
+                Ok((found, of)) => (before, commit) = (found, Some(of)),
                 Err(error) => complain_of_old(error.to_string()),
+            }
+        }
+        for source in before.sources.drain(..) {
+            match source {
+                Ok(source) => old.push(source),
+                Err(error) => unreadable.push(error.to_string()),
             }
         }
         match paths.old_commit {
@@ -149,7 +153,7 @@ impl Input {
         not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
         let compared = commit.as_ref().map(|it| {
             if !paths.is_rendered {
-                it.add_built(built, &mut not_read)?;
+                it.add_built(before.not_built, (&remaining, &Exclude::default()), &mut not_read)?;
             }
             complain_of_edited(it, &mut not_read, &mut complain_of_new)
         });
@@ -170,6 +174,7 @@ impl Input {
             commit.as_ref().map(|it| complain_of_edited(it, &mut left_out, &mut complain_of_new));
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
         input.lacks_new = lacks;
+        input.read_moved_out(before.moved_out, paths.namespace);
         input.continue_namesakes(false);
         input.read_all_nodes(paths, release, complain);
         input
@@ -360,6 +365,26 @@ impl Input {
         }
     }
 
+    /// Adds the previous objects of files that a walk leaves out, if they stand elsewhere now.
+    fn read_moved_out(&mut self, sources: Vec<Source>, namespace: Option<&str>) {
+        let given: HashSet<_> = self.given.iter().map(|it| &it.id).collect();
+        for source in &sources {
+            let objects = documents(source.text(), false).flatten();
+            let objects = objects.map(|it| it.in_namespace(source.namespace(namespace)));
+            for manifest in objects.flat_map(|it| it.manifests).filter(|it| !it.is_partial()) {
+                let id = ObjectId::of(&manifest.node);
+                let order = self.previous.len();
+                if given.contains(&id)
+                    && let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST)
+                {
+                    let old = self.previous.entry(id);
+                    let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
+                    old.2.add_from(source, json);
+                }
+            }
+        }
+    }
+
     fn read_new(
         &mut self,
         sources: Vec<Source>,
@@ -432,20 +457,14 @@ pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     }
 }
 
-/// Returns the manifests below paths as of a commit, with the kustomizations and charts that change their files. Adds a
-/// message for each unreadable file.
+/// Returns the manifests below paths as of a commit, and prints the notes about them.
 fn at_commit(
     (commit, note): &(Commit, Option<String>),
     paths: &[PathBuf],
-    unreadable: &mut Vec<String>,
-) -> Result<(Vec<Source>, Vec<NotChecked>), FileError> {
+) -> Result<Old, FileError> {
     let old = commit.manifests(paths, &Clusters::default(), &FolderNames::new())?;
     note.iter().chain(&old.notes).for_each(|note| report::note(note));
-    let readable = old
-        .sources
-        .into_iter()
-        .filter_map(|it| it.map_err(|it| unreadable.push(it.to_string())).ok());
-    Ok((readable.collect(), old.not_built))
+    Ok(old)
 }
 
 /// Returns the texts below paths, the facts from the folders around them, and the skipped files.
