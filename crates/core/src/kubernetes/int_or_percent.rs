@@ -37,6 +37,14 @@ pub fn number(value: &IntOrString) -> i64 {
     }
 }
 
+/// Returns the value as it is written.
+pub fn shown(value: &IntOrString) -> String {
+    match value {
+        IntOrString::Int(number) => number.to_string(),
+        IntOrString::String(text) => text.clone(),
+    }
+}
+
 /// Converts the value for a message.
 pub fn to_value(value: &IntOrString) -> Value<'static> {
     match value {

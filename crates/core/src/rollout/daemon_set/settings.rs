@@ -1,6 +1,9 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::{kubernetes::int_or_percent::scaled, object::DaemonSetSpec};
+use crate::{
+    kubernetes::int_or_percent::{scaled, shown},
+    object::DaemonSetSpec,
+};
 
 /// The settings of the new spec.
 #[derive(Clone, Debug)]
@@ -78,15 +81,11 @@ impl Settings {
         let Some(Rolling { max_unavailable, max_surge }) = &self.rolling else {
             return "OnDelete: a pod is replaced only after you delete it".to_owned();
         };
-        let text = |value: &IntOrString| match value {
-            IntOrString::Int(number) => number.to_string(),
-            IntOrString::String(text) => text.clone(),
-        };
         let at_a_time = |value: &IntOrString| match value {
             IntOrString::Int(1) => "one at a time".to_owned(),
-            value => format!("at most {} at a time", text(value)),
+            value => format!("at most {} at a time", shown(value)),
         };
-        let (surge, down) = (text(max_surge), text(max_unavailable));
+        let (surge, down) = (shown(max_surge), shown(max_unavailable));
         match self.surges() {
             true => format!(
                 "all pods are replaced, {}, each once its new pod is ready: maxSurge {surge}, maxUnavailable {down}",

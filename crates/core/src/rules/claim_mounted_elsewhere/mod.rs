@@ -84,7 +84,8 @@ fn only<'a>(container: &'a Container, claim: &str) -> Option<(usize, &'a VolumeM
 /// Where the whole volume would be, if its files have the same paths below.
 fn root(mount: &VolumeMount) -> Option<&str> {
     let folder = text(&mount.sub_path).trim_matches('/');
-    Some(mount.mount_path.trim_end_matches('/').strip_suffix(folder)?.trim_end_matches('/'))
+    let root = mount.mount_path.trim_end_matches('/').strip_suffix(folder)?;
+    (folder.is_empty() || root.ends_with('/')).then(|| root.trim_end_matches('/'))
 }
 
 fn says(container: &Container, path: &str) -> bool {

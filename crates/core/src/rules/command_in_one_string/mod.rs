@@ -65,9 +65,13 @@ fn operator<'a>(words: &[&'a str]) -> Option<(usize, &'a str, &'a str)> {
     // These programs have such words themselves, or run a shell.
     let is_own = words.iter().any(|it| read::is_shell(it))
         || ["[", "awk", "expr", "find", "jq", "ssh", "tcpdump", "test", "watch"].contains(&program);
-    let mut words = words.iter().enumerate().skip(1).filter(|_| !is_own);
-    let (i, word) = words.find(|(_, it)| ["&&", "||", "|", ">", ">>"].contains(*it))?;
-    Some((i, word, program))
+    let is_operator = |pair: &[&str]| {
+        // As in `cut -d "|"`.
+        !matches!(pair, ["-F" | "-d" | "-s" | "-t", "|"])
+            && matches!(pair, [_, "&&" | "||" | "|" | ">" | ">>"])
+    };
+    let i = words.windows(2).position(is_operator).filter(|_| !is_own)? + 1;
+    Some((i, *words.get(i)?, program))
 }
 
 /// A second script after `sh -c SCRIPT`, with its index and the shell. It is `$0` of the first one.

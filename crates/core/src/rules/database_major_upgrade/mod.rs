@@ -37,6 +37,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         };
         // Since release 18 the directory has the release in its name.
         let is_elsewhere = name == "postgres" && release.0 >= 18 && data_variable(new).is_none();
+        let directory = data_variable(new).unwrap_or(directory);
         let data = data(new, directory, &claims);
         let stays = !data.is_empty() && data == self::data(old, directory, &claims);
         if !stays || is_elsewhere || data_variable(new) != data_variable(old) {

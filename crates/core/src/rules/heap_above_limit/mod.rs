@@ -58,7 +58,8 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
     for (i, env) in list(&container.env).iter().enumerate() {
         let (value, path) = (text(&env.value), at.index(i));
         let go = (env.name == "GOMEMLIMIT").then(|| format!("GOMEMLIMIT={value}"));
-        heaps.extend(heap(go.as_deref().unwrap_or(value), &path.child("value"), limit));
+        let value = go.as_deref().unwrap_or(value);
+        heaps.extend(heap(value, &path.child("value"), limit, OPTIONS));
     }
     let words = list(&container.command).iter().chain(list(&container.args));
     let program = words.map(|it| read::program(it)).next().unwrap_or_default();
@@ -71,7 +72,8 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
                 ("redis-server" | "valkey-server", "--maxmemory") | ("memcached", "-m")
             );
             let cache = of_cache.then(|| format!("{word}={next}"));
-            heaps.extend(heap(cache.as_deref().unwrap_or(word), &at.index(i), limit));
+            heaps.extend(cache.and_then(|it| heap(&it, &at.index(i), limit, CACHES)));
+            heaps.extend(heap(word, &at.index(i), limit, OPTIONS));
         }
     }
     heaps.into_iter().min_by_key(|it| it.bytes)
@@ -82,21 +84,24 @@ type Units = &'static [(&'static str, u32)];
 
 const JAVA: Units = &[("k", 10), ("m", 20), ("g", 30), ("t", 40), ("", 0)];
 const MEBIBYTES: Units = &[("", 20)];
-/// The options of Java, Node.js, Go, Redis and Memcached. Without `b`, the units of Redis are decimal.
-const OPTIONS: [(&str, Units); 6] = [
+type Options = &'static [(&'static str, Units)];
+
+/// The options of Java, Node.js and Go.
+const OPTIONS: Options = &[
     ("-Xmx", JAVA),
     ("-XX:MaxHeapSize=", JAVA),
     ("--max-old-space-size=", MEBIBYTES),
     ("GOMEMLIMIT=", &[("kib", 10), ("mib", 20), ("gib", 30), ("tib", 40)]),
-    ("--maxmemory=", &[("kb", 10), ("mb", 20), ("gb", 30)]),
-    ("-m=", MEBIBYTES),
 ];
+/// Those of Redis and Memcached, for these programs only. Without `b`, the units of Redis are decimal.
+const CACHES: Options =
+    &[("--maxmemory=", &[("kb", 10), ("mb", 20), ("gb", 30)]), ("-m=", MEBIBYTES)];
 
 /// The last option counts, and a size outranks a percentage.
-fn heap(text: &str, path: &Path<'_>, limit: u128) -> Option<Heap> {
+fn heap(text: &str, path: &Path<'_>, limit: u128, options: Options) -> Option<Heap> {
     let words = || text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
     let mut size = words().filter_map(|word| {
-        let mut options = OPTIONS.iter();
+        let mut options = options.iter();
         Some((word, options.find_map(|(flag, units)| bytes(word.strip_prefix(flag)?, units))?))
     });
     let mut percent = words().filter_map(|word| {

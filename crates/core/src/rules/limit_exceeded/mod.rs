@@ -15,9 +15,10 @@ pub use self::{
 };
 use super::{
     claims_deleted_on_scale_down, ordered_rollout_stuck, parallel_rollout_stuck,
-    read::{daemon_set_status, pace, scaled, wave},
+    read::{daemon_set_status, pace, wave},
     rollout_blocked,
 };
+use crate::kubernetes::int_or_percent::{number, percentage, shown};
 use crate::rules::prelude::*;
 use crate::rules::rule::SETS;
 
@@ -141,8 +142,7 @@ pub fn not_applied(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits) ->
 
 fn report_share(most: &IntOrString, limits: &Limits, found: &mut Findings) {
     let field = Cause::Template.field();
-    let is_all = matches!(most, IntOrString::String(_)) && scaled(most, 100, true) == Some(100);
-    if is_all && !limits.replaces_all {
+    if percentage(most) == Some(100) && !limits.replaces_all {
         let message = format!(
             "this change replaces all pods at once; {}",
             limits.why(Consequence::ReplacesAll)
@@ -151,9 +151,7 @@ fn report_share(most: &IntOrString, limits: &Limits, found: &mut Findings) {
         found.report_at(field.clone(), Reason::Forbidden, message, help);
     }
     let Some(limit) = &limits.at_most_unavailable else { return };
-    // Of 100 pods, a share is its number.
-    let is_beyond = scaled(most, 100, true) > scaled(limit, 100, true);
-    if is_beyond && discriminant(most) == discriminant(limit) {
+    if discriminant(most) == discriminant(limit) && number(most) > number(limit) {
         let message = format!(
             "this change takes down {}pods at a time; {}",
             match most {
@@ -167,13 +165,6 @@ fn report_share(most: &IntOrString, limits: &Limits, found: &mut Findings) {
             shown(limit)
         );
         found.report_at(field, Reason::Forbidden, message, help);
-    }
-}
-
-fn shown(value: &IntOrString) -> String {
-    match value {
-        IntOrString::Int(number) => number.to_string(),
-        IntOrString::String(share) => share.clone(),
     }
 }
 

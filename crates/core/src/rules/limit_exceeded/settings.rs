@@ -2,7 +2,10 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::rules::read::{Wave, scaled};
+use crate::{
+    kubernetes::int_or_percent::shown,
+    rules::read::{Wave, scaled},
+};
 
 /// Something that a limit may forbid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,11 +78,8 @@ impl Limits {
     /// Returns why a consequence is forbidden, with the limit as it is in the policy.
     pub fn why(&self, consequence: Consequence) -> String {
         let most = self.at_most_unavailable.as_ref();
-        let value = match most.filter(|_| consequence == Consequence::AtMostUnavailable) {
-            Some(IntOrString::Int(number)) => &number.to_string(),
-            Some(IntOrString::String(share)) => share,
-            None => "false",
-        };
+        let most = most.filter(|_| consequence == Consequence::AtMostUnavailable);
+        let value = most.map_or_else(|| "false".to_owned(), shown);
         let (limit, reason) = (consequence.as_str(), self.reason.trim());
         format!("the policy forbids it by {limit}: {value} ({reason})")
     }

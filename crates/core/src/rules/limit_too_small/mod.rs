@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::heap_above_limit::limit as memory;
 use crate::kubernetes::{
-    absent::list,
+    absent::{list, text},
     containers::{containers, visit},
     quantity::Quantity,
 };
@@ -38,25 +38,22 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
     for (i, volume) in list(&spec.volumes).iter().enumerate() {
         let Some(it) = &volume.empty_dir else { continue };
-        let Some((size, shown)) =
-            it.size_limit.as_ref().and_then(|it| Some((bytes(&it.0)?, &it.0)))
-        else {
-            continue;
-        };
-        let in_memory = it.medium.as_deref() == Some("Memory");
-        let (most, message, help) = match it.medium.as_deref() {
-            Some("Memory") => (
+        let Some(shown) = it.size_limit.as_ref().map(|it| &it.0) else { continue };
+        let Some(size) = bytes(shown) else { continue };
+        let medium = text(&it.medium);
+        let (most, message, help) = match medium {
+            "Memory" => (
                 memory_of_writers(spec, &volume.name),
                 "the files of this volume count as memory of their container, and the container is killed before the \
                  volume is full",
                 "set sizeLimit below the memory limit, or raise the limit",
             ),
-            None | Some("") => (
+            "" => (
                 storage(spec),
                 "the volume counts as ephemeral storage of the pod, and the pod is evicted before the volume is full",
                 "set sizeLimit below limits.ephemeral-storage, or raise the limit",
             ),
-            Some(_) => continue,
+            _ => continue,
         };
         let path = VOLUMES.index(i);
         let path = path.child("emptyDir");
@@ -64,7 +61,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             let message = format!("with a sizeLimit of {shown}, {message}");
             found
                 .report(&path.child("sizeLimit"), Reason::Invalid, message, help)
-                .noted_if(!in_memory);
+                .noted_if(medium.is_empty());
         }
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
     let (list, more) = words(all);
     let force = [list, &["--force", "--grace-period=0"]].concat();
     let force = query.kubectl().does(Effect::LosesData, "delete pod", &force);
-    if let Some(finalizers) = &pod.finalizers {
+    if let Some(finalizers) = pod.finalizers.as_ref().filter(|_| pod.deleted.is_some()) {
         let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
         let words = [[&*pod.name].as_slice(), &unpin].concat();
         let remove = query.kubectl().does(Effect::LosesData, "patch pod", &words);

@@ -51,9 +51,8 @@ fn name<'a>(container: &'a Container, port: &IntOrString) -> Option<&'a str> {
 /// Otherwise the name of the port may only be a habit.
 fn serves_tls(container: &Container) -> bool {
     arguments(container).any(|(flag, value)| {
-        let flag = if flag.is_empty() { value } else { flag };
         let is_key = flag.contains("tls") || flag.contains("cert") || flag.contains("ssl");
         let is_off = ["disable", "insecure", "no-", "skip"].iter().any(|it| flag.contains(it));
-        is_key && !is_off && flag.starts_with('-') && !matches!(value, "false" | "0" | "off")
+        is_key && !is_off && !matches!(value, "false" | "0" | "off")
     })
 }
