@@ -24,6 +24,7 @@ const FILE: &str = "check deploy/db.yaml --against-ref main";
 const PLAN: &str = "plan deploy --against-ref main";
 const STRICT: &str = "check . --against-ref main --deny-warnings";
 const CLUSTERS: &str = "clusters: [{name: a, paths: [/deploy]}, {name: b, paths: [/other]}]";
+const PLAN_RENDER: &str = "plan --render deploy --against-ref main";
 const RENDER: &str = "check --render deploy --against-ref main";
 const NEW_ONLY: &str = "check . --against-ref main --policy-from-ref main --new-only";
 const POLICY: &str =
@@ -290,7 +291,7 @@ fn ways() -> Vec<Way> {
         (
             "a template",
             added("EVIL deploy/evil.yaml; edit deploy/evil.yaml '/kind: /a{{ if x }}'"),
-            unread.clone(),
+            [&unread[..], &[(PLAN_RENDER, 2)]].concat(),
         ),
         (
             "a part of a set",

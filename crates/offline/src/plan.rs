@@ -252,7 +252,6 @@ impl PlanArgs {
             nodes: &self.nodes,
             may_be_empty: self.allow_empty,
             looks_at_namespaces: policy.looks_at_namespaces(),
-            is_rendered: self.manifests.renders(),
         };
         let (now, release) = (Timestamp::now(), policy.cluster.version);
         let mut inputs = Vec::new();
@@ -323,6 +322,9 @@ impl PlanArgs {
             Format::Text => {
                 text::print(&plan.forecasts, none, plain, screen, &mut out)?;
                 plan.unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))?;
+                if !plan.errors.is_empty() && !plan.forecasts.is_empty() {
+                    writeln!(out, "\n{INCOMPLETE}")?;
+                }
             }
             Format::Markdown => markdown::print(plan, none, &mut out)?,
             Format::Svg => svg::print(plan, none, &mut out)?,

@@ -25,7 +25,7 @@ use similar::TextDiff;
 
 pub use self::edit::Edit;
 pub(super) use self::part::Part;
-use setguard_core::{policy::Policy, printable::Printable};
+use setguard_core::{finding::count, policy::Policy, printable::Printable};
 use setguard_files::manifests::exclude::{Exclude, exempt_files};
 
 use self::fixer::Fixer;
@@ -144,8 +144,7 @@ impl Fixes<'_> {
                 replacements.push(replacement.map_err(|error| {
                     anyhow::anyhow!("{name}: cannot be written: {error}; no file was changed")
                 })?);
-                let findings = if new.count == 1 { "finding" } else { "findings" };
-                fixed.push(format!("fixed: {name}: {} {findings}", new.count));
+                fixed.push(format!("fixed: {name}: {}", count(new.count, "finding")));
             }
         }
         replace_all(&replacements)?;
@@ -179,11 +178,14 @@ pub(super) fn verify<'d>(
     let mut by_part = BTreeMap::<usize, Vec<&mut Diagnostic>>::new();
     for finding in findings.filter(can_be_made) {
         let after = parts.partition_point(|part| part.lines < finding.mark.line);
-        by_part.entry(after).or_default().push(finding);
+        match after.checked_sub(1) {
+            Some(at) => by_part.entry(at).or_default().push(finding),
+            None => finding.fix = None,
+        }
     }
     let selection = Selection::default();
-    for (after, findings) in by_part {
-        let Some(part) = after.checked_sub(1).and_then(|it| parts.get(it)) else { continue };
+    for (at, findings) in by_part {
+        let Some(part) = parts.get(at) else { continue };
         let mut fixer = Fixer::new(checker, &selection, file);
         fixer.is_named = is_named;
         let good = fixer.verified(part.text, findings.iter().map(|it| part.place(it)).collect());

@@ -33,7 +33,7 @@ pub(super) struct OldManifests {
     pub(super) contexts: HashMap<String, PathContext>,
     /// The charts and kustomizations as of the commit. `None` if nothing was rendered there.
     pub(super) roots: Option<Vec<Root>>,
-    /// The kustomizations and charts of the commit that were not rendered.
+    /// The kustomizations and charts of the commit in the paths that are read as they are.
     pub(super) not_built: Vec<NotChecked>,
 }
 
@@ -55,7 +55,6 @@ fn old(
 ) -> Result<Old, FileError> {
     let mut old = commit.manifests(paths, clusters, names)?;
     if let Some((rendering, new)) = rendering {
-        old.not_built.clear();
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
         let mut rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
         rendering.also(&new.roots, Some(&checkout), &mut rendered);

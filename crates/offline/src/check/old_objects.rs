@@ -37,8 +37,10 @@ pub(crate) struct OldObjects {
     namespace: Option<String>,
     /// The new files in folders.
     new: Files,
-    /// The clusters that the policy assigns to new files, and the groups of rendered output, by name.
+    /// The groups of new files in folders and of rendered output, by name.
     groups: HashMap<String, Group>,
+    /// The objects of new rendered output, by its name.
+    rendered: HashMap<String, HashSet<ObjectId>>,
 }
 
 impl OldObjects {
@@ -57,8 +59,16 @@ impl OldObjects {
         let assigned = new.iter().filter(|(_, group)| **group != Group::Alone);
         self.groups =
             assigned.map(|(path, group)| (path.display().to_string(), (*group).clone())).collect();
-        let rendered = sources.iter().flatten().filter(|it| it.rendered().is_some());
-        self.groups.extend(rendered.map(|it| (it.name().to_owned(), it.group().clone())));
+        for source in sources.iter().flatten().filter(|it| it.rendered().is_some()) {
+            self.groups.insert(source.name().to_owned(), source.group().clone());
+            if !self.objects.is_empty() {
+                let namespace = source.namespace(self.namespace.as_deref());
+                let objects = documents(source.text(), source.is_named()).flatten();
+                let manifests = objects.flat_map(|it| it.in_namespace(namespace).manifests);
+                let ids: HashSet<_> = manifests.map(|it| ObjectId::of(&it.node)).collect();
+                self.rendered.insert(source.name().to_owned(), ids);
+            }
+        }
         self.new = new.into_iter().map(|(path, _)| path).collect();
         self
     }
@@ -143,7 +153,7 @@ impl OldObjects {
         let all = self.objects.get(&old)?;
         // Rendered output has no place.
         let is_gone = |(name, place): (&str, &str)| match place {
-            "" => name == file,
+            "" => name == file && self.rendered.get(file).is_none_or(|it| !it.contains(&old)),
             _ => self.new.at(place).is_none_or(|path| !self.has(path, &old)),
         };
         all.places().all(is_gone).then_some((old, all))
@@ -177,9 +187,9 @@ impl OldObjects {
             return None;
         }
         if self.unread.contains(id) {
-            return Some(format!(
-                "{id} had a version that is not known, so this change of it is not checked"
-            ));
+            return Some(
+                "its version before is not known, so this change of it is not checked".to_owned(),
+            );
         }
         if self.templates.contains(&clean(Path::new(file))) {
             return Some(format!(

@@ -52,11 +52,13 @@ pub(super) struct Given {
     pub(super) problems: Vec<Problem>,
 }
 
+type Previous = HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>;
+
 #[derive(Debug, Default)]
 pub(super) struct Input {
     pub(super) given: Vec<Given>,
     /// The previous objects as JSON, with their order in the input.
-    pub(super) previous: HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>,
+    pub(super) previous: Previous,
     pub(super) world: PlannedCluster,
     pub(super) configs: Configs,
     pub(super) namespaces: Namespaces,
@@ -80,6 +82,8 @@ pub(super) struct Side {
     pub(super) new: Vec<Source>,
     pub(super) old: Vec<Source>,
     pub(super) contexts: HashMap<String, PathContext>,
+    /// The commit with the previous manifests, if these are not rendered.
+    pub(super) commit: Option<Commit>,
     pub(super) lacks_new: bool,
     pub(super) lacks_old: bool,
 }
@@ -95,8 +99,6 @@ pub(super) struct Paths<'a> {
     pub(super) nodes: &'a [PathBuf],
     pub(super) may_be_empty: bool,
     pub(super) looks_at_namespaces: bool,
-    /// Whether charts and kustomizations are rendered, besides these manifests.
-    pub(super) is_rendered: bool,
 }
 
 impl Input {
@@ -152,9 +154,7 @@ impl Input {
         let (new, contexts, mut not_read) = texts(&remaining, &mut complain_of_new);
         not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
         let compared = commit.as_ref().map(|it| {
-            if !paths.is_rendered {
-                it.add_built(before.not_built, (&remaining, &Exclude::default()), &mut not_read)?;
-            }
+            it.add_built(before.not_built, (&remaining, &Exclude::default()), &mut not_read)?;
             complain_of_edited(it, &mut not_read, &mut complain_of_new)
         });
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
@@ -169,10 +169,7 @@ impl Input {
         }
         unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
         input.read_new(new, paths.namespace, release, &mut complain_of_new);
-        let mut left_out = std::mem::take(&mut input.left_out);
-        let compared =
-            commit.as_ref().map(|it| complain_of_edited(it, &mut left_out, &mut complain_of_new));
-        compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
+        input.complain_of_left_out(commit.as_ref(), &mut complain_of_new);
         input.lacks_new = lacks;
         input.read_moved_out(before.moved_out, paths.namespace);
         input.continue_namesakes(false);
@@ -200,10 +197,24 @@ impl Input {
             complain(message);
         };
         input.read_new(side.new, paths.namespace, release, &mut complain_of_new);
+        input.complain_of_left_out(side.commit.as_ref(), &mut complain_of_new);
         input.lacks_new = lacks;
         input.continue_namesakes(true);
         input.read_all_nodes(paths, release, complain);
         input
+    }
+
+    /// Reports objects in the new manifests that are not planned and differ from a commit. Without one, reports templates
+    /// that were readable: they may have the objects that seem to be gone.
+    fn complain_of_left_out(&mut self, commit: Option<&Commit>, complain: &mut dyn FnMut(String)) {
+        let mut left_out = std::mem::take(&mut self.left_out);
+        if let Some(commit) = commit {
+            let compared = complain_of_edited(commit, &mut left_out, complain);
+            compared.err().into_iter().for_each(|it| complain(it.to_string()));
+        } else if !self.previous.is_empty() {
+            left_out.retain(|it| it.line.is_none() && !self.was_template(&it.file));
+            left_out.iter().for_each(|it| complain(of_plan(&it.sentence())));
+        }
     }
 
     /// Lets an object continue one that had no namespace in its file and is gone, or the other way around: a
@@ -337,7 +348,7 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            if let Some(place) = source.place().filter(|_| is_template(source.text())) {
+            if let Some(place) = source.place().filter(|_| is_unread_template(source.text())) {
                 self.templates.insert(clean(place));
             }
             let (world, configs) = (&mut self.world, &mut self.configs);
@@ -354,11 +365,7 @@ impl Input {
                         return;
                     }
                     let id = ObjectId::of(&manifest.node);
-                    let order = self.previous.len();
-                    let old = self.previous.entry(id);
-                    let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
-                    old.1 = resource;
-                    old.2.add_from(&source, json);
+                    add_previous(&mut self.previous, id, resource, (&source, json));
                 },
             );
             self.old_namespaces.add(source.text());
@@ -373,13 +380,10 @@ impl Input {
             let objects = objects.map(|it| it.in_namespace(source.namespace(namespace)));
             for manifest in objects.flat_map(|it| it.manifests).filter(|it| !it.is_partial()) {
                 let id = ObjectId::of(&manifest.node);
-                let order = self.previous.len();
                 if given.contains(&id)
                     && let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST)
                 {
-                    let old = self.previous.entry(id);
-                    let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
-                    old.2.add_from(source, json);
+                    add_previous(&mut self.previous, id, resource, (source, json));
                 }
             }
         }
@@ -396,7 +400,7 @@ impl Input {
             self.namespaces.add(source.text());
             let context = self.contexts.get(source.name());
             let is_of_chart = context.is_some_and(|it| it.chart.is_some());
-            if !is_of_chart && is_template(source.text()) && hides_set(source.text()) {
+            if !is_of_chart && is_unread_template(source.text()) && may_have_set(source.text()) {
                 let (file, why) = (source.name(), "it cannot be read");
                 self.left_out.push(NotChecked::file(file, Cause::Unreadable, why));
             }
@@ -423,6 +427,19 @@ impl Input {
             );
         }
     }
+}
+
+fn add_previous(
+    previous: &mut Previous,
+    id: ObjectId,
+    resource: &'static Resource,
+    (source, json): (&Source, String),
+) {
+    let order = previous.len();
+    let old = previous.entry(id);
+    let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
+    old.1 = resource;
+    old.2.add_from(source, json);
 }
 
 /// Lets objects continue previous ones that stood elsewhere and are gone from there: a root can move, and become a part
@@ -501,9 +518,9 @@ pub(super) fn of_plan(sentence: &str) -> String {
     sentence.replace("setguard check -", "setguard plan -").replace("not checked", "not planned")
 }
 
-/// Returns whether a document cannot be read, and may have a set.
-fn hides_set(text: &str) -> bool {
-    kube_yaml::documents(text).any(|it| it.is_err()) && may_have_set(text)
+/// Returns whether a text is a template of which a document cannot be read.
+fn is_unread_template(text: &str) -> bool {
+    is_template(text) && kube_yaml::documents(text).any(|it| it.is_err())
 }
 
 fn is_empty(source: &Source) -> bool {

@@ -50,10 +50,11 @@ pub(super) fn sides(
             input::complain_of_edited(&commit, &mut new.not_checked, complain)?;
             let mut empty: Vec<_> = new.empty.iter().map(|(_, it)| it.clone()).collect();
             input::complain_of_edited(&commit, &mut empty, complain)?;
-            Ok(old)
+            Ok((commit, old))
         });
         match old {
-            Ok(old) => {
+            Ok((commit, old)) => {
+                sides.entry(None).or_default().commit = Some(commit);
                 // A chart without its default values shows nothing about its objects.
                 let without = new.empty.into_iter().filter_map(|(root, empty)| {
                     let side = sides.entry(Some(root.clone())).or_default();

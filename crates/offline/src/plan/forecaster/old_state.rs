@@ -101,13 +101,16 @@ fn overdue(world: &PlannedCluster, set: &SetQuery<'_>) -> Option<String> {
     late.sort_unstable_by_key(|pod| &pod.name);
     let first = late.iter().filter_map(|pod| pod.deleted).min()?;
     let names: Vec<&str> = late.iter().map(|pod| &*pod.name).collect();
-    let are = if names.len() == 1 { "is" } else { "are" };
+    let (are, they_are) = if names.len() == 1 { ("is", "it is") } else { ("are", "they are") };
     let may_be_gone = late.iter().any(|pod| world.stranded(pod).is_none());
     Some(format!(
         "{} {are} still being deleted, and should have been gone at {}{}",
         names.join(", "),
         Timestamp::from_second(first).ok()?,
-        if may_be_gone { ": the rollout may stop there until then" } else { "" }
+        match may_be_gone {
+            true => format!(": the rollout may stop there until {they_are} gone"),
+            false => String::new(),
+        }
     ))
 }
 
@@ -129,13 +132,13 @@ pub(super) fn estimate(times: &[i64], course: &Course) -> Option<Estimate> {
     let creations = course.steps.iter().filter(|step| step.action == Action::Create);
     let mut waves: Vec<_> = creations.map(|step| step.wave).collect();
     waves.dedup();
+    let in_waves = count(waves.len(), "wave");
     let mut times = times.to_vec();
     times.sort_unstable();
     let median = *times.get(times.len() / 2).filter(|median| **median > 0)?;
     let waves = i64::try_from(waves.len()).ok().filter(|waves| *waves > 0)?;
     let seconds = course.at_least_seconds.saturating_add(waves.saturating_mul(median));
     let pods = count(times.len(), "pod");
-    let in_waves = if waves == 1 { "1 wave".to_owned() } else { format!("{waves} waves") };
     let text = format!(
         "estimate: {seconds} s and the time that pods take to stop, because {pods} of the set took \
          {median} s to become ready (median), in {in_waves}"
