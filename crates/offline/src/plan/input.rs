@@ -171,7 +171,7 @@ impl Input {
         input.read_new(new, paths.namespace, release, &mut complain_of_new);
         input.complain_of_left_out(commit.as_ref(), &mut complain_of_new);
         input.lacks_new = lacks;
-        input.read_moved_out(before.moved_out, paths.namespace);
+        input.read_moved_out(&before.moved_out, paths.namespace);
         input.continue_namesakes(false);
         input.read_all_nodes(paths, release, complain);
         input
@@ -373,9 +373,9 @@ impl Input {
     }
 
     /// Adds the previous objects of files that a walk leaves out, if they stand elsewhere now.
-    fn read_moved_out(&mut self, sources: Vec<Source>, namespace: Option<&str>) {
+    fn read_moved_out(&mut self, sources: &[Source], namespace: Option<&str>) {
         let given: HashSet<_> = self.given.iter().map(|it| &it.id).collect();
-        for source in &sources {
+        for source in sources {
             let objects = documents(source.text(), false).flatten();
             let objects = objects.map(|it| it.in_namespace(source.namespace(namespace)));
             for manifest in objects.flat_map(|it| it.manifests).filter(|it| !it.is_partial()) {
