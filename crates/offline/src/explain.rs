@@ -4,8 +4,11 @@ use std::io::{self, IsTerminal as _, Write};
 
 use anstream::AutoStream;
 use anyhow::bail;
-use clap::{Args, ValueEnum};
-use setguard_core::{catalogue, rules::rule::Rule};
+use clap::{
+    Args, ValueEnum,
+    builder::styling::{AnsiColor, Style},
+};
+use setguard_core::{catalogue, finding::Mode, rules::rule::Rule};
 use setguard_files::{exit::Exit, report::screen::Screen};
 
 /// List all rules
@@ -39,7 +42,7 @@ pub struct ExplainArgs {
 /// Returns an error if standard output cannot be written.
 pub fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     let rules = catalogue::all();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(anstream::stdout().lock());
     match args.format {
         Format::Text => table(rules, screen(), &mut out)?,
         Format::Json => {
@@ -64,14 +67,30 @@ fn table(rules: &[&Rule], screen: Screen, out: &mut impl Write) -> io::Result<()
     let id = width(|rule| rule.meta.id.len(), "RULE");
     let kinds = width(|rule| catalogue::kinds(rule).len(), "KINDS");
     let heading = format!("{:id$}  {:5}  {:kinds$}  SUMMARY", "RULE", "MODE", "KINDS");
-    writeln!(out, "{}", screen.fit(&heading, 4))?;
+    writeln!(out, "{}", screen.fit(&styled(BOLD, &heading), 4))?;
     for rule in rules {
         let (meta, list) = (&rule.meta, catalogue::kinds(rule));
-        let mode = meta.mode;
-        let line = format!("{:id$}  {mode:5}  {list:kinds$}  {}", meta.id, meta.summary);
+        let mode = styled(color(meta.mode), &format!("{:5}", meta.mode));
+        let line = format!("{:id$}  {mode}  {list:kinds$}  {}", meta.id, meta.summary);
         writeln!(out, "{}", screen.fit(&line, 4))?;
     }
     Ok(())
+}
+
+const BOLD: Style = Style::new().bold();
+
+/// The colors of findings in a report.
+fn color(mode: Mode) -> Style {
+    match mode {
+        Mode::Deny => AnsiColor::BrightRed.on_default(),
+        Mode::Warn => AnsiColor::Yellow.on_default(),
+        _ => Style::new(),
+    }
+}
+
+/// Returns a text in a style. A stream without colors leaves the style out.
+fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
 }
 
 pub(super) fn to_json(rule: &Rule) -> serde_json::Value {
@@ -96,24 +115,33 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
             None => bail!("there is no rule {:?}; `setguard rules` lists them all", args.rule),
         }
     };
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(anstream::stdout().lock());
     let (meta, screen) = (&rule.meta, screen());
     let adjustable = if meta.adjustable { "" } else { " (a policy cannot change this)" };
-    writeln!(out, "{}\n", screen.fit(&format!("{}: {}", meta.id, meta.summary), 4))?;
-    writeln!(out, "Mode:   {}{adjustable}", meta.mode)?;
+    let title = format!("{}: {}", styled(BOLD, meta.id), meta.summary);
+    writeln!(out, "{}\n", screen.fit(&title, 4))?;
+    writeln!(out, "Mode:   {}{adjustable}", styled(color(meta.mode), &meta.mode.to_string()))?;
     writeln!(out, "Kinds:  {}", catalogue::kinds(rule))?;
-    let why = screen.paragraphs(meta.why);
-    for (title, text) in [("Why", &*why), ("Bad", meta.bad), ("Good", meta.good)] {
-        if !text.trim().is_empty() {
-            writeln!(out, "\n{title}:\n")?;
-            for line in text.trim_end().lines() {
-                let mut line = format!("    {line}");
-                // YAML stays as it can be copied.
-                if title == "Why" {
-                    line = screen.fit(&line, if line.starts_with("    - ") { 6 } else { 4 });
-                }
-                writeln!(out, "{}", line.trim_end())?;
-            }
+    if !meta.why.trim().is_empty() {
+        writeln!(out, "\n{}\n", styled(BOLD, "Why:"))?;
+        for line in screen.paragraphs(meta.why).lines() {
+            let indent = if line.starts_with("- ") { 6 } else { 4 };
+            writeln!(out, "{}", screen.fit(&format!("    {line}"), indent).trim_end())?;
+        }
+    }
+    let [red, green] = [AnsiColor::Red, AnsiColor::Green].map(|it| it.on_default());
+    for (title, text, other, style) in
+        [("Bad:", meta.bad, meta.good, red), ("Good:", meta.good, meta.bad, green)]
+    {
+        if text.trim().is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{}\n", styled(BOLD, title))?;
+        // YAML stays as it can be copied.
+        for line in text.trim_end().lines() {
+            let is_shared = line.is_empty() || other.lines().any(|it| it == line);
+            let line = if is_shared { line.to_owned() } else { styled(style, line) };
+            writeln!(out, "{}", format!("    {line}").trim_end())?;
         }
     }
     out.flush()?;
