@@ -50,19 +50,18 @@ pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<
     for error in errors.iter().take(MOST_OBJECTS) {
         canvas.wrapped(&format!("error: {error}"));
     }
+    canvas.more(errors.len(), "errors");
     for forecast in forecasts.iter().take(MOST_OBJECTS) {
         canvas.object(forecast);
     }
-    if forecasts.len() > MOST_OBJECTS {
-        let more = forecasts.len() - MOST_OBJECTS;
-        canvas.line("dull", &format!("… and {more} more objects, which --format text shows"));
-    }
+    canvas.more(forecasts.len(), "objects");
     if forecasts.is_empty() {
         canvas.line("dull", none);
     }
     for object in unknown.iter().take(MOST_OBJECTS) {
         canvas.line("bold", &format!("{object}, {UNREAD}"));
     }
+    canvas.more(unknown.len(), "objects that were not read");
     writeln!(out, "{}", canvas.finish(&description(plan)))
 }
 
@@ -194,6 +193,14 @@ impl Canvas {
         );
         self.text(x + 6, self.y + 17, "", text);
         self.body.push_str("</g>\n");
+    }
+
+    /// Says how many were left out of so many.
+    fn more(&mut self, all: usize, what: &str) {
+        if all > MOST_OBJECTS {
+            let more = all - MOST_OBJECTS;
+            self.line("dull", &format!("… and {more} more {what}: see --format text"));
+        }
     }
 
     fn line(&mut self, class: &str, text: &str) {
