@@ -86,10 +86,18 @@ impl<'a> Object<'a> {
         Ok(Self::parse_as(resource, json)?.with_template_defaults())
     }
 
+    /// Returns the spec as JSON.
+    pub fn spec(&self) -> Option<Value> {
+        match &self.workload {
+            Workload::DaemonSet(spec) => semantic::to_json(spec),
+            Workload::StatefulSet(spec) => semantic::to_json(spec),
+        }
+    }
+
     /// Returns the spec as JSON, and the form by which the API server compares it.
     pub fn spec_with_meaning(&self) -> [Value; 2] {
         fn both(spec: &impl Serialize) -> [Value; 2] {
-            let written = serde_json::to_value(spec).unwrap_or_default();
+            let written = semantic::to_json(spec).unwrap_or_default();
             let meaning = semantic::canonical(spec).unwrap_or_else(|| written.clone());
             [written, meaning]
         }

@@ -50,26 +50,56 @@ pub(crate) fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
 
 /// Returns a form that is the same for all values that the API server considers equal.
 pub(crate) fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
-    value.serialize(Canonical { is_amount: false }).ok()
+    value.serialize(Form::Canonical { is_amount: false }).ok()
 }
 
-/// Serializes the canonical form: a value that equals absence becomes null.
-struct Canonical {
-    /// The API server rounds amounts of a resource, the quantities in maps, up to thousandths.
-    is_amount: bool,
+/// Returns the JSON of a value, as `serde_json::to_value` does. The large types of Kubernetes need one serializer only.
+pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
+    value.serialize(Form::Written).ok()
 }
 
-const INNER: Canonical = Canonical { is_amount: false };
+/// Serializes a value.
+#[derive(Clone, Copy)]
+enum Form {
+    /// As it is.
+    Written,
+    /// In the canonical form: a value that equals absence becomes null.
+    Canonical {
+        /// The API server rounds amounts of a resource, the quantities in maps, up to thousandths.
+        is_amount: bool,
+    },
+}
+
+impl Form {
+    fn inner(self) -> Self {
+        match self {
+            Form::Written => self,
+            Form::Canonical { .. } => Form::Canonical { is_amount: false },
+        }
+    }
+
+    /// An empty list or map.
+    fn empty(self, value: Value) -> Value {
+        match self {
+            Form::Written => value,
+            Form::Canonical { .. } => Value::Null,
+        }
+    }
+}
 
 struct Struct {
+    form: Form,
     name: &'static str,
     fields: Map<String, Value>,
 }
 
-struct Seq(Vec<Value>);
+struct Seq {
+    form: Form,
+    elements: Vec<Value>,
+}
 
-#[derive(Default)]
 struct Entries {
+    form: Form,
     key: String,
     map: Map<String, Value>,
 }
@@ -83,8 +113,9 @@ impl SerializeStruct for Struct {
         field: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        let value = value.serialize(INNER)?;
+        let value = value.serialize(self.form.inner())?;
         let absent = match &value {
+            _ if matches!(self.form, Form::Written) => false,
             Value::Null => true,
             Value::Object(map) => map.is_empty() && fields::is_plain_struct(self.name, field),
             Value::Bool(on) => !on && !fields::is_pointer(self.name, field),
@@ -110,12 +141,14 @@ impl SerializeSeq for Seq {
     type Error = Error;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.0.push(value.serialize(INNER)?);
+        self.elements.push(value.serialize(self.form.inner())?);
         Ok(())
     }
 
     fn end(self) -> Result<Value, Error> {
-        Ok(if self.0.is_empty() { Value::Null } else { Value::Array(self.0) })
+        let is_empty = self.elements.is_empty();
+        let value = Value::Array(self.elements);
+        Ok(if is_empty { self.form.empty(value) } else { value })
     }
 }
 
@@ -124,7 +157,7 @@ impl SerializeMap for Entries {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        self.key = match key.serialize(INNER)? {
+        self.key = match key.serialize(Form::Written)? {
             Value::String(key) => key,
             other => other.to_string(),
         };
@@ -132,13 +165,18 @@ impl SerializeMap for Entries {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        let value = value.serialize(Canonical { is_amount: true })?;
+        let value = value.serialize(match self.form {
+            Form::Written => Form::Written,
+            Form::Canonical { .. } => Form::Canonical { is_amount: true },
+        })?;
         self.map.insert(std::mem::take(&mut self.key), value);
         Ok(())
     }
 
     fn end(self) -> Result<Value, Error> {
-        Ok(if self.map.is_empty() { Value::Null } else { Value::Object(self.map) })
+        let is_empty = self.map.is_empty();
+        let value = Value::Object(self.map);
+        Ok(if is_empty { self.form.empty(value) } else { value })
     }
 }
 
@@ -150,7 +188,7 @@ macro_rules! scalars {
     };
 }
 
-impl Serializer for Canonical {
+impl Serializer for Form {
     type Ok = Value;
     type Error = Error;
     type SerializeSeq = Seq;
@@ -166,7 +204,8 @@ impl Serializer for Canonical {
         name: &'static str,
         value: &T,
     ) -> Result<Value, Error> {
-        let value = value.serialize(INNER)?;
+        let value = value.serialize(self.inner())?;
+        let Form::Canonical { is_amount } = self else { return Ok(value) };
         if name == "Time" && value == ZERO_TIME {
             return Ok(Value::Null);
         }
@@ -175,7 +214,7 @@ impl Serializer for Canonical {
         }
         let text = value.as_str().unwrap_or_default();
         let quantity =
-            if self.is_amount { Quantity::parse_resource(text) } else { Quantity::parse(text) };
+            if is_amount { Quantity::parse_resource(text) } else { Quantity::parse(text) };
         Ok(match quantity {
             Some(quantity) if quantity.is_zero() => Value::from(0),
             Some(quantity) => Value::String(quantity.comparison_key()),
@@ -184,15 +223,15 @@ impl Serializer for Canonical {
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Struct, Error> {
-        Ok(Struct { name, fields: Map::new() })
+        Ok(Struct { form: self, name, fields: Map::new() })
     }
 
     fn serialize_seq(self, len: Option<usize>) -> Result<Seq, Error> {
-        Ok(Seq(Vec::with_capacity(len.unwrap_or(0))))
+        Ok(Seq { form: self, elements: Vec::with_capacity(len.unwrap_or(0)) })
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Entries, Error> {
-        Ok(Entries::default())
+        Ok(Entries { form: self, key: String::new(), map: Map::new() })
     }
 
     fn serialize_none(self) -> Result<Value, Error> {

@@ -17,7 +17,7 @@ pub use self::verb::{Delivery, Verb};
 use kube_yaml::Node;
 use setguard_core::{
     kubernetes::resource::Resource,
-    object::{Object, Workload, schema},
+    object::{Object, schema},
 };
 
 use self::{
@@ -130,11 +130,8 @@ fn with_defaults(resource: &'static Resource, json: &str) -> Option<Value> {
     let mut stored: Value = serde_json::from_str(json).ok()?;
     // The API server sets no defaults in a custom resource.
     if !resource.is_kruise() {
-        let spec = match Object::parse(resource, json).ok()?.workload {
-            Workload::DaemonSet(spec) => serde_json::to_value(spec),
-            Workload::StatefulSet(spec) => serde_json::to_value(spec),
-        };
-        stored.as_object_mut()?.insert("spec".to_owned(), spec.ok()?);
+        let spec = Object::parse(resource, json).ok()?.spec()?;
+        stored.as_object_mut()?.insert("spec".to_owned(), spec);
     }
     if let Some(metadata) = stored.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");

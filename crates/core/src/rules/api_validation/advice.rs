@@ -19,7 +19,7 @@ use crate::{
         paths::TEMPLATE_LABELS,
         shorten,
     },
-    kubernetes::selector,
+    kubernetes::{selector, semantic::to_json},
     rules::schema::SCHEMA,
     validation::object_meta,
 };
@@ -204,7 +204,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
         };
         let object = self
             .template
-            .get_or_init(|| json!({"spec": {"template": self.subject.object.template()}}));
+            .get_or_init(|| json!({"spec": {"template": to_json(self.subject.object.template())}}));
         let name = object.pointer(&field.pointer())?;
         let list = Field::of(steps.iter().take(at).copied());
         let element = |i| list.steps().chain([Step::Index(i)]).chain(after.iter().copied());

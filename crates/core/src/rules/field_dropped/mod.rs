@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::kubernetes::semantic::to_json;
 use crate::object::dropped;
 use crate::rules::prelude::*;
 
@@ -25,8 +26,7 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         return;
     }
     for (gate, without) in dropped::disabled(spec, cluster) {
-        let pair = (serde_json::to_value(spec), serde_json::to_value(without));
-        let (Ok(spec), Ok(without)) = pair else { continue };
+        let Some((spec, without)) = to_json(spec).zip(to_json(&without)) else { continue };
         differences(&POD_SPEC, &spec, &without, &mut |path| {
             found.report(
                 path,
