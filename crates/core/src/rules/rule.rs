@@ -3,18 +3,8 @@ pub mod inventory;
 mod operation;
 pub mod status;
 
-use std::collections::BTreeSet;
-
 pub use self::{cel::Cel, operation::Operation};
-use self::{
-    inventory::{Evidence, InventoryFindings, Query},
-    status::{Audit, StatusFindings, StatusQuery},
-};
-use crate::{
-    finding::{Findings, Meta},
-    kubernetes::{cluster::Cluster, kind::Kind},
-    object::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
-};
+use crate::rules::prelude::*;
 
 /// A rule: its description and its functions.
 #[derive(Debug)]

@@ -3,15 +3,10 @@
 //! Kubernetes: `validateVolumeClaimTemplates`, `pkg/apis/apps/validation/validation.go`.
 
 use k8s_openapi::api::core::v1::{
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, TypedLocalObjectReference,
-    TypedObjectReference,
+    PersistentVolumeClaimSpec, TypedLocalObjectReference, TypedObjectReference,
 };
 
-use super::pod::util::{label, one_of, required, subdomain};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{cluster::Cluster, quantity::Quantity, selector},
-};
+use crate::validation::prelude::*;
 
 const ACCESS_MODES: [&str; 4] =
     ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];

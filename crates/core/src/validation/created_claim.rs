@@ -5,22 +5,10 @@
 //! validated (`ValidatePersistentVolumeClaim`). The API server itself sets `uid`, `creationTimestamp` and
 //! `deletionTimestamp`.
 
-use k8s_openapi::{
-    api::core::v1::PersistentVolumeClaim, apimachinery::pkg::apis::meta::v1::ObjectMeta,
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{
-    claims, object_meta,
-    pod::util::{list, text},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{
-        cluster::{Cluster, since},
-        labels, names,
-    },
-    object::StatefulSetSpec,
-};
+use super::{claims, object_meta};
+use crate::validation::prelude::*;
 
 /// The API server's text follows.
 const REFUSED: &str = "no claim, and so no pod, can be created: ";

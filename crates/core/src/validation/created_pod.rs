@@ -28,25 +28,10 @@ mod ports;
 mod resources;
 mod token;
 
-use k8s_openapi::api::core::v1::{PodSpec, Volume};
-
 use self::pod::{CreatedPod, REFUSED};
-use super::{
-    object_meta,
-    pod::util::{list, text},
-    pod_template,
-};
-use crate::{
-    finding::{
-        Findings,
-        paths::{POD_SPEC, TEMPLATE, VOLUMES},
-    },
-    kubernetes::{
-        cluster::{Cluster, since},
-        containers,
-    },
-    object::Object,
-};
+use super::{object_meta, pod_template};
+use crate::kubernetes::containers;
+use crate::validation::prelude::*;
 
 pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findings) {
     finalizers(object, found);

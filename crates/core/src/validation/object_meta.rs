@@ -5,25 +5,17 @@
 //! `staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go` before and after.
 
 mod managed_fields;
-
-pub(crate) use self::managed_fields::validate as managed_fields;
-
 mod owners;
 
-use std::{borrow::Borrow, collections::BTreeSet};
+use std::borrow::Borrow;
 
-use super::pod::util::{each, label};
+pub(crate) use self::{managed_fields::validate as managed_fields, owners::each_owner};
+use super::prelude::*;
 use crate::{
-    finding::{Findings, Path, SOME_RULE, Value, paths::METADATA},
-    kubernetes::{
-        cluster::{Cluster, since},
-        labels, names,
-        resource::WorkloadKind,
-        semantic,
-    },
+    finding::{SOME_RULE, paths::METADATA},
+    kubernetes::{resource::WorkloadKind, semantic},
     object::{Metadata, Str},
 };
-pub(crate) use owners::each_owner;
 
 pub(crate) const IMMUTABLE: &str = "field is immutable";
 /// The API server generates a name from at most this many bytes of the prefix, and adds five (apiserver

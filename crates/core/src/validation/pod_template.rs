@@ -1,27 +1,14 @@
 //! The validation of a pod template's spec: `ValidatePodTemplateSpec`. The parts are in [`pod`].
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use super::pod::{
-    affinity, annotations, consistency, containers,
-    context::PodContext,
-    dns, env, ephemeral_containers, eviction, host,
-    options::Options,
+    affinity, annotations, consistency, containers, dns, env, ephemeral_containers, eviction, host,
     os, ports, resource_claims, resources, restart, scheduling, security_context, spread,
-    tolerations,
-    util::{self, label, list, subdomain, text},
-    volumes, windows,
+    tolerations, util, volumes, windows,
 };
-use crate::{
-    finding::{
-        Findings, Path,
-        paths::{POD_SPEC, TEMPLATE},
-    },
-    kubernetes::{cluster::Cluster, labels, names},
-    object::dropped::{drop_disabled, uses_disabled},
-};
+use crate::object::dropped::{drop_disabled, uses_disabled};
+use crate::validation::prelude::*;
 
 #[derive(Clone, Copy)]
 pub(crate) struct PodInputs<'a> {

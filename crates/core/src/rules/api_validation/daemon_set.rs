@@ -2,12 +2,9 @@
 //!
 //! Kubernetes: `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/daemonset/strategy.go`.
 
-use k8s_openapi::{
-    api::{
-        apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet},
-        core::v1::{PodAffinityTerm, PodSpec},
-    },
-    apimachinery::pkg::util::intstr::IntOrString,
+use k8s_openapi::api::{
+    apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet},
+    core::v1::PodAffinityTerm,
 };
 use serde_json::json;
 
@@ -17,8 +14,7 @@ use super::{
 };
 use crate::rules::prelude::*;
 use crate::{
-    finding::paths::UPDATE_STRATEGY,
-    kubernetes::{int_or_percent, selector, semantic},
+    kubernetes::{int_or_percent, semantic},
     object::LazyJson,
     rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
     validation::{object_meta, pod::util::non_negative, pod_template},

@@ -5,8 +5,6 @@
 //! `validateRollingUpdateStatefulSetStrategyType` and `validateMaxUnavailableField`,
 //! pkg/webhook/statefulset/validating/statefulset_validation.go.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
 use crate::rules::prelude::*;
 use crate::{kubernetes::int_or_percent, object::KruiseSpec, validation::pod::util::non_negative};
 

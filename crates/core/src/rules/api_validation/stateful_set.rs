@@ -4,15 +4,9 @@
 
 mod immutable;
 
-use k8s_openapi::{
-    api::{
-        apps::v1::{
-            RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
-            StatefulSetUpdateStrategy,
-        },
-        core::v1::PodTemplateSpec,
-    },
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
+use k8s_openapi::api::apps::v1::{
+    RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
+    StatefulSetUpdateStrategy,
 };
 use serde_json::json;
 
@@ -23,10 +17,9 @@ use super::{
 };
 use crate::rules::prelude::*;
 use crate::{
-    finding::{Finding, paths::UPDATE_STRATEGY},
     kubernetes::{
         cluster::{MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
-        int_or_percent, names, selector, semantic,
+        int_or_percent, names, semantic,
     },
     object::{LazyJson, Metadata},
     rules::pod_template_validation::POD_TEMPLATE_VALIDATION,

@@ -1,15 +1,8 @@
 //! The requirements of DaemonSets and StatefulSets on a pod template, beyond a valid pod spec.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::{
-    api::core::v1::{PodSpec, PodTemplateSpec},
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
-
 use crate::kubernetes::{
     labels::{self, MIRROR_ANNOTATION},
-    names, selector,
+    names,
 };
 use crate::rules::prelude::*;
 

@@ -1,7 +1,5 @@
 //! A volume that a claim template of the same name replaces.
 
-use std::collections::HashSet;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

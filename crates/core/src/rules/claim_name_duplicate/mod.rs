@@ -1,7 +1,5 @@
 //! Two claim templates with the same name.
 
-use std::collections::BTreeSet;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

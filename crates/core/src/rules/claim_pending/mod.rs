@@ -1,12 +1,9 @@
 //! Claims of a StatefulSet that are not bound.
 
-use std::collections::BTreeMap;
-
 use super::{
     class_of_claims_missing,
     status::{
         claims::{Unbound, WhyUnbound, of_set, unbound},
-        phrases::names,
         stateful_set::Replicas,
     },
 };

@@ -1,7 +1,5 @@
 //! A claim template that no container uses.
 
-use std::collections::BTreeSet;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,6 +1,5 @@
 //! A command that is not split into its words as it has to be.
 
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

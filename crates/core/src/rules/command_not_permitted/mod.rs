@@ -1,8 +1,7 @@
 //! A command that needs a right that its container does not have.
 
-use k8s_openapi::api::core::v1::{Capabilities, Container, PodSpec};
+use k8s_openapi::api::core::v1::Capabilities;
 
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

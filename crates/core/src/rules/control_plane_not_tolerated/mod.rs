@@ -1,7 +1,5 @@
 //! A node agent that does not run on control plane nodes.
 
-use k8s_openapi::api::core::v1::{PodSpec, Toleration};
-
 use crate::rules::prelude::*;
 use crate::{kubernetes::tolerations, object::annotations};
 

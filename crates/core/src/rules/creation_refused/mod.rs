@@ -2,17 +2,13 @@
 
 use super::status::{
     daemon_set::Daemons,
-    phrases::{at, names},
     quota,
     refusal::{Refusal, annotate, by_admission, quoted_after},
     stateful_set::Replicas,
     webhooks,
 };
+use crate::observed::{LONGEST_WAIT, SLACK};
 use crate::rules::prelude::*;
-use crate::{
-    observed::{LONGEST_WAIT, SLACK, WorkloadState},
-    rules::rule::status::SETS,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "creation-refused",

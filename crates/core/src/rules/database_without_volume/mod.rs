@@ -1,9 +1,5 @@
 //! A database without a volume for its data.
 
-use crate::kubernetes::{
-    absent::list,
-    containers::{arguments, visit},
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

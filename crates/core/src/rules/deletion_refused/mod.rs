@@ -8,7 +8,6 @@ use super::{
     two_pods_on_node,
 };
 use crate::rules::prelude::*;
-use crate::{observed::WorkloadState, rules::rule::status::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "deletion-refused",

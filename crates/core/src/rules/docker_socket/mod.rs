@@ -1,6 +1,5 @@
 //! A pod that wants the socket of Docker.
 
-use crate::kubernetes::{absent::list, containers::containers};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,6 +1,5 @@
 //! A recursive change of ownership on a large volume.
 
-use crate::kubernetes::quantity::Quantity;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

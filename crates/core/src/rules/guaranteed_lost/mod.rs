@@ -2,9 +2,6 @@
 
 use std::mem;
 
-use k8s_openapi::api::core::v1::Container;
-
-use crate::kubernetes::{containers::visit, quantity::Quantity};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

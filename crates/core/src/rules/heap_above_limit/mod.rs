@@ -1,16 +1,6 @@
 //! A heap or cache that may grow as large as its container's memory limit.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
 use crate::rules::prelude::*;
-use crate::{
-    finding::Field,
-    kubernetes::{
-        absent::{list, text},
-        containers::visit,
-        quantity::Quantity,
-    },
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "heap-above-limit",

@@ -1,16 +1,7 @@
 //! A pod in its node's network that looks up a Service by a name that it cannot resolve.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
+use crate::inventory::hosts::{name_in, texts, uses_node_dns};
 use crate::rules::prelude::*;
-use crate::{
-    inventory::{
-        hosts::{name_in, texts, uses_node_dns},
-        object_summary::ObjectSummary,
-    },
-    kubernetes::containers::containers,
-    rules::rule::SETS,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "host-network-dns",

@@ -1,6 +1,5 @@
 //! An image that its registry no longer has.
 
-use crate::kubernetes::{absent::text, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

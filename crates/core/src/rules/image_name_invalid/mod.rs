@@ -1,9 +1,5 @@
 //! An image whose name the kubelet cannot parse.
 
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::visit,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

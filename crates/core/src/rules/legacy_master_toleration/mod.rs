@@ -1,7 +1,5 @@
 //! A toleration of only the control plane's old taint.
 
-use k8s_openapi::api::core::v1::Toleration;
-
 use crate::rules::prelude::*;
 use crate::{finding::ClusterAssumption, kubernetes::tolerations};
 

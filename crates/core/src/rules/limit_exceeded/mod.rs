@@ -5,14 +5,11 @@ mod settings;
 
 use std::mem::discriminant;
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
-pub use super::read::{Cause, Wave};
-
 pub use self::{
     removed::{Leaving, from_nodes, scaled_down, unseen},
     settings::{Consequence, Limits},
 };
+pub use super::read::{Cause, Wave};
 use super::{
     claims_deleted_on_scale_down, ordered_rollout_stuck, parallel_rollout_stuck,
     read::{daemon_set_status, pace, wave},
@@ -20,7 +17,6 @@ use super::{
 };
 use crate::kubernetes::int_or_percent::{number, percentage, shown};
 use crate::rules::prelude::*;
-use crate::rules::rule::SETS;
 
 /// The rule for consequences that the policy forbids.
 pub static RULE: Rule = rule! {

@@ -1,13 +1,6 @@
 //! A limit that its container or volume cannot keep.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
 use super::heap_above_limit::limit as memory;
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::{containers, visit},
-    quantity::Quantity,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

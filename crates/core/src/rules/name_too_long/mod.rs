@@ -1,6 +1,5 @@
 //! A name that leaves no room for the controller's suffix.
 
-use crate::finding::paths::METADATA;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,13 +1,9 @@
 //! A DaemonSet that no node of a cluster gets a pod of.
 
-use std::collections::BTreeMap;
-
 use crate::rules::prelude::*;
 use crate::{
-    finding::count,
     kubernetes::taints,
-    observed::WorkloadState,
-    rollout::node::{Placement, WhyNot, placements},
+    rollout::node::{WhyNot, placements},
 };
 
 pub(super) const SCOPE: Scope =

@@ -1,9 +1,7 @@
 //! A server without a readiness probe.
 
-use k8s_openapi::api::core::v1::Container;
-
+use crate::finding::paths::CONTAINERS;
 use crate::rules::prelude::*;
-use crate::{finding::paths::CONTAINERS, kubernetes::containers::is_sidecar};
 
 pub(super) static RULE: Rule = rule! {
     id: "no-readiness-probe",

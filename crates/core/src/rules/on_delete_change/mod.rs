@@ -1,6 +1,5 @@
 //! A changed template that the controller does not roll out.
 
-use crate::finding::paths::UPDATE_STRATEGY;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

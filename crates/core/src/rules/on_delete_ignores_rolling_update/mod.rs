@@ -1,8 +1,5 @@
 //! Settings for rolling updates that OnDelete ignores.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
-use crate::finding::paths::UPDATE_STRATEGY;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

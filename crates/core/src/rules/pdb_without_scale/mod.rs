@@ -2,10 +2,7 @@
 
 use super::neighbors::budgets::Protection;
 use crate::rules::prelude::*;
-use crate::{
-    finding::paths::TEMPLATE_LABELS, inventory::object_summary::DisruptionBudget,
-    kubernetes::int_or_percent,
-};
+use crate::{inventory::object_summary::DisruptionBudget, kubernetes::int_or_percent};
 
 pub(super) static RULE: Rule = rule! {
     id: "pdb-without-scale",

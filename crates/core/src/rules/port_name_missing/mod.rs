@@ -1,8 +1,5 @@
 //! A probe or hook with the name of a port that its container lacks.
 
-use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
-
-use crate::kubernetes::containers::visit;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,13 +1,5 @@
 //! A database of the official PostgreSQL image in a directory that the image does not use.
 
-use std::collections::HashSet;
-
-use k8s_openapi::api::core::v1::{Container, VolumeMount};
-
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::visit,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

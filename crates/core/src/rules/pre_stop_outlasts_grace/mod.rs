@@ -1,8 +1,5 @@
 //! A preStop hook that takes all the time that the pod has to stop.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
-use crate::kubernetes::containers::is_sidecar;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,8 +1,5 @@
 //! A probe or hook with the address of the node itself.
 
-use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
-
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,11 +1,5 @@
 //! A probe that asks a port of TLS without TLS.
 
-use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
-
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::{arguments, visit},
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

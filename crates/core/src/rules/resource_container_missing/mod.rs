@@ -3,13 +3,6 @@
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, ResourceFieldSelector};
 
 use crate::rules::prelude::*;
-use crate::{
-    finding::nearest_of,
-    kubernetes::{
-        absent::{list, text},
-        containers::{containers, visit},
-    },
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "resource-container-missing",

@@ -5,14 +5,11 @@ use super::{
     status::{
         budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},
         daemon_set::Daemons,
-        phrases::{count, names, positive, since},
+        phrases::positive,
     },
 };
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::int_or_percent,
-    observed::{Node, NotReadyKind, Pod},
-};
+use crate::{kubernetes::int_or_percent, observed::Node};
 
 pub(super) static RULE: Rule = rule! {
     id: "rollout-budget-eaten",

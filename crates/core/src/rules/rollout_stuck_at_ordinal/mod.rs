@@ -9,10 +9,7 @@ use super::{
     },
 };
 use crate::rules::prelude::*;
-use crate::{
-    observed::{NotReadyKind, Pod},
-    rules::rollout_waits,
-};
+use crate::rules::rollout_waits;
 
 pub(super) static RULE: Rule = rule! {
     id: "rollout-stuck-at-ordinal",

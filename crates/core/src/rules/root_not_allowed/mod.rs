@@ -1,6 +1,5 @@
 //! A container that has to run as root but must not.
 
-use crate::kubernetes::containers::visit;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,11 +1,7 @@
 //! A program in a ConfigMap or Secret that nobody may execute.
 
-use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec, Volume, VolumeMount};
+use k8s_openapi::api::core::v1::KeyToPath;
 
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::visit,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,7 +1,5 @@
 //! A selector for labels that the controller itself sets.
 
-use std::collections::BTreeSet;
-
 use crate::kubernetes::managed_labels;
 use crate::rules::prelude::*;
 

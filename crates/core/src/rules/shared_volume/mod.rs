@@ -1,10 +1,7 @@
 //! A single volume for all pods.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use k8s_openapi::api::core::v1::{PodSpec, Volume};
-
-use crate::kubernetes::containers::containers;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,8 +1,5 @@
 //! Daemon pods that keep each other off their nodes.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-
-use crate::kubernetes::selector;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

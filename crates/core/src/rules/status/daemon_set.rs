@@ -1,10 +1,7 @@
-use std::collections::BTreeMap;
-
+use crate::rules::prelude::*;
 use crate::{
-    kubernetes::kind::Kind,
-    observed::{DaemonSet, Node, NotReadyKind, Pod, WorkloadState, WorkloadStatus},
-    rollout::node::{Placement, placements},
-    rules::rule::status::StatusQuery,
+    observed::{DaemonSet, Node},
+    rollout::node::placements,
 };
 
 pub(in crate::rules) struct Daemons<'a> {

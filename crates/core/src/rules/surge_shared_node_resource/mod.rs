@@ -1,11 +1,7 @@
 //! A surge pod that listens on the same port of the node as the old pod.
 
-use k8s_openapi::{
-    api::core::v1::{Container, PodSpec, Probe},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::api::core::v1::Probe;
 
-use crate::kubernetes::containers::{arguments, is_sidecar};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

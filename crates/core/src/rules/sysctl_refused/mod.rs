@@ -1,6 +1,6 @@
 //! A sysctl that the kubelet refuses.
 
-use crate::kubernetes::{absent::list, pod_security::SAFE_SYSCTLS};
+use crate::kubernetes::pod_security::SAFE_SYSCTLS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

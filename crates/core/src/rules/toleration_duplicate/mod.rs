@@ -1,7 +1,5 @@
 //! A toleration that adds nothing.
 
-use k8s_openapi::api::core::v1::Toleration;
-
 use crate::kubernetes::tolerations::{Index, covers};
 use crate::rules::prelude::*;
 

@@ -1,7 +1,5 @@
 //! A time limit on a daemon pod's toleration.
 
-use k8s_openapi::api::core::v1::Toleration;
-
 use crate::kubernetes::tolerations::Index;
 use crate::rules::prelude::*;
 

@@ -1,13 +1,5 @@
 //! A reference to a variable that the container lacks.
 
-use std::collections::HashSet;
-
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::visit,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,9 +1,6 @@
 //! A variable in the command of a probe or hook, where nothing replaces it.
 
-use k8s_openapi::api::core::v1::Container;
-
 use super::read::Action;
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,8 +1,5 @@
 //! A block device that a container mounts, or a file system that it wants as a device.
 
-use std::collections::BTreeMap;
-
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,11 +1,6 @@
-use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
-
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{Findings, paths::POD_SPEC},
-    kubernetes::containers,
-    validation::pod::util::{list, text},
-};
+use crate::kubernetes::containers;
+use crate::validation::prelude::*;
 
 /// In every cluster, with their priorities. Kubernetes: `SystemPriorityClasses`, pkg/apis/scheduling/v1/helpers.go.
 const SYSTEM_CLASSES: [(&str, i32); 2] =

@@ -1,13 +1,8 @@
-use std::{collections::BTreeSet, ops::Range};
+use std::ops::Range;
 
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{
-        Findings,
-        paths::{CLAIM_TEMPLATES, VOLUMES},
-    },
-    object::StatefulSetSpec,
-};
+use crate::finding::paths::CLAIM_TEMPLATES;
+use crate::validation::prelude::*;
 
 /// `ValidateVolumes`: a volume must not use the claim of an ephemeral volume of the same pod. A claim's name begins
 /// with the pod's, and only a StatefulSet's pods have predictable names.

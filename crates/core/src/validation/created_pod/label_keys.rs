@@ -1,15 +1,7 @@
-use std::collections::BTreeMap;
-
-use k8s_openapi::{
-    api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
+use k8s_openapi::api::core::v1::PodAffinityTerm;
 
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{Findings, Path, paths::POD_SPEC},
-    kubernetes::pod_affinity,
-    validation::pod::util::{Seen, list},
-};
+use crate::validation::prelude::*;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";

@@ -1,10 +1,5 @@
-use k8s_openapi::api::core::v1::Container;
-
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{Findings, Path, paths::POD_SPEC},
-    validation::pod::util::{Seen, list, text},
-};
+use crate::validation::prelude::*;
 
 /// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, gives each port a `hostPort`. Then
 /// `AccumulateUniqueHostPorts` rejects ports that occur twice in all containers together, or in one init container:

@@ -1,18 +1,12 @@
-use k8s_openapi::{
-    api::core::v1::{Container, PodSpec, ResourceRequirements},
-    apimachinery::pkg::api::resource::Quantity,
-};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::pod::{CreatedPod, REFUSED};
+use crate::validation::prelude::*;
 use crate::{
-    finding::{Finding, Findings, paths::POD_SPEC},
+    finding::Finding,
     validation::pod::{
         consistency::{self, aggregate},
-        context::PodContext,
-        options::Options,
         resources::ResourceList,
-        util::list,
-        volumes::Volumes,
     },
 };
 

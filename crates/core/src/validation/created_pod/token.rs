@@ -1,9 +1,6 @@
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{Findings, paths::POD_SPEC},
-    kubernetes::containers,
-    validation::pod::util::list,
-};
+use crate::kubernetes::containers;
+use crate::validation::prelude::*;
 
 /// The plugin mounts no token into a container that mounts a volume there.
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";

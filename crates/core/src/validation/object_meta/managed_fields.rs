@@ -1,9 +1,7 @@
 use serde::Deserialize;
 
-use crate::{
-    finding::{Findings, Path},
-    object::Str,
-};
+use crate::object::Str;
+use crate::validation::prelude::*;
 
 const MANAGER_LIMIT: usize = 128;
 const SUBRESOURCE_LIMIT: usize = 256;

@@ -1,14 +1,9 @@
 //! Owner references. Kubernetes: apimachinery `pkg/api/validation/objectmeta.go`.
 
-use std::collections::HashSet;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::json;
 
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::cluster::{Cluster, since},
-};
+use crate::validation::prelude::*;
 
 const EVENT: &str = "/v1, Kind=Event is disallowed from being an owner";
 

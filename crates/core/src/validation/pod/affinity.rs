@@ -1,17 +1,10 @@
 use k8s_openapi::api::core::v1::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
-    PodAffinityTerm, PodSpec, WeightedPodAffinityTerm,
+    PodAffinityTerm, WeightedPodAffinityTerm,
 };
 
-use super::{
-    options::Options,
-    spread::match_label_keys,
-    util::{each, finds_nothing, label_key, list, named},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{names, pod_affinity, selector},
-};
+use super::spread::match_label_keys;
+use crate::validation::prelude::*;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";

@@ -1,13 +1,8 @@
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::core::v1::{PodSpec, SeccompProfile, Toleration};
+use k8s_openapi::api::core::v1::{SeccompProfile, Toleration};
 use serde::de::IgnoredAny;
 
-use super::{options::Options, tolerations};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::containers::visit,
-};
+use super::tolerations;
+use crate::validation::prelude::*;
 
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";

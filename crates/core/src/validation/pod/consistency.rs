@@ -1,18 +1,9 @@
 //! Compares the resources of the pod as a whole with its containers'.
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::cmp::Ordering;
 
-use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
-
-use super::{
-    context::PodContext,
-    resources::{self, Of, ResourceList, is_huge_page},
-    util::list,
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{containers::is_sidecar, quantity::Quantity},
-};
+use super::resources::{self, Of, ResourceList, is_huge_page};
+use crate::validation::prelude::*;
 
 pub(crate) type Sums<'a> = BTreeMap<&'a str, Quantity<'a>>;
 

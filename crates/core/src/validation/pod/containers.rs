@@ -1,19 +1,11 @@
-use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value as Json, json};
 
 use super::{
-    context::PodContext,
-    env, mounts,
-    options::Options,
-    ports, probes,
+    env, mounts, ports, probes,
     resources::{self, Of},
     restart, security_context,
-    util::{Seen, filled, list, named, pull_policy, required, required_one_of, text},
 };
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{containers::is_sidecar, names},
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateContainers`.
 pub(crate) fn validate(

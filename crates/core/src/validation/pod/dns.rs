@@ -1,13 +1,6 @@
-use k8s_openapi::api::core::v1::{HostAlias, PodDNSConfig, PodSpec};
+use k8s_openapi::api::core::v1::{HostAlias, PodDNSConfig};
 
-use super::{
-    options::Options,
-    util::{each, list, required_one_of, subdomain, text},
-};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 const MAX_NAMESERVERS: usize = 3;
 const MAX_SEARCH_PATHS: usize = 32;

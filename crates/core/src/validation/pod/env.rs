@@ -1,21 +1,9 @@
-use std::collections::HashMap;
-
 use k8s_openapi::api::core::v1::{
-    EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector,
+    EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, ResourceFieldSelector,
 };
 
-use super::{
-    options::Options,
-    util::{each, filled, label_key, list, text},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{
-        names::{self, Messages},
-        quantity::Quantity,
-    },
-    validation::object_meta::without_trailing_dash,
-};
+use crate::validation::prelude::*;
+use crate::{kubernetes::names::Messages, validation::object_meta::without_trailing_dash};
 
 const ENV_FIELDS: &[&str] = &[
     "metadata.name",

@@ -2,12 +2,8 @@ use k8s_openapi::{
     api::core::v1::EphemeralVolumeSource, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 
-use super::{options::Options, util::text};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::labels,
-    validation::claims,
-};
+use crate::validation::claims;
+use crate::validation::prelude::*;
 
 /// Follows `validateEphemeralVolumeSource`.
 pub(crate) fn validate(

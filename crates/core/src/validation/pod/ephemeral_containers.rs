@@ -1,13 +1,9 @@
 //! A template cannot have ephemeral containers, but the API server still validates each one.
 
-use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
+use k8s_openapi::api::core::v1::EphemeralContainer;
 
-use super::{
-    containers::common,
-    context::PodContext,
-    util::{Seen, list, text},
-};
-use crate::finding::{Findings, Path};
+use super::containers::common;
+use crate::validation::prelude::*;
 
 /// Follows `validateEphemeralContainers`.
 pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {

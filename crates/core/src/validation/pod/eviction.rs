@@ -1,14 +1,10 @@
 //! Programs that respond to the eviction of a pod. Kubernetes: `Validate_EvictionResponder` in
 //! `pkg/apis/core/v1/zz_generated.validations.go`, and `validation.go` next to it.
 
-use k8s_openapi::api::core::v1::{EvictionResponder, PodSpec};
+use k8s_openapi::api::core::v1::EvictionResponder;
 use serde_json::json;
 
-use super::util::{Seen, each, list, required};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 const MOST: usize = 10;
 const HIGHEST: i32 = 100_000;

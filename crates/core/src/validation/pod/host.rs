@@ -1,13 +1,4 @@
-use k8s_openapi::api::core::v1::PodSpec;
-
-use super::{
-    options::Options,
-    util::{list, subdomain},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::containers::visit,
-};
+use crate::validation::prelude::*;
 
 /// The longest hostname that Linux allows.
 const MAX_HOSTNAME: usize = 64;

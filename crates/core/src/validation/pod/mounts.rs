@@ -1,15 +1,6 @@
-use std::collections::{HashMap, HashSet};
+use k8s_openapi::api::core::v1::VolumeMount;
 
-use k8s_openapi::api::core::v1::{Container, VolumeMount};
-
-use super::{
-    util::{Seen, each, list, named, one_of, text},
-    volumes::Volumes,
-};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 /// The devices while mounts are validated, and vice versa: `GetVolumeDeviceMap`, `GetVolumeMountMap`. If several share
 /// a name, the last one counts.

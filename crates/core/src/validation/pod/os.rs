@@ -1,10 +1,4 @@
-use k8s_openapi::api::core::v1::PodSpec;
-
-use super::util::{list, named};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::containers::visit,
-};
+use crate::validation::prelude::*;
 
 /// `validateOS`, and the checks that depend on the name.
 pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {

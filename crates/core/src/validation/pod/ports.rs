@@ -1,13 +1,6 @@
-use k8s_openapi::{
-    api::core::v1::{Container, ContainerPort, PodSpec},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::{api::core::v1::ContainerPort, apimachinery::pkg::util::intstr::IntOrString};
 
-use super::util::{Seen, each, list, required_one_of, text};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateContainerPorts`.
 pub(crate) fn validate(ports: &[ContainerPort], path: &Path<'_>, found: &mut Findings) {

@@ -1,17 +1,10 @@
 use k8s_openapi::api::core::v1::{
-    Container, ExecAction, GRPCAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe,
-    SleepAction, TCPSocketAction,
+    ExecAction, GRPCAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction,
+    TCPSocketAction,
 };
 
-use super::{
-    context::PodContext,
-    ports::number_or_name,
-    util::{each, list, named, non_negative, one_of, required, text},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-};
+use super::{ports::number_or_name, util::non_negative};
+use crate::validation::prelude::*;
 
 pub(crate) fn validate(container: &Container, path: &Path<'_>, found: &mut Findings) {
     if let Some(probe) = &container.liveness_probe {

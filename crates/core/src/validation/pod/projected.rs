@@ -1,23 +1,16 @@
 //! Projected volumes. Signer names follow `pkg/apis/core/validation/names.go`.
 
 use k8s_openapi::api::core::v1::{
-    ClusterTrustBundleProjection, PodCertificateProjection, PodSpec, ProjectedVolumeSource,
+    ClusterTrustBundleProjection, PodCertificateProjection, ProjectedVolumeSource,
     ServiceAccountTokenProjection,
 };
 use serde_json::json;
 
 use super::{
-    options::Options,
-    util::{
-        Seen, each, file_mode, label_selector, list, local_path, local_path_messages, required,
-        unix_id,
-    },
+    util::local_path_messages,
     volume_sources::files::{downward_api_file, key_path},
 };
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{names, selector},
-};
+use crate::validation::prelude::*;
 
 type UsedPaths<'a> = Seen<&'a str>;
 

@@ -1,24 +1,12 @@
 //! Requests and limits. Kubernetes: also `pkg/apis/core/helper/helpers.go`.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::cmp::Ordering;
 
 use k8s_openapi::{
-    api::core::v1::{PodSpec, ResourceClaim, ResourceRequirements},
-    apimachinery::pkg::api::resource::Quantity as Text,
+    api::core::v1::ResourceClaim, apimachinery::pkg::api::resource::Quantity as Text,
 };
 
-use super::{
-    context::PodContext,
-    options::Options,
-    util::{label, list, named},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{containers::containers, names, quantity::Quantity},
-};
+use crate::validation::prelude::*;
 
 pub(crate) type ResourceList = BTreeMap<String, Text>;
 

@@ -1,10 +1,6 @@
-use k8s_openapi::api::core::v1::{Container, ContainerResizePolicy, ContainerRestartRule};
+use k8s_openapi::api::core::v1::{ContainerResizePolicy, ContainerRestartRule};
 
-use super::{
-    options::Options,
-    util::{Seen, list, named, one_of, required_one_of},
-};
-use crate::finding::{Findings, Path};
+use crate::validation::prelude::*;
 
 const MAX_RULES: usize = 20;
 const MAX_EXIT_CODES: usize = 255;

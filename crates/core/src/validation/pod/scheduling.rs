@@ -1,7 +1,4 @@
-use k8s_openapi::api::core::v1::PodSpec;
-
-use super::util::{Seen, label_key, list, subdomain};
-use crate::finding::{Findings, Path, Value};
+use crate::validation::prelude::*;
 
 /// Follows `validateSchedulingGroup`.
 pub(crate) fn group(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {

@@ -1,17 +1,10 @@
 use k8s_openapi::api::core::v1::{
-    AppArmorProfile, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext,
+    AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext,
 };
 use serde_json::json;
 
-use super::{
-    options::Options,
-    util::{Seen, each, list, named, one_of, unix_id},
-    windows,
-};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{containers::containers, names},
-};
+use super::windows;
+use crate::validation::prelude::*;
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const MAX_SYSCTL: usize = 253;

@@ -1,15 +1,7 @@
-use std::collections::HashMap;
+use k8s_openapi::api::core::v1::TopologySpreadConstraint;
 
-use k8s_openapi::{
-    api::core::v1::{PodSpec, TopologySpreadConstraint},
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
-
-use super::{
-    options::Options,
-    util::{Seen, finds_nothing, label_key, label_selector, list, one_of, positive},
-};
-use crate::finding::{Findings, Path};
+use super::util::positive;
+use crate::validation::prelude::*;
 
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 const NO_SELECTOR: &str = "must not be specified when labelSelector is not set";

@@ -1,13 +1,6 @@
 use k8s_openapi::api::core::v1::Toleration;
 
-use super::{
-    options::Options,
-    util::{each, label_key, named, one_of, text},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 /// Follows `ValidateTolerations`.
 pub(crate) fn validate(

@@ -5,10 +5,8 @@ mod iscsi;
 mod network;
 mod node;
 
-use k8s_openapi::api::core::v1::Volume;
-
-use super::{ephemeral, options::Options, projected, util::required};
-use crate::finding::{Findings, Path};
+use super::{ephemeral, projected};
+use crate::validation::prelude::*;
 
 /// Follows `validateVolumeSource`: validates the first source and forbids the others.
 pub(super) fn validate(volume: &Volume, opts: &Options, path: &Path<'_>, found: &mut Findings) {

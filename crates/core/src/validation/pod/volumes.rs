@@ -1,14 +1,5 @@
-use k8s_openapi::api::core::v1::Volume;
-
-use super::{
-    options::Options,
-    util::{Seen, filled},
-    volume_sources,
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-};
+use super::volume_sources;
+use crate::validation::prelude::*;
 
 /// The valid volumes that mounts and devices may refer to.
 #[derive(Debug, Default)]

@@ -1,10 +1,6 @@
-use k8s_openapi::api::core::v1::{PodSpec, WindowsSecurityContextOptions};
+use k8s_openapi::api::core::v1::WindowsSecurityContextOptions;
 
-use super::util::named;
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{containers::visit, names},
-};
+use crate::validation::prelude::*;
 
 const MAX_SPEC_KIB: usize = 64;
 const MAX_DOMAIN: usize = 256;

@@ -2,17 +2,11 @@
 //!
 //! Kubernetes: `ValidateStatefulSetUpdate`, `pkg/apis/apps/validation/validation.go`, since 1.37.
 
-use k8s_openapi::{
-    api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec},
-    apimachinery::pkg::apis::meta::v1::ObjectMeta,
-};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec};
 use serde_json::{Map, Value as Json, json};
 
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::{selector, semantic},
-    validation::object_meta::IMMUTABLE,
-};
+use crate::{kubernetes::semantic, validation::object_meta::IMMUTABLE};
 
 pub(super) fn each_field<T>(new: &StatefulSetSpec, old: &StatefulSetSpec<T>, found: &mut Findings) {
     if !semantic::equal(&new.selector, &old.selector) {

@@ -3,10 +3,7 @@ use k8s_openapi::api::core::v1::{
     CinderVolumeSource, GCEPersistentDiskVolumeSource,
 };
 
-use crate::{
-    finding::{Findings, Path},
-    validation::pod::util::{one_of, required, secret_ref},
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateGCEPersistentDiskVolumeSource`.
 pub(super) fn gce_disk(

@@ -1,13 +1,6 @@
 use k8s_openapi::api::core::v1::{CSIVolumeSource, FlexVolumeSource};
 
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-    validation::pod::{
-        options::Options,
-        util::{each, required},
-    },
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateFlexVolumeSource`.
 pub(super) fn flex_volume(source: &FlexVolumeSource, path: &Path<'_>, found: &mut Findings) {

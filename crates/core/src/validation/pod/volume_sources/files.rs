@@ -3,13 +3,8 @@ use k8s_openapi::api::core::v1::{
     SecretVolumeSource,
 };
 
-use crate::{
-    finding::{Findings, Path},
-    validation::pod::{
-        env::{field_ref, resource_field_ref},
-        util::{file_mode, list, local_path, required, text, unix_id},
-    },
-};
+use crate::validation::pod::env::{field_ref, resource_field_ref};
+use crate::validation::prelude::*;
 
 const VOLUME_FIELDS: &[&str] = &[
     "metadata.annotations",

@@ -1,9 +1,6 @@
-use k8s_openapi::api::core::v1::{FCVolumeSource, ISCSIVolumeSource, Volume};
+use k8s_openapi::api::core::v1::{FCVolumeSource, ISCSIVolumeSource};
 
-use crate::{
-    finding::{Findings, Path, Value},
-    validation::pod::util::{list, required},
-};
+use crate::validation::prelude::*;
 
 const LUN: &str = "must be between 0 and 255, inclusive";
 

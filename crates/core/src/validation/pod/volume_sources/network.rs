@@ -3,11 +3,7 @@ use k8s_openapi::api::core::v1::{
     QuobyteVolumeSource, RBDVolumeSource, ScaleIOVolumeSource, StorageOSVolumeSource,
 };
 
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-    validation::pod::util::{filled, label, required, secret_ref, text},
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateGlusterfsVolumeSource`.
 pub(super) fn glusterfs(source: &GlusterfsVolumeSource, path: &Path<'_>, found: &mut Findings) {

@@ -2,14 +2,7 @@ use k8s_openapi::api::core::v1::{
     EmptyDirVolumeSource, GitRepoVolumeSource, HostPathVolumeSource, ImageVolumeSource,
 };
 
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{names, quantity::Quantity},
-    validation::pod::{
-        options::Options,
-        util::{each, one_of, pull_policy, required, text},
-    },
-};
+use crate::validation::prelude::*;
 
 /// `validateEmptyDirVolumeSource`: size and mode.
 pub(super) fn empty_dir(source: &EmptyDirVolumeSource, path: &Path<'_>, found: &mut Findings) {
