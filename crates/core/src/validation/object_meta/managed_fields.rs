@@ -7,17 +7,12 @@ const MANAGER_LIMIT: usize = 128;
 const SUBRESOURCE_LIMIT: usize = 256;
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "'de: 'a"))]
 struct Entry<'a> {
-    #[serde(borrow)]
     manager: Option<Str<'a>>,
-    #[serde(borrow)]
     operation: Option<Str<'a>>,
-    #[serde(borrow)]
     api_version: Option<Str<'a>>,
-    #[serde(borrow)]
     fields_type: Option<Str<'a>>,
-    #[serde(borrow)]
     subresource: Option<Str<'a>>,
 }
 
