@@ -10,15 +10,14 @@ pub(super) static RULE: Rule = rule! {
     group: Names,
     mode: Mode::Warn,
     scopes: [
-        Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
+        Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check: among },
     ],
 };
 
 const HELP: &str = "set dnsPolicy: ClusterFirstWithHostNet";
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if !uses_node_dns(spec) {
         return;
     }

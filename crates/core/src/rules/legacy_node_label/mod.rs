@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = rule! {
     summary: "a nodeSelector or node affinity that asks for the control plane's old label",
     group: Upgrade,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
     cel: CEL,
 };
 
@@ -28,8 +28,7 @@ static CEL: Cel = Cel {
 const OLD: &str = "node-role.kubernetes.io/master";
 const NEW: &str = "node-role.kubernetes.io/control-plane";
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let mut report = |path: &Path<'_>| {
         let outcome = match subject.object.kind() {
             WorkloadKind::DaemonSet => {

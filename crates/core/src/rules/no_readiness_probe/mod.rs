@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
     summary: "a server without a readiness probe, whose rollout waits for nothing",
     group: Rollout,
     mode: Mode::Audit,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
     cel: CEL,
 };
 
@@ -23,8 +23,7 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
     let sidecars = inits.filter(|init| is_sidecar(init));
     let is_asked = sidecars.chain(&spec.containers).any(|it| it.readiness_probe.is_some());

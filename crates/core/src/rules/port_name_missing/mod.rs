@@ -8,18 +8,15 @@ pub(super) static RULE: Rule = rule! {
     summary: "a probe or hook that names a port that its container does not have",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
 /// Kubernetes: `ResolveContainerPort`, pkg/probe/util.go, and `resolvePort`, pkg/kubelet/lifecycle/handlers.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        read::actions(container, path, &mut |it| {
-            if let Some((_, port)) = it.asked {
-                report(container, port, it.effect, it.path, found);
-            }
-        });
+fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    read::actions(container, path, &mut |it| {
+        if let Some((_, port)) = it.asked {
+            report(container, port, it.effect, it.path, found);
+        }
     });
 }
 

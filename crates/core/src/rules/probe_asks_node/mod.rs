@@ -8,12 +8,11 @@ pub(super) static RULE: Rule = rule! {
     summary: "a probe or hook with the host localhost, which is the node",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// Kubernetes: `NewRequestForHTTPGetAction`, pkg/probe/http/request.go; `runProbe`, pkg/kubelet/prober/prober.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if spec.host_network == Some(true) {
         return;
     }

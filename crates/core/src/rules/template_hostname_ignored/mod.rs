@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     summary: "a template with a hostname: it is ignored, or the same for all pods",
     group: Names,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
     cel: CEL,
 };
 
@@ -28,8 +28,7 @@ static CEL: Cel = Cel {
 /// While this gate is off, the API server drops `hostnameOverride`.
 const OVERRIDE_GATE: &str = "HostnameOverride";
 
-fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let hostname = spec.hostname.as_deref().filter(|it| !it.is_empty());
     let subdomain = spec.subdomain.as_deref().filter(|it| !it.is_empty());
     let overridden = spec.hostname_override.as_deref().filter(|_| cluster.enabled(OVERRIDE_GATE));

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
     summary: "a template with schedulingGates: every pod waits for them to be removed",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
     cel: CEL,
 };
 
@@ -21,8 +21,7 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
     // With a node too, no pod is created that could wait.
     if gates.is_empty() || created_pod::is_bound_and_gated(spec) {

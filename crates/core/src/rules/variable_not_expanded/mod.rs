@@ -9,14 +9,11 @@ pub(super) static RULE: Rule = rule! {
     summary: "a variable in a probe or hook that nothing replaces by its value",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        read::actions(container, path, &mut |it| of_command(container, it, found));
-    });
+fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    read::actions(container, path, &mut |it| of_command(container, it, found));
 }
 
 /// Kubernetes: `ExpandContainerCommandOnlyStatic`, pkg/kubelet/container/helpers.go; `Run`,
