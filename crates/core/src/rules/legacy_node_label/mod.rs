@@ -11,18 +11,15 @@ pub(super) static RULE: Rule = rule! {
     group: Upgrade,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "'node-role.kubernetes.io/master' in @pod.?nodeSelector.orValue({}) || \
-        [@pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([])].exists(terms, \
-        terms.size() > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e, e.key == \
-        'node-role.kubernetes.io/master' && e.operator in ['In', 'Exists'])))",
-    message: "'newer clusters do not set the label node-role.kubernetes.io/master: there no node \
-        matches'",
-    help: "ask for node-role.kubernetes.io/control-plane",
-    ..Cel::EMPTY
+    cel: {
+        fault: "'node-role.kubernetes.io/master' in @pod.?nodeSelector.orValue({}) || \
+            [@pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([])].exists(terms, \
+            terms.size() > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e, e.key == \
+            'node-role.kubernetes.io/master' && e.operator in ['In', 'Exists'])))",
+        message: "'newer clusters do not set the label node-role.kubernetes.io/master: there no node \
+            matches'",
+        help: "ask for node-role.kubernetes.io/control-plane",
+    },
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";

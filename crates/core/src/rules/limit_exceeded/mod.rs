@@ -32,8 +32,8 @@ pub static RULE: Rule = rule! {
 pub static LIMIT_EXCEEDED: &Meta = &RULE.meta;
 
 /// Returns the CEL expressions for a change that deletes claims.
-pub const fn deletes_claims_in_cel() -> &'static Cel {
-    &claims_deleted_on_scale_down::CEL
+pub const fn deletes_claims_in_cel() -> Option<&'static Cel> {
+    claims_deleted_on_scale_down::RULE.cel
 }
 
 /// Reports where an update exceeds the limits. `leaving` is `None` unless the nodes are known.
