@@ -21,7 +21,7 @@ pub(in crate::rules) use super::{
 };
 pub(in crate::rules) use crate::{
     finding::{
-        Command, Effect, Facts, Field, Finding, Findings, Fix, Help, Hold, Meta, Mode, Outlook,
+        At, Command, Effect, Facts, Field, Finding, Findings, Fix, Help, Hold, Meta, Mode, Outlook,
         Path, Reason, Value, nearest_of,
         paths::{
             CLAIM_TEMPLATES, METADATA, POD_SPEC, ROLLING_UPDATE, SELECTOR, SPEC, STATUS, TEMPLATE,

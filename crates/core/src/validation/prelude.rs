@@ -13,18 +13,18 @@ pub(super) use super::pod::{
     util::{
         Seen, each, file_mode, filled, finds_nothing, label, label_key, label_selector, list,
         local_path, named, one_of, pull_policy, required, required_one_of, secret_ref, subdomain,
-        text, unix_id,
+        text, unix_id, visit,
     },
     volumes::Volumes,
 };
 pub(super) use crate::{
     finding::{
-        Findings, Path, Value,
+        At, Findings, Path, Value,
         paths::{POD_SPEC, TEMPLATE, VOLUMES},
     },
     kubernetes::{
         cluster::{Cluster, since},
-        containers::{containers, is_sidecar, visit},
+        containers::{containers, is_sidecar},
         labels, names, pod_affinity,
         quantity::Quantity,
         selector,

@@ -32,13 +32,13 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
             if let Some(claim) = claim.filter(|claim| is_created(claim)) {
                 let path = VOLUMES.index(i);
                 let path = path.child("persistentVolumeClaim");
-                found.invalid(&path.child("claimName"), claim, detail);
+                found.at(&path.child("claimName")).invalid(claim, detail);
             }
         }
         for template in pod.claims() {
             let claim = format!("{template}-{name}-{}", ordinals.start);
             if is_created(&claim) {
-                found.invalid(&CLAIM_TEMPLATES, &claim, detail);
+                found.at(&CLAIM_TEMPLATES).invalid(&claim, detail);
             }
         }
     });

@@ -21,9 +21,10 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
         };
         if keys && merged() {
             let path = POD_SPEC.child("topologySpreadConstraints");
+            let path = found.at(&path);
             for (i, it) in constraints.iter().enumerate() {
                 let keys = list(&it.match_label_keys);
-                label_keys(pod, keys, it.label_selector.as_ref(), &path.index(i), found);
+                label_keys(pod, keys, it.label_selector.as_ref(), &path.index(i));
             }
         }
         if pod.spec.affinity.is_some() && on("MatchLabelKeysInPodAffinity") {
@@ -35,9 +36,10 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
 fn affinity(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(affinity) = &pod.spec.affinity else { return };
     let path = POD_SPEC.child("affinity");
-    let mut term = |it: &PodAffinityTerm, path: &Path<'_>| {
+    let path = found.at(&path);
+    let term = |it: &PodAffinityTerm, path: &At<'_>| {
         let keys = list(&it.match_label_keys);
-        label_keys(pod, keys, it.label_selector.as_ref(), path, found);
+        label_keys(pod, keys, it.label_selector.as_ref(), path);
     };
     for (name, required, preferred) in pod_affinity::groups(affinity) {
         let path = path.child(name);
@@ -56,8 +58,7 @@ fn label_keys(
     pod: &CreatedPod<'_>,
     keys: &[String],
     selector: Option<&LabelSelector>,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
     // Validation of the template reports keys without a selector.
     let Some(selector) = selector.filter(|_| !keys.is_empty()) else { return };
@@ -80,7 +81,7 @@ fn label_keys(
         // A key in the selector is reported once, any other key when it occurs again.
         if is_first == is_selected && !reported {
             let detail = "exists in both matchLabelKeys and labelSelector";
-            found.invalid(&path.index(i), key, detail);
+            path.index(i).invalid(key, detail);
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let mut faults = |spec: &PodSpec| {
         let before = found.checkpoint();
         let cx = PodContext::of(spec, &opts, &volumes, &[]);
-        consistency::validate(spec, &cx, &POD_SPEC, found);
+        consistency::validate(spec, &cx, &found.at(&POD_SPEC));
         found.rewind(before)
     };
     let of_template = faults(pod.spec);
