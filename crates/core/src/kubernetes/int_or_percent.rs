@@ -10,9 +10,7 @@ use crate::finding::{At, Value};
 /// Validates a non-negative number or a percentage: `ValidatePositiveIntOrPercent`.
 pub fn validate(value: &IntOrString, path: &At<'_>) {
     match value {
-        IntOrString::Int(number) if *number < 0 => {
-            path.invalid(*number, names::NOT_NEGATIVE);
-        }
+        IntOrString::Int(number) if *number < 0 => path.invalid(*number, names::NOT_NEGATIVE),
         IntOrString::Int(_) => {}
         IntOrString::String(text) => {
             for message in names::percent(text) {

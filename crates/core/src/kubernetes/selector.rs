@@ -41,8 +41,7 @@ fn validate_requirement(
             }
         }
         operator => {
-            let detail = "not a valid selector operator";
-            path.child("operator").invalid(Value::json(&operator), detail);
+            path.child("operator").invalid(Value::json(&operator), "not a valid selector operator");
         }
     }
     labels::label_key(&requirement.key, &path.child("key"));

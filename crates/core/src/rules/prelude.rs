@@ -1,6 +1,6 @@
 //! What most rules import.
 
-pub(in crate::rules) use std::collections::{BTreeMap, BTreeSet, HashSet};
+pub(in crate::rules) use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub(in crate::rules) use k8s_openapi::{
     api::core::v1::{Container, PodSpec, PodTemplateSpec, Toleration, Volume, VolumeMount},
@@ -17,7 +17,12 @@ pub(in crate::rules) use super::{
         inventory::{Evidence, InventoryFindings, Query},
         status::{Audit, ObjectName, Report, StatusCheck, StatusFindings, StatusQuery},
     },
-    status::phrases::{at, count, names, one_line, since},
+    status::{
+        daemon_set::Daemons,
+        phrases::{at, count, names, one_line, positive, sets_of, since, words},
+        refusal::Refusal,
+        stateful_set::Replicas,
+    },
 };
 pub(in crate::rules) use crate::{
     finding::{
@@ -33,12 +38,13 @@ pub(in crate::rules) use crate::{
         absent::{list, text},
         cluster::Cluster,
         containers::{arguments, containers, is_sidecar, visit},
+        int_or_percent,
         kind::Kind,
         quantity::Quantity,
         resource::WorkloadKind,
         selector,
     },
     object::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
-    observed::{Event, NotReadyKind, Observed, Pod, WorkloadState, WorkloadStatus},
-    rollout::node::Placement,
+    observed::{Event, Node, NotReadyKind, Observed, Pod, WorkloadState, WorkloadStatus},
+    rollout::node::{Placement, WhyNot},
 };

@@ -94,8 +94,7 @@ fn sources(spec: &PersistentVolumeClaimSpec, path: &At<'_>) {
     let value = || Value::Json("{}".to_owned());
     let (Some(source), Some(reference)) = (source, reference) else { return };
     if elsewhere {
-        let detail = "may not be specified when dataSourceRef.namespace is specified";
-        path.invalid(value(), detail);
+        path.invalid(value(), "may not be specified when dataSourceRef.namespace is specified");
     } else if (&source.api_group, &source.kind, &source.name)
         != (&reference.api_group, &reference.kind, &reference.name)
     {

@@ -100,8 +100,7 @@ fn images(pod: &CreatedPod<'_>, found: &mut Findings) {
         visit(pod.spec, &found.at(&POD_SPEC), &mut |container, path| {
             let image = text(&container.image);
             if image.trim().len() != image.len() {
-                let detail = "must not have leading or trailing whitespace";
-                path.child("image").invalid(image, detail);
+                path.child("image").invalid(image, "must not have leading or trailing whitespace");
             }
         });
     });

@@ -44,9 +44,7 @@ pub(crate) fn validate_create(
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
     generate_name(prefix, check, path);
     match (name, prefix) {
-        ("", "") => {
-            path.child("name").required("name or generateName is required");
-        }
+        ("", "") => path.child("name").required("name or generateName is required"),
         ("", prefix) => {
             let generated = generated_name(prefix);
             each(check(&generated), &generated, &path.child("name"));
@@ -109,8 +107,7 @@ fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &At<'_>) {
     }
     let period = metadata.deletion_grace_period_seconds;
     if period.is_some() && period != old_period {
-        let path = path.child("deletionGracePeriodSeconds");
-        path.invalid(Value::json(&period), IMMUTABLE);
+        path.child("deletionGracePeriodSeconds").invalid(Value::json(&period), IMMUTABLE);
     }
 }
 

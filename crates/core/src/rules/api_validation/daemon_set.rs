@@ -14,7 +14,7 @@ use super::{
 };
 use crate::rules::prelude::*;
 use crate::{
-    kubernetes::{int_or_percent, semantic},
+    kubernetes::semantic,
     object::LazyJson,
     rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
     validation::{object_meta, pod::util::non_negative, pod_template},

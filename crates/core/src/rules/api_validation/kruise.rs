@@ -6,7 +6,7 @@
 //! pkg/webhook/statefulset/validating/statefulset_validation.go.
 
 use crate::rules::prelude::*;
-use crate::{kubernetes::int_or_percent, object::KruiseSpec, validation::pod::util::non_negative};
+use crate::{object::KruiseSpec, validation::pod::util::non_negative};
 
 /// For an immutable field of a StatefulSet. Claim templates can change.
 pub(super) const IMMUTABLE: &str =

@@ -19,7 +19,7 @@ use crate::rules::prelude::*;
 use crate::{
     kubernetes::{
         cluster::{MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
-        int_or_percent, names, semantic,
+        names, semantic,
     },
     object::{LazyJson, Metadata},
     rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
@@ -113,7 +113,8 @@ impl Validator<'_> {
                     claims::validate(
                         claim,
                         self.cluster,
-                        &found.at(&CLAIM_TEMPLATES.index(i).child("spec")));
+                        &found.at(&CLAIM_TEMPLATES.index(i).child("spec")),
+                    );
                 }
             }
             let service = spec.service_name.as_deref().filter(|name| !name.is_empty());
@@ -187,10 +188,7 @@ impl Validator<'_> {
         !faults.is_empty()
     }
 
-    fn update_strategy(
-        &self,
-        strategy: &StatefulSetUpdateStrategy,
-        path: &At<'_>) {
+    fn update_strategy(&self, strategy: &StatefulSetUpdateStrategy, path: &At<'_>) {
         match (strategy.type_.as_deref(), &strategy.rolling_update) {
             (Some("RollingUpdate" | "OnDelete"), None) => {}
             (Some("RollingUpdate"), Some(rolling)) => {
@@ -214,10 +212,7 @@ impl Validator<'_> {
         }
     }
 
-    fn no_rolling_update(
-        &self,
-        rolling: &RollingUpdateStatefulSetStrategy,
-        path: &At<'_>) {
+    fn no_rolling_update(&self, rolling: &RollingUpdateStatefulSetStrategy, path: &At<'_>) {
         let value = Value::json(&self.as_internal_json(rolling));
         let detail = "only allowed for updateStrategy 'RollingUpdate'";
         path.child("rollingUpdate").invalid(value, detail);
@@ -237,10 +232,7 @@ impl Validator<'_> {
     }
 
     /// `validateRollingUpdateStatefulSet`
-    fn rolling_update(
-        &self,
-        rolling: &RollingUpdateStatefulSetStrategy,
-        path: &At<'_>) {
+    fn rolling_update(&self, rolling: &RollingUpdateStatefulSetStrategy, path: &At<'_>) {
         non_negative(rolling.partition, &path.child("partition"));
         let kept = |_: &&_| self.keeps_max_unavailable();
         if let Some(value) = rolling.max_unavailable.as_ref().filter(kept) {
@@ -275,9 +267,7 @@ impl Validator<'_> {
 }
 
 /// `ValidatePersistentVolumeClaimRetentionPolicy`
-fn retention(
-    policy: &StatefulSetPersistentVolumeClaimRetentionPolicy,
-    path: &At<'_>) {
+fn retention(policy: &StatefulSetPersistentVolumeClaimRetentionPolicy, path: &At<'_>) {
     for (name, value) in
         [("whenDeleted", &policy.when_deleted), ("whenScaled", &policy.when_scaled)]
     {

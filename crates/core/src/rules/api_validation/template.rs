@@ -18,14 +18,10 @@ type Annotations = BTreeMap<String, String>;
 ///
 /// Kubernetes: `ValidateDaemonSetSpec` and `ValidatePodTemplateSpecForStatefulSet`,
 /// `pkg/apis/apps/validation/validation.go`.
-pub(super) fn matches(
-    selector: Option<&LabelSelector>,
-    template: &PodTemplateSpec,
-    path: &At<'_>) {
+pub(super) fn matches(selector: Option<&LabelSelector>, template: &PodTemplateSpec, path: &At<'_>) {
     let labels = template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
     if !selector.is_some_and(|selector| selector::matches_labels(selector, labels)) {
-        let path = path.child("metadata");
-        path.child("labels").invalid(Value::json(&labels), MISMATCH);
+        path.child("metadata").child("labels").invalid(Value::json(&labels), MISMATCH);
     }
 }
 
@@ -34,10 +30,7 @@ pub(super) fn matches(
 ///
 /// Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpecificAnnotations`,
 /// `pkg/apis/core/validation/validation.go`.
-pub(super) fn metadata(
-    template: &PodTemplateSpec,
-    old: OldTemplate<'_>,
-    path: &At<'_>) {
+pub(super) fn metadata(template: &PodTemplateSpec, old: OldTemplate<'_>, path: &At<'_>) {
     let Some(metadata) = &template.metadata else { return };
     labels::labels(metadata.labels.as_ref(), &path.child("labels"));
     let Some(annotations) = &metadata.annotations else { return };
@@ -70,10 +63,7 @@ fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
 }
 
 /// `ValidateSeccompPodAnnotations` and `ValidateAppArmorPodAnnotations`.
-fn profiles(
-    template: &PodTemplateSpec,
-    annotations: &Annotations,
-    path: &At<'_>) {
+fn profiles(template: &PodTemplateSpec, annotations: &Annotations, path: &At<'_>) {
     for (key, profile) in annotations {
         if key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) {
             seccomp(profile, &path.child(key));
@@ -112,10 +102,7 @@ fn has_container(spec: &PodSpec, name: &str) -> bool {
 
 /// Fields that these workloads forbid although a pod may have them. Kubernetes: the ends of `ValidateDaemonSetSpec` and
 /// `ValidateStatefulSetSpec`.
-pub(super) fn restrictions(
-    kind: WorkloadKind,
-    template: &PodTemplateSpec,
-    path: &At<'_>) {
+pub(super) fn restrictions(kind: WorkloadKind, template: &PodTemplateSpec, path: &At<'_>) {
     let path = path.child("spec");
     let policy = spec(template).and_then(|spec| spec.restart_policy.as_deref()).unwrap_or_default();
     if policy != "Always" {
@@ -128,9 +115,7 @@ pub(super) fn restrictions(
 }
 
 /// Kubernetes: the end of `ValidatePodTemplateSpec`, `pkg/apis/core/validation/validation.go`.
-pub(super) fn no_ephemeral_containers(
-    template: &PodTemplateSpec,
-    path: &At<'_>) {
+pub(super) fn no_ephemeral_containers(template: &PodTemplateSpec, path: &At<'_>) {
     if spec(template)
         .is_some_and(|spec| spec.ephemeral_containers.iter().flatten().next().is_some())
     {

@@ -1,7 +1,5 @@
 //! The part of `warningsForPodSpecAndMeta` about ports, over all containers together.
 
-use std::collections::HashMap;
-
 use k8s_openapi::api::core::v1::ContainerPort;
 
 use super::{TWICE, say};

@@ -2,10 +2,7 @@
 
 use super::{
     class_of_claims_missing,
-    status::{
-        claims::{Unbound, WhyUnbound, of_set, unbound},
-        stateful_set::Replicas,
-    },
+    status::claims::{Unbound, WhyUnbound, of_set, unbound},
 };
 use crate::rules::prelude::*;
 

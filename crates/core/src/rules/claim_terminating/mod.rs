@@ -1,6 +1,6 @@
 //! Claims of a StatefulSet that are deleted as soon as their pods end.
 
-use super::status::{claims::of_set, stateful_set::Replicas};
+use super::status::claims::of_set;
 use crate::observed::PersistentVolumeClaim;
 use crate::rules::prelude::*;
 

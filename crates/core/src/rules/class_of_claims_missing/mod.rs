@@ -1,6 +1,6 @@
 //! Missing StorageClasses that the claims of several sets wait for.
 
-use super::status::{claims::of_set, phrases::sets_of};
+use super::status::claims::of_set;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

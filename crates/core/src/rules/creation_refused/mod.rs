@@ -1,10 +1,8 @@
 //! Pods that the API server refuses to create.
 
 use super::status::{
-    daemon_set::Daemons,
     quota,
-    refusal::{Refusal, annotate, by_admission, quoted_after},
-    stateful_set::Replicas,
+    refusal::{annotate, by_admission, quoted_after},
     webhooks,
 };
 use crate::observed::{LONGEST_WAIT, SLACK};

@@ -1,7 +1,5 @@
 //! A list with keys that contains the same entry twice.
 
-use std::collections::HashMap;
-
 use super::api_warning::{conflict, is_hidden};
 use crate::rules::prelude::*;
 use crate::validation::pod::util::Seen;

@@ -2,10 +2,7 @@
 
 use super::{
     no_container_restarts,
-    status::{
-        outlook::IDLE, refusal::annotate, stateful_set::Replicas, template_churn,
-        webhooks::down_for,
-    },
+    status::{outlook::IDLE, refusal::annotate, template_churn, webhooks::down_for},
 };
 use crate::observed::{Call, Phase, Ready, RolloutStatus};
 use crate::rules::prelude::*;

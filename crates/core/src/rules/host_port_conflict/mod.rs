@@ -1,7 +1,5 @@
 //! A DaemonSet and a second controller that claim the same port of the same nodes.
 
-use std::collections::HashMap;
-
 use crate::inventory::{
     host_port::HostPorts,
     object_summary::{Controller, Ports},

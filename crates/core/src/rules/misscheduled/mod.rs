@@ -1,8 +1,8 @@
 //! Pods of a DaemonSet on nodes that would not get one.
 
-use super::status::{daemon_set::Daemons, toleration};
+use super::status::toleration;
+use crate::kubernetes::taints;
 use crate::rules::prelude::*;
-use crate::{kubernetes::taints, rollout::node::WhyNot};
 
 pub(super) static RULE: Rule = rule! {
     id: "misscheduled",

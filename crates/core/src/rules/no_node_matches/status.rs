@@ -1,10 +1,7 @@
 //! A DaemonSet that no node of a cluster gets a pod of.
 
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::taints,
-    rollout::node::{WhyNot, placements},
-};
+use crate::{kubernetes::taints, rollout::node::placements};
 
 pub(super) const SCOPE: Scope =
     Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) };

@@ -4,7 +4,6 @@ use super::{
     pod_stuck_terminating::{OUT_OF_SERVICE, back_in_service},
     status::outlook::IDLE,
 };
-use crate::observed::Node;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

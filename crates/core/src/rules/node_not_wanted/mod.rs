@@ -1,8 +1,8 @@
 //! Nodes that a taint keeps a DaemonSet away from.
 
-use super::status::{daemon_set::Daemons, toleration};
+use super::status::toleration;
+use crate::kubernetes::taints;
 use crate::rules::prelude::*;
-use crate::{kubernetes::taints, rollout::node::WhyNot};
 
 pub(super) static RULE: Rule = rule! {
     id: "node-not-wanted",

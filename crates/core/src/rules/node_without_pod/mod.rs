@@ -1,12 +1,8 @@
 //! Nodes that should have a pod of a DaemonSet and have none that works.
 
 use super::status::{
-    budget_eaten::eats_budget,
-    daemon_set::{Daemons, Lack},
-    node_without_pod_since::Lacking,
-    outlook::IDLE,
-    refusal::{Refusal, annotate},
-    webhooks::down_for,
+    budget_eaten::eats_budget, daemon_set::Lack, node_without_pod_since::Lacking, outlook::IDLE,
+    refusal::annotate, webhooks::down_for,
 };
 use crate::observed::Call;
 use crate::rules::prelude::*;

@@ -1,8 +1,6 @@
 //! Pods of a StatefulSet whose deletion does not end.
 
-use super::status::{
-    budget_eaten::eats_budget, daemon_set::Daemons, phrases::words, stateful_set::Replicas,
-};
+use super::status::budget_eaten::eats_budget;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,6 +1,5 @@
 //! Pods that have had an older template for days.
 
-use super::status::{daemon_set::Daemons, phrases::words, stateful_set::Replicas};
 use crate::rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy};
 use crate::rules::prelude::*;
 

@@ -1,6 +1,5 @@
 //! Revisions that belong to no set.
 
-use super::status::phrases::words;
 use crate::observed::Revision;
 use crate::rules::prelude::*;
 

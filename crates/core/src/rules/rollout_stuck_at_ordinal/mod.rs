@@ -2,11 +2,7 @@
 
 use super::{
     pod_stuck_terminating,
-    status::{
-        phrases::lacking,
-        stateful_set::{ORDERED, Replicas},
-        waiting_pod::Halt,
-    },
+    status::{phrases::lacking, stateful_set::ORDERED, waiting_pod::Halt},
 };
 use crate::rules::prelude::*;
 use crate::rules::rollout_waits;

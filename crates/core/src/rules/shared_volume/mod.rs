@@ -1,7 +1,5 @@
 //! A single volume for all pods.
 
-use std::collections::HashMap;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,8 +1,7 @@
 //! Finds the pods that block the update of a DaemonSet.
 
-use super::daemon_set::Daemons;
 use crate::rules::prelude::*;
-use crate::{observed::Node, rollout::daemon_set::Settings, rules::rollout_waits::Unavailability};
+use crate::{rollout::daemon_set::Settings, rules::rollout_waits::Unavailability};
 
 pub(in crate::rules) struct Eaten<'a> {
     pub(in crate::rules) budget: Unavailability,

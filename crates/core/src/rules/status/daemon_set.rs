@@ -1,8 +1,5 @@
 use crate::rules::prelude::*;
-use crate::{
-    observed::{DaemonSet, Node},
-    rollout::node::placements,
-};
+use crate::{observed::DaemonSet, rollout::node::placements};
 
 pub(in crate::rules) struct Daemons<'a> {
     of: &'a WorkloadStatus,

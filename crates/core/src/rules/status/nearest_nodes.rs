@@ -3,7 +3,7 @@
 use crate::rules::prelude::*;
 use crate::{
     kubernetes::taints::is_transient,
-    rollout::node::{NodeInfo, Placing, WhyNot, reasons},
+    rollout::node::{NodeInfo, Placing, reasons},
 };
 
 /// The taint of a cordoned node.

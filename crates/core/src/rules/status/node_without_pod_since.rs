@@ -1,5 +1,3 @@
-use super::daemon_set::Daemons;
-use crate::observed::Node;
 use crate::rules::prelude::*;
 
 /// How soon after its cause a controller writes a status, in seconds.

@@ -1,6 +1,5 @@
 //! The revisions of a set: how to roll back, and what the newest changes.
 
-use super::{phrases::positive, stateful_set::Replicas};
 use crate::rules::prelude::*;
 use crate::{
     finding::difference::{Difference, differences},

@@ -1,4 +1,3 @@
-use super::phrases::positive;
 use crate::observed::DaemonSet;
 use crate::rules::prelude::*;
 

@@ -1,8 +1,7 @@
 //! Finds volumes that only nodes unable to run the pod can use.
 
-use super::stateful_set::Replicas;
+use crate::kubernetes::node_selector;
 use crate::rules::prelude::*;
-use crate::{kubernetes::node_selector, observed::Node};
 
 /// A bound claim whose volume is unusable on every node that can run its pod.
 pub(in crate::rules) struct Elsewhere<'a> {

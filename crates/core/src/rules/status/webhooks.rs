@@ -1,6 +1,5 @@
 //! Webhooks of other programs that the API server cannot call.
 
-use super::phrases::sets_of;
 use crate::observed::{Call, Webhook};
 use crate::rules::prelude::*;
 

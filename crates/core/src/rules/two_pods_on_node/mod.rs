@@ -1,6 +1,5 @@
 //! Nodes with more than one pod of a DaemonSet.
 
-use super::status::{daemon_set::Daemons, phrases::words, refusal::Refusal};
 use crate::rollout::daemon_set::Settings;
 use crate::rules::prelude::*;
 

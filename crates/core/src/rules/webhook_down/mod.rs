@@ -1,9 +1,7 @@
 //! Webhooks of others that cannot be called, so that pods are refused.
 
-use super::status::{
-    phrases::sets_of,
-    refusal::Refusal,
-    webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace},
+use super::status::webhooks::{
+    CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace,
 };
 use crate::observed::{Call, Webhook};
 use crate::rules::prelude::*;

@@ -80,8 +80,7 @@ fn label_keys(
         let is_selected = in_labels || in_expressions > 0;
         // A key in the selector is reported once, any other key when it occurs again.
         if is_first == is_selected && !reported {
-            let detail = "exists in both matchLabelKeys and labelSelector";
-            path.index(i).invalid(key, detail);
+            path.index(i).invalid(key, "exists in both matchLabelKeys and labelSelector");
         }
     }
 }

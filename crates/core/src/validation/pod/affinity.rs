@@ -79,8 +79,7 @@ fn node_requirement(requirement: &NodeSelectorRequirement, valid: Values, path: 
             at.required("must be specified when `operator` is 'In' or 'NotIn'");
         }
         "Exists" | "DoesNotExist" if !values.is_empty() => {
-            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            at.forbidden(why);
+            at.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         }
         "Gt" | "Lt" if values.len() != 1 => {
             at.required("must be specified single value when `operator` is 'Lt' or 'Gt'");

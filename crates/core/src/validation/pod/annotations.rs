@@ -95,8 +95,7 @@ fn seccomp(annotation: &str, profile: &SeccompProfile, path: &At<'_>) {
 fn report(what: &str, wrong: Option<&'static str>, path: &At<'_>) {
     if let Some(field) = wrong {
         let part = if field == "type" { "type" } else { "profile" };
-        let why = format!("{what} {part} in annotation and field must match");
-        path.child(field).forbidden(why);
+        path.child(field).forbidden(format!("{what} {part} in annotation and field must match"));
     }
 }
 

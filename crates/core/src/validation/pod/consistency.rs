@@ -16,8 +16,7 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
         return;
     }
     if resources.claims.is_some() {
-        let why = "claims may not be set for Resources at pod-level";
-        path.child("claims").forbidden(why);
+        path.child("claims").forbidden("claims may not be set for Resources at pod-level");
     }
     resources::validate(resources, Of::Pod, cx, &path);
     consistency(spec, resources, &path);

@@ -27,8 +27,7 @@ pub(crate) fn validate(containers: &[Container], cx: &PodContext<'_>, path: &At<
         if cx.opts.container_restart_rules {
             restart::container(container, cx.opts, &path);
         } else if container.restart_policy.is_some() {
-            let why = "may not be set for non-init containers";
-            path.child("restartPolicy").forbidden(why);
+            path.child("restartPolicy").forbidden("may not be set for non-init containers");
         }
     }
     ports::host_port_conflicts(containers, path);

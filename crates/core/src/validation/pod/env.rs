@@ -222,9 +222,7 @@ pub(crate) fn validate_from(sources: &[EnvFromSource], opts: &Options, path: &At
         }
         // Upstream reports this for the list, not for the entry.
         match (&source.config_map_ref, &source.secret_ref) {
-            (None, None) => {
-                path.invalid("", "must specify one of: `configMapRef` or `secretRef`");
-            }
+            (None, None) => path.invalid("", "must specify one of: `configMapRef` or `secretRef`"),
             (Some(_), Some(_)) => path.invalid("", TOO_MANY),
             _ => {}
         }
@@ -257,9 +255,7 @@ pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &At<'_>) {
             });
             match sources.get(name) {
                 Some(true) => {}
-                Some(false) => {
-                    at.invalid(name, "referenced volume must be of type emptyDir");
-                }
+                Some(false) => at.invalid(name, "referenced volume must be of type emptyDir"),
                 None => at.not_found(name),
             }
         }

@@ -19,8 +19,7 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
         common(&as_container(one), cx, &path);
         let image = text(&one.image);
         if image.trim().len() != image.len() {
-            let why = "must not have leading or trailing whitespace";
-            path.child("image").invalid(image, why);
+            path.child("image").invalid(image, "must not have leading or trailing whitespace");
         }
         if !seen.insert(one.name.as_str()) {
             path.child("name").duplicate(&one.name);

@@ -63,8 +63,7 @@ fn limits(priority: i32, path: &At<'_>) {
     if priority < 0 {
         path.invalid(priority, names::NOT_NEGATIVE);
     } else if priority < 1000 {
-        let why = "priorities 0-999 are reserved for responders with *.k8s.io suffix";
-        path.invalid(priority, why);
+        path.invalid(priority, "priorities 0-999 are reserved for responders with *.k8s.io suffix");
     } else if priority > HIGHEST {
         path.invalid(priority, "must be less than or equal to 100000");
     }

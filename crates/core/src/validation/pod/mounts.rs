@@ -39,8 +39,7 @@ pub(crate) fn validate(container: &Container, volumes: &Volumes<'_>, path: &At<'
             at.child("mountPath").invalid(mount_path, "must be unique");
         }
         if devices.by_name.contains_key(name) {
-            let why = "must not already exist in volumeDevices";
-            at.child("name").invalid(name, why);
+            at.child("name").invalid(name, "must not already exist in volumeDevices");
         }
         if devices.paths.contains(mount_path) {
             let why = "must not already exist as a path in volumeDevices";
@@ -60,8 +59,7 @@ fn sub_path(mount: &VolumeMount, at: &At<'_>, path: &At<'_>) {
     }
     if !expr.is_empty() {
         if !sub.is_empty() {
-            let why = "subPathExpr and subPath are mutually exclusive";
-            at.child("subPathExpr").invalid(expr, why);
+            at.child("subPathExpr").invalid(expr, "subPathExpr and subPath are mutually exclusive");
         }
         each(names::local_descending_path(expr), expr, &path.child("subPathExpr"));
     }
@@ -92,9 +90,7 @@ fn recursive_read_only(mount: &VolumeMount, path: &At<'_>) {
                 path.forbidden(why);
             }
         }
-        Some(mode) => {
-            path.not_supported(named(mode), &["Disabled", "Enabled", "IfPossible"]);
-        }
+        Some(mode) => path.not_supported(named(mode), &["Disabled", "Enabled", "IfPossible"]),
     }
 }
 
@@ -109,8 +105,7 @@ fn bind_options(mount: &VolumeMount, volumes: &Volumes<'_>, path: &At<'_>) {
         }
     }
     if !options.is_empty() && volumes.find(&mount.name).is_some_and(|volume| volume.is_image) {
-        let why = "bindMountOptions may not be used with image volumes";
-        path.invalid(Value::json(&options), why);
+        path.invalid(Value::json(&options), "bindMountOptions may not be used with image volumes");
     }
 }
 
@@ -157,8 +152,7 @@ pub(crate) fn devices(container: &Container, volumes: &Volumes<'_>, path: &At<'_
             at_name.invalid(name, "must not already exist in volumeMounts");
         }
         if mounts.paths.contains(device_path) {
-            let why = "must not already exist as a path in volumeMounts";
-            at_path.invalid(device_path, why);
+            at_path.invalid(device_path, "must not already exist as a path in volumeMounts");
         }
     }
 }

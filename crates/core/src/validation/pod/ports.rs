@@ -51,9 +51,7 @@ pub(crate) fn host_port_conflicts(containers: &[Container], path: &At<'_>) {
             let (protocol, ip) = (text(&port.protocol), text(&port.host_ip));
             if !seen.insert((protocol, ip, number)) {
                 let value = format!("{protocol}/{ip}/{number}");
-                let path = path.index(i);
-                let path = path.child("ports");
-                path.index(j).child("hostPort").duplicate(&value);
+                path.index(i).child("ports").index(j).child("hostPort").duplicate(&value);
             }
         }
     }

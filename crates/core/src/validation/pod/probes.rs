@@ -51,8 +51,7 @@ fn probe(probe: &Probe, path: &At<'_>) {
     non_negative(probe.success_threshold, &path.child("successThreshold"));
     non_negative(probe.failure_threshold, &path.child("failureThreshold"));
     if let Some(seconds) = probe.termination_grace_period_seconds.filter(|seconds| *seconds <= 0) {
-        let path = path.child("terminationGracePeriodSeconds");
-        path.invalid(seconds, "must be greater than 0");
+        path.child("terminationGracePeriodSeconds").invalid(seconds, "must be greater than 0");
     }
 }
 
@@ -151,11 +150,9 @@ fn http_get(http: &HTTPGetAction, path: &At<'_>) {
     if protocol == Some("HTTP2") {
         let host = text(&http.host);
         if scheme != "HTTP" {
-            let why = "is only supported with HTTP (H2C)";
-            path.child("protocol").invalid(named("HTTP2"), why);
+            path.child("protocol").invalid(named("HTTP2"), "is only supported with HTTP (H2C)");
         } else if !host.is_empty() {
-            let why = "must be empty when `protocol` is \"HTTP2\"";
-            path.child("host").invalid(host, why);
+            path.child("host").invalid(host, "must be empty when `protocol` is \"HTTP2\"");
         }
     }
 }
@@ -197,8 +194,7 @@ const LINUX_SIGNALS: &[&str] = &[
 fn stop_signal(signal: &str, os: Option<&str>, path: &At<'_>) {
     let supported: &[&str] = match os {
         None => {
-            let why = "may not be set for containers with empty `spec.os.name`";
-            path.forbidden(why);
+            path.forbidden("may not be set for containers with empty `spec.os.name`");
             return;
         }
         Some("windows") => &["SIGKILL", "SIGTERM"],

@@ -123,8 +123,7 @@ fn trust_bundle(bundle: &ClusterTrustBundleProjection, opts: &Options, path: &At
                 at.required("must be a valid object name");
             }
             for message in trust_bundle_name(name) {
-                let why = format!("not a valid clustertrustbundlename: {message}");
-                at.invalid(name, why);
+                at.invalid(name, format!("not a valid clustertrustbundlename: {message}"));
             }
             if bundle.label_selector.is_some() {
                 let value = selector::to_value(bundle.label_selector.as_ref());
@@ -173,15 +172,13 @@ fn pod_certificate<'a>(
     if let Some(seconds) = certificate.max_expiration_seconds {
         let at = at.child("maxExpirationSeconds");
         if seconds < 3600 {
-            let why = "if provided, maxExpirationSeconds must be >= 3600";
-            at.invalid(seconds, why);
+            at.invalid(seconds, "if provided, maxExpirationSeconds must be >= 3600");
         }
         let host = signer.split('/').next().unwrap_or(signer);
         let builtin = host == "kubernetes.io" || host.ends_with(".kubernetes.io");
         let most = if builtin { 24 * 60 * 60 } else { 91 * 24 * 60 * 60 };
         if seconds > most {
-            let why = format!("if provided, maxExpirationSeconds must be <= {most}");
-            at.invalid(seconds, why);
+            at.invalid(seconds, format!("if provided, maxExpirationSeconds must be <= {most}"));
         }
     }
     let paths = [
@@ -215,8 +212,7 @@ fn user_annotations(certificate: &PodCertificateProjection, path: &At<'_>) {
         }
         let wrong = names::label_key(&key);
         if wrong.is_empty() && !key.contains('/') {
-            let why = "must be a domain-prefixed key (such as \"acme.io/foo\")";
-            path.invalid(&key, why);
+            path.invalid(&key, "must be a domain-prefixed key (such as \"acme.io/foo\")");
         }
         each(wrong, &key, path);
     }
@@ -245,8 +241,7 @@ fn signer_name(name: &str, path: &At<'_>) {
     }
     signer_part(domain, names::dns1123_label, path);
     if !domain.contains('.') {
-        let why = "should be a domain with at least two segments separated by dots";
-        path.invalid(domain, why);
+        path.invalid(domain, "should be a domain with at least two segments separated by dots");
     }
     signer_part(rest, names::dns1123_subdomain, path);
     if name.len() > 571 {

@@ -59,8 +59,7 @@ pub(crate) fn validate(
                 }
             }
             (_, None) if !is_overcommit_allowed(name) => {
-                let why = "Limit must be set for non overcommitable resources";
-                limits_path.required(why);
+                limits_path.required("Limit must be set for non overcommitable resources");
             }
             _ => {}
         }
@@ -114,8 +113,7 @@ fn resource_name(name: &str, of: Of, path: &At<'_>) {
     let bare = !name.contains('/');
     let nonstandard = !bad && bare && !is_standard(name);
     if nonstandard {
-        let why = "must be a standard resource type or fully qualified";
-        path.invalid(named(name), why);
+        path.invalid(named(name), "must be a standard resource type or fully qualified");
     }
     match of {
         Of::Container if bare => {
@@ -125,8 +123,7 @@ fn resource_name(name: &str, of: Of, path: &At<'_>) {
         }
         Of::Container => {
             if !is_native(name) && !is_extended(name) {
-                let why = "doesn't follow extended resource name standard";
-                path.invalid(named(name), why);
+                path.invalid(named(name), "doesn't follow extended resource name standard");
             }
         }
         Of::Pod => {
@@ -151,8 +148,7 @@ fn resource_value(name: &str, value: &Quantity<'_>, path: &At<'_>) {
 fn huge_pages(name: &str, value: &Quantity<'_>, opts: &Options, path: &At<'_>) {
     if !opts.indivisible_huge_pages && !is_divisible(name, value) {
         let text = value.to_text();
-        let why = format!("{text} is not positive integer multiple of {name}");
-        path.invalid(&*text, why);
+        path.invalid(&*text, format!("{text} is not positive integer multiple of {name}"));
     }
 }
 

@@ -140,8 +140,7 @@ pub(crate) fn container(
         let path = path.child("procMount");
         one_of(Some(mount), &["Default", "Unmasked"], &path);
         if host_users && mount == "Unmasked" {
-            let why = "`hostUsers` must be false to use `Unmasked`";
-            path.invalid(named(mount), why);
+            path.invalid(named(mount), "`hostUsers` must be false to use `Unmasked`");
         }
     }
     seccomp(context.seccomp_profile.as_ref(), &path.child("seccompProfile"));
@@ -205,9 +204,7 @@ fn seccomp(profile: Option<&SeccompProfile>, path: &At<'_>) {
     }
     let at = path.child("localhostProfile");
     match (profile.type_.as_str(), profile.localhost_profile.as_deref()) {
-        ("Localhost", None) => {
-            at.required("must be set when seccomp type is Localhost");
-        }
+        ("Localhost", None) => at.required("must be set when seccomp type is Localhost"),
         ("Localhost", Some(local)) => {
             each(names::local_descending_path(local), local, &at);
         }
@@ -241,10 +238,7 @@ fn app_armor(profile: Option<&AppArmorProfile>, path: &At<'_>) {
             at.invalid(named(local), "can only be set when AppArmor type is Localhost");
         }
         ("RuntimeDefault" | "Unconfined", None) => {}
-        ("", _) => {
-            let why = "type is required when appArmorProfile is set";
-            path.child("type").required(why);
-        }
+        ("", _) => path.child("type").required("type is required when appArmorProfile is set"),
         (kind, _) => path.child("type").not_supported(named(kind), PROFILE_TYPES),
     }
 }

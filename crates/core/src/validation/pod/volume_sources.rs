@@ -81,8 +81,7 @@ impl Sources<'_> {
         let Some(source) = source else { return };
         self.given += 1;
         if self.given > 1 {
-            let why = "may not specify more than 1 volume type";
-            self.path.child(as_further).forbidden(why);
+            self.path.child(as_further).forbidden("may not specify more than 1 volume type");
         } else {
             check(source, &self.path.child(as_first));
         }

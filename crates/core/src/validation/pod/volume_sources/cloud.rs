@@ -19,8 +19,7 @@ pub(super) fn aws_disk(source: &AWSElasticBlockStoreVolumeSource, path: &At<'_>)
 
 fn partition(partition: Option<i32>, path: &At<'_>) {
     if let Some(partition) = partition.filter(|partition| !(0..=255).contains(partition)) {
-        let path = path.child("partition");
-        path.invalid(partition, "must be between 1 and 255, inclusive");
+        path.child("partition").invalid(partition, "must be between 1 and 255, inclusive");
     }
 }
 

@@ -69,9 +69,7 @@ pub(crate) fn downward_api_file(file: &DownwardAPIVolumeFile, path: &At<'_>) {
         (None, Some(resource)) => {
             resource_field_ref(resource, true, &path.child("resourceFieldRef"));
         }
-        (None, None) => {
-            path.required("one of fieldRef and resourceFieldRef is required");
-        }
+        (None, None) => path.required("one of fieldRef and resourceFieldRef is required"),
     }
     file_mode(file.mode, &path.child("mode"));
     unix_id(file.user, &path.child("user"));

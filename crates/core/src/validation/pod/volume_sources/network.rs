@@ -51,8 +51,7 @@ pub(super) fn flocker(source: &FlockerVolumeSource, path: &At<'_>) {
         path.required("one of datasetName and datasetUUID is required");
     }
     if !name.is_empty() && !uuid.is_empty() {
-        let why = "datasetName and datasetUUID can not be specified simultaneously";
-        path.invalid("resource", why);
+        path.invalid("resource", "datasetName and datasetUUID can not be specified simultaneously");
     }
     if name.contains('/') {
         path.child("datasetName").invalid(name, "must not contain '/'");

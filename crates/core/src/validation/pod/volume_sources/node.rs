@@ -8,8 +8,7 @@ use crate::validation::prelude::*;
 pub(super) fn empty_dir(source: &EmptyDirVolumeSource, path: &At<'_>) {
     let limit = source.size_limit.as_ref().and_then(|limit| Quantity::parse(&limit.0));
     if limit.is_some_and(|limit| limit.is_negative()) {
-        let why = "SizeLimit field must be a valid resource quantity";
-        path.child("sizeLimit").forbidden(why);
+        path.child("sizeLimit").forbidden("SizeLimit field must be a valid resource quantity");
     }
     if let Some(mode) = source.mode.filter(|mode| !(0..=0o1777).contains(mode)) {
         let why = "must be a number between 0 and 01777 (octal), both inclusive";
