@@ -1,5 +1,6 @@
 //! Findings, the fields that they point to, and the descriptions of rules.
 
+mod at;
 pub mod difference;
 mod facts;
 mod fault;
@@ -15,6 +16,7 @@ mod value;
 #[cfg(test)]
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
+    at::At,
     facts::{Facts, Hold, Outlook, at, count},
     fault::{ClusterAssumption, Finding, Related, Reported},
     findings::Findings,

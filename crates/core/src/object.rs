@@ -18,6 +18,7 @@ mod spec;
 pub mod storage;
 pub mod storage_class;
 mod user;
+pub(crate) mod whole;
 
 use crate::kubernetes::{
     cluster::Cluster,

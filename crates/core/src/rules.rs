@@ -21,7 +21,7 @@ macro_rules! rule {
         mode: $mode:expr,
         $(adjustable: $adjustable:literal,)?
         scopes: $scopes:expr,
-        $(cel: $cel:expr,)?
+        $(cel: { $($expression:tt)* },)?
     ) => {
         $crate::rules::rule::Rule {
             meta: $crate::finding::Meta {
@@ -36,11 +36,13 @@ macro_rules! rule {
                 adjustable: true $(&& $adjustable)?,
             },
             scopes: &$crate::rules::rule::linked($scopes),
-            cel: rule!(@cel $($cel)?),
+            cel: rule!(@cel $($($expression)*)?),
         }
     };
     (@cel) => { None };
-    (@cel $cel:expr) => { Some(&$cel) };
+    (@cel $($expression:tt)+) => {
+        Some(&$crate::rules::rule::Cel { $($expression)+ ..$crate::rules::rule::Cel::EMPTY })
+    };
 }
 
 macro_rules! rules {

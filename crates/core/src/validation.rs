@@ -10,3 +10,4 @@ pub(crate) mod created_pod;
 pub(crate) mod object_meta;
 pub(crate) mod pod;
 pub(crate) mod pod_template;
+mod prelude;

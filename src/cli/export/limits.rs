@@ -82,7 +82,7 @@ fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<F
     let help = "use a lower maxUnavailable, or ask for an exception of the policy";
     match consequence {
         Consequence::DeletesClaims if kind == Kind::StatefulSet => {
-            let cel = deletes_claims_in_cel();
+            let cel = deletes_claims_in_cel()?;
             let expand = |text: &str| expand(text, "object");
             Some(Forbidden {
                 fault: expand(cel.fault),

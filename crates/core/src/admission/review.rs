@@ -51,26 +51,23 @@ pub enum Rejection {
 
 /// A group, a version and a kind.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct Gvk<'a> {
     /// The API group; empty for the core group.
-    #[serde(borrow, default)]
     pub group: Str<'a>,
     /// The version within the group.
-    #[serde(borrow, default)]
     pub version: Str<'a>,
     /// The kind.
-    #[serde(borrow, default)]
     pub kind: Str<'a>,
 }
 
 /// A group and a resource.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct Gvr<'a> {
     /// The API group; empty for the core group.
-    #[serde(borrow, default)]
     pub group: Str<'a>,
     /// The plural name of the resource.
-    #[serde(borrow, default)]
     pub resource: Str<'a>,
 }
 
@@ -106,55 +103,41 @@ impl Operation {
 }
 
 /// The `request` of an AdmissionReview.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "'de: 'a"))]
 pub struct Request<'a> {
     /// The id that the answer must repeat.
-    #[serde(borrow, default)]
     pub uid: Str<'a>,
     /// The object's group, version and kind.
-    #[serde(borrow, default)]
     pub kind: Gvk<'a>,
     /// The object's group and resource.
-    #[serde(borrow, default)]
     pub resource: Option<Gvr<'a>>,
     /// The subresource, such as `status` or `scale`; empty for the object itself.
-    #[serde(borrow, default)]
     pub sub_resource: Str<'a>,
     /// The object's name; empty if the API server has yet to generate it.
-    #[serde(borrow, default)]
     pub name: Str<'a>,
     /// The object's namespace.
-    #[serde(borrow, default)]
     pub namespace: Str<'a>,
     /// The operation.
-    #[serde(default)]
     pub operation: Operation,
     /// The user who sent the request.
-    #[serde(borrow, default)]
     pub user_info: User<'a>,
     /// The object.
-    #[serde(borrow, default)]
     pub object: Option<&'a RawValue>,
     /// The old object.
-    #[serde(borrow, default)]
     pub old_object: Option<&'a RawValue>,
     /// Whether the request is a dry run, so that nothing is stored.
-    #[serde(default)]
     pub dry_run: Option<bool>,
     /// The new and the old object after normalization, if they do not decode as they are.
     #[serde(skip)]
     pub normalized: [OnceCell<String>; 2],
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "'de: 'a"))]
 struct Envelope<'a> {
-    #[serde(borrow, default)]
     api_version: Str<'a>,
-    #[serde(borrow, default)]
     kind: Str<'a>,
-    #[serde(borrow, default)]
     request: Option<Request<'a>>,
 }
 

@@ -1,18 +1,18 @@
 //! The findings of rules about an object.
 //!
-//! The wording is the API server's: each [`Reason`] has its constructor on [`Findings`].
+//! The wording is the API server's: each [`Reason`] has its constructor on [`At`].
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, cell::Cell, fmt};
 
 use kube_yaml::{Field, Path};
 
 use super::{
+    at::At,
     fault::{Finding, Reported},
     help::Help,
     reason::Reason,
     rule::Meta,
     shorten,
-    value::Value,
 };
 
 /// Limits one rule, so that an object with thousands of faults does not cause an answer of megabytes.
@@ -174,84 +174,17 @@ impl Findings {
         self.add(|rule| Finding { help, ..Finding::new(rule, path.to_field(), reason, text) })
     }
 
-    /// Adds `Required value` (`field.Required`).
-    pub fn required(&mut self, path: &Path<'_>, detail: impl fmt::Display) {
-        self.push(path, Reason::Required, format_args!("Required value"), detail);
+    /// Returns the place for findings about this field.
+    pub fn at<'a>(&'a mut self, path: &Path<'a>) -> At<'a> {
+        At::new(*path, Cell::from_mut(self))
     }
 
-    /// Adds `Forbidden` (`field.Forbidden`).
-    pub fn forbidden(&mut self, path: &Path<'_>, detail: impl fmt::Display) {
-        self.push(path, Reason::Forbidden, format_args!("Forbidden"), detail);
-    }
-
-    /// Adds `Invalid value: …` (`field.Invalid`).
-    pub fn invalid<'v>(
-        &mut self,
-        path: &Path<'_>,
-        value: impl Into<Value<'v>>,
-        detail: impl fmt::Display,
-    ) {
-        let value = value.into();
-        self.push(path, Reason::Invalid, format_args!("Invalid value: {value}"), detail);
-    }
-
-    /// Adds `Duplicate value: …` (`field.Duplicate`).
-    pub fn duplicate<'v>(&mut self, path: &Path<'_>, value: impl Into<Value<'v>>) {
-        let value = value.into();
-        self.push(path, Reason::Duplicate, format_args!("Duplicate value: {value}"), "");
-    }
-
-    /// Adds `Not found: …` (`field.NotFound`).
-    pub fn not_found<'v>(&mut self, path: &Path<'_>, value: impl Into<Value<'v>>) {
-        self.not_found_because(path, value, "");
-    }
-
-    /// Adds `Not found: …` with the place that was searched (`field.NotFound` with a detail).
-    pub fn not_found_because<'v>(
-        &mut self,
-        path: &Path<'_>,
-        value: impl Into<Value<'v>>,
-        detail: impl fmt::Display,
-    ) {
-        let value = value.into();
-        self.push(path, Reason::NotFound, format_args!("Not found: {value}"), detail);
-    }
-
-    /// Adds `Too many: N: must have at most M items` (`field.TooMany`).
-    pub fn too_many(&mut self, path: &Path<'_>, count: usize, max: usize) {
-        let items = if max == 1 { "item" } else { "items" };
-        let detail = format!("must have at most {max} {items}");
-        self.push(path, Reason::TooMany, format_args!("Too many: {count}"), detail);
-    }
-
-    /// Adds `Unsupported value: …: supported values: "A", "B"`, in the given order (`field.NotSupported`).
-    pub fn not_supported<'v>(
-        &mut self,
-        path: &Path<'_>,
-        value: impl Into<Value<'v>>,
-        supported: &[&str],
-    ) {
-        let value = value.into();
-        let mut detail = String::new();
-        for (i, choice) in supported.iter().enumerate() {
-            detail.push_str(if i == 0 { "supported values: " } else { ", " });
-            detail.push_str(&Value::Str(choice).to_string());
-        }
-        self.push(path, Reason::NotSupported, format_args!("Unsupported value: {value}"), detail);
-    }
-
-    /// Adds `Too long: may not be more than N bytes`, without the value (`field.TooLong`).
-    pub fn too_long(&mut self, path: &Path<'_>, max: usize) {
-        let detail = format!("may not be more than {max} bytes");
-        self.push(path, Reason::TooLong, format_args!("Too long"), detail);
-    }
-
-    fn push(
+    pub(super) fn push(
         &mut self,
         path: &Path<'_>,
         reason: Reason,
         body: fmt::Arguments<'_>,
-        detail: impl fmt::Display,
+        detail: &dyn fmt::Display,
     ) {
         self.add(|rule| {
             let mut message = body.to_string();
@@ -268,18 +201,19 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::Value;
 
     #[test]
     fn of_many_findings_of_a_rule_the_first_are_kept_and_the_others_counted() {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         let spec = Path::new("spec");
         for i in 0..1_000 {
-            found.invalid(&spec.child("replicas"), i, "");
+            found.at(&spec.child("replicas")).invalid(i, "");
         }
         assert_eq!(found.len(), 1_000);
         assert_eq!(found.left_out().map(|(_, left_out)| left_out).collect::<Vec<_>>(), [900]);
         let before = found.checkpoint();
-        found.required(&spec, "");
+        found.at(&spec).required("");
         found.rewind(before);
         assert_eq!((found.len(), found.into_vec().len()), (1_000, 100));
     }
@@ -288,7 +222,7 @@ mod tests {
     fn long_messages_fill_the_room_sooner() {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         for _ in 0..10 {
-            found.forbidden(&Path::new("spec"), "x".repeat(12 << 10));
+            found.at(&Path::new("spec")).forbidden("x".repeat(12 << 10));
         }
         assert_eq!((found.len(), found.into_vec().len()), (10, 6));
     }
@@ -298,7 +232,7 @@ mod tests {
         let long = "<é\u{1}".repeat(1 << 20);
         for value in [Value::Str(&long), Value::json(&[&long])] {
             let mut found = Findings::of(&crate::finding::TEST_RULE);
-            found.invalid(&Path::new("spec"), value, "must be short");
+            found.at(&Path::new("spec")).invalid(value, "must be short");
             let message = found.into_vec().remove(0).message;
             assert!(message.len() <= MAX_MESSAGE + 10, "{} bytes", message.len());
             assert!(message.starts_with("Invalid value: "), "{message:.50}");
@@ -310,10 +244,10 @@ mod tests {
     fn constructors_choose_the_words() {
         let mut found = Findings::of(&super::super::rule::SOME_RULE);
         let spec = Path::new("spec");
-        found.required(&spec.child("selector"), "");
-        found.invalid(&spec.child("replicas"), -1, "must be greater than or equal to 0");
-        found.not_supported(&spec.child("policy"), "x\n", &["A", "B"]);
-        found.invalid(&spec.child("type"), Value::json(&serde_json::json!({"a": "<"})), "no");
+        found.at(&spec.child("selector")).required("");
+        found.at(&spec.child("replicas")).invalid(-1, "must be greater than or equal to 0");
+        found.at(&spec.child("policy")).not_supported("x\n", &["A", "B"]);
+        found.at(&spec.child("type")).invalid(Value::json(&serde_json::json!({"a": "<"})), "no");
         let texts: Vec<_> = found.into_vec().iter().map(|f| f.message.clone()).collect();
         assert_eq!(
             texts,

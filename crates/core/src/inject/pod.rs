@@ -26,15 +26,11 @@ pub(super) struct PodSpec {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct RawPod<'a> {
-    #[serde(borrow, default)]
     api_version: Option<Str<'a>>,
-    #[serde(borrow, default)]
     kind: Option<Str<'a>>,
-    #[serde(borrow, default)]
     metadata: Option<Metadata<'a>>,
-    #[serde(default)]
     spec: Option<PodSpec>,
 }
 

@@ -64,7 +64,6 @@ const MOST_HOSTS: usize = 50;
 pub(super) fn of_config_map(json: &str) -> Box<[(Box<str>, Box<str>)]> {
     #[derive(Deserialize)]
     struct Data {
-        #[serde(default)]
         data: Option<BTreeMap<String, String>>,
     }
     let data = serde_json::from_str::<Data>(json).ok().and_then(|it| it.data).unwrap_or_default();

@@ -5,27 +5,25 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::names;
-use crate::finding::{Findings, Path, Value};
+use crate::finding::{At, Value};
 
 /// Validates a non-negative number or a percentage: `ValidatePositiveIntOrPercent`.
-pub fn validate(value: &IntOrString, path: &Path<'_>, found: &mut Findings) {
+pub fn validate(value: &IntOrString, path: &At<'_>) {
     match value {
-        IntOrString::Int(number) if *number < 0 => {
-            found.invalid(path, *number, names::NOT_NEGATIVE);
-        }
+        IntOrString::Int(number) if *number < 0 => path.invalid(*number, names::NOT_NEGATIVE),
         IntOrString::Int(_) => {}
         IntOrString::String(text) => {
             for message in names::percent(text) {
-                found.invalid(path, to_value(value), message);
+                path.invalid(to_value(value), message);
             }
         }
     }
 }
 
 /// Validates that a percentage is at most 100; plain numbers have no limit: `IsNotMoreThan100Percent`.
-pub fn not_more_than_100_percent(value: &IntOrString, path: &Path<'_>, found: &mut Findings) {
+pub fn not_more_than_100_percent(value: &IntOrString, path: &At<'_>) {
     if percentage(value).is_some_and(|percent| percent > 100) {
-        found.invalid(path, to_value(value), "must not be greater than 100%");
+        path.invalid(to_value(value), "must not be greater than 100%");
     }
 }
 

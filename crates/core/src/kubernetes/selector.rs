@@ -6,22 +6,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use serde_json::json;
 
 use super::{labels, names};
-use crate::finding::{Findings, Path, Value};
+use crate::finding::{At, Value};
 
 /// Validates a label selector. `any_value` decides whether expressions may contain invalid label values, and is called
 /// only if one does.
 ///
 /// Kubernetes: `ValidateLabelSelector`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
-pub fn validate(
-    selector: &LabelSelector,
-    any_value: &dyn Fn() -> bool,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
-    labels::labels(selector.match_labels.as_ref(), &path.child("matchLabels"), found);
+pub fn validate(selector: &LabelSelector, any_value: &dyn Fn() -> bool, path: &At<'_>) {
+    labels::labels(selector.match_labels.as_ref(), &path.child("matchLabels"));
     let path = path.child("matchExpressions");
     for (i, requirement) in expressions(selector).iter().enumerate() {
-        validate_requirement(requirement, any_value, &path.index(i), found);
+        validate_requirement(requirement, any_value, &path.index(i));
     }
 }
 
@@ -29,34 +24,32 @@ pub fn validate(
 fn validate_requirement(
     requirement: &LabelSelectorRequirement,
     any_value: &dyn Fn() -> bool,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
     let values = values(requirement);
     match requirement.operator.as_str() {
         "In" | "NotIn" => {
             if values.is_empty() {
                 let detail = "must be specified when `operator` is 'In' or 'NotIn'";
-                found.required(&path.child("values"), detail);
+                path.child("values").required(detail);
             }
         }
         "Exists" | "DoesNotExist" => {
             if !values.is_empty() {
                 let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                found.forbidden(&path.child("values"), detail);
+                path.child("values").forbidden(detail);
             }
         }
         operator => {
-            let detail = "not a valid selector operator";
-            found.invalid(&path.child("operator"), Value::json(&operator), detail);
+            path.child("operator").invalid(Value::json(&operator), "not a valid selector operator");
         }
     }
-    labels::label_key(&requirement.key, &path.child("key"), found);
+    labels::label_key(&requirement.key, &path.child("key"));
     if !values.iter().all(|value| names::is_label_value(value)) && !any_value() {
         let path = path.child("values");
         for (i, value) in values.iter().enumerate() {
             for message in names::label_value(value) {
-                found.invalid(&path.index(i), value, message);
+                path.index(i).invalid(value, message);
             }
         }
     }
@@ -156,6 +149,7 @@ fn values(requirement: &LabelSelectorRequirement) -> &[String] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::{Findings, Path};
 
     fn selector(json: serde_json::Value) -> LabelSelector {
         serde_json::from_value(json).unwrap()
@@ -166,7 +160,7 @@ mod tests {
     }
     fn found(selector: &LabelSelector, any_value: bool) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        validate(selector, &|| any_value, &Path::new("selector"), &mut found);
+        validate(selector, &|| any_value, &found.at(&Path::new("selector")));
         found.into_vec().into_iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
 

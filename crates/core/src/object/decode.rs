@@ -46,16 +46,11 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a, S: Deserialize<'de>"))]
 pub(crate) struct RawObject<'a, S> {
-    #[serde(borrow, default)]
     pub(super) api_version: Option<Str<'a>>,
-    #[serde(borrow, default)]
     pub(super) kind: Option<Str<'a>>,
-    #[serde(borrow, default)]
     pub(super) metadata: Option<Metadata<'a>>,
-    #[serde(default = "Option::default")]
     pub(super) spec: Option<S>,
-    #[serde(borrow, default)]
     pub(super) status: LazyJson<'a>,
 }

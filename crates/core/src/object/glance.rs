@@ -1,6 +1,6 @@
 //! A quick look at an old pod template that finds the usual changes without reading the rest.
 
-use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde::Deserialize;
@@ -24,34 +24,29 @@ impl Glance {
 
 /// The parts that nearly every change of a pod template touches.
 #[derive(Deserialize)]
-struct Template<'a> {
-    #[serde(borrow)]
-    metadata: Option<Metadata<'a>>,
-    #[serde(borrow)]
-    spec: Spec<'a>,
+struct Template {
+    metadata: Option<Metadata>,
+    spec: Spec,
 }
 
 #[derive(Deserialize)]
-struct Metadata<'a> {
+struct Metadata {
     /// `kubectl rollout restart` adds one.
-    #[serde(borrow)]
-    annotations: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
+    annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
-struct Spec<'a> {
-    #[serde(borrow)]
-    containers: Vec<Container<'a>>,
+struct Spec {
+    containers: Vec<Container>,
 }
 
 #[derive(Deserialize)]
-struct Container<'a> {
-    #[serde(borrow)]
-    image: Option<Cow<'a, str>>,
+struct Container {
+    image: Option<String>,
 }
 
 fn differs(old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
-    let Some((old, spec)) = old.read::<Template<'_>>().zip(new.spec.as_ref()) else { return false };
+    let Some((old, spec)) = old.read::<Template>().zip(new.spec.as_ref()) else { return false };
     let images = old.spec.containers.iter().map(|it| it.image.as_deref().unwrap_or_default());
     let new_images = spec.containers.iter().map(|it| it.image.as_deref().unwrap_or_default());
     if !images.eq(new_images) {
@@ -59,9 +54,7 @@ fn differs(old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
     }
     let annotations = old.metadata.and_then(|it| it.annotations).unwrap_or_default();
     let new_annotations = new.metadata.as_ref().and_then(|it| it.annotations.as_ref());
-    let pairs = annotations.iter().map(|(key, value)| (&**key, &**value));
-    let new_pairs = new_annotations.into_iter().flatten();
-    !pairs.eq(new_pairs.map(|(key, value)| (key.as_str(), value.as_str())))
+    !annotations.iter().eq(new_annotations.into_iter().flatten())
 }
 
 #[cfg(test)]

@@ -31,46 +31,33 @@ pub type StrMap<'a> = BTreeMap<Str<'a>, Str<'a>>;
 
 /// The metadata that rules use.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub struct Metadata<'a> {
     /// The name. The API server treats `None` and empty alike.
-    #[serde(borrow, default)]
     pub name: Option<Str<'a>>,
     /// The prefix of a name that the API server generates.
-    #[serde(borrow, default)]
     pub generate_name: Option<Str<'a>>,
     /// The namespace, if the object sets one.
-    #[serde(borrow, default)]
     pub namespace: Option<Str<'a>>,
     /// The labels.
-    #[serde(borrow, default)]
     pub labels: Option<StrMap<'a>>,
     /// The annotations.
-    #[serde(borrow, default)]
     pub annotations: Option<StrMap<'a>>,
     /// The owner references.
-    #[serde(default)]
     pub owner_references: Option<Vec<OwnerReference>>,
     /// The finalizers.
-    #[serde(borrow, default)]
     pub finalizers: Option<Vec<Str<'a>>>,
     /// The time of the deletion, set while the object is being deleted.
-    #[serde(borrow, default)]
     pub deletion_timestamp: Option<Str<'a>>,
     /// The grace period of the deletion in seconds, set together with `deletionTimestamp`.
-    #[serde(default)]
     pub deletion_grace_period_seconds: Option<i64>,
     /// The unique id.
-    #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,
     /// The version of the stored object. The API server sets it after all webhooks, and the uid before them.
-    #[serde(borrow, default)]
     pub resource_version: Option<Str<'a>>,
     /// The number of changes to the spec; absent in a manifest.
-    #[serde(default)]
     pub generation: Option<i64>,
     /// The fields that each manager owns, often half of the object.
-    #[serde(borrow, default)]
     pub managed_fields: LazyJson<'a>,
 }
 

@@ -6,12 +6,12 @@ use super::metadata::Str;
 
 /// The user who sent the object.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct User<'a> {
     /// The user name.
-    #[serde(borrow, default)]
     pub username: Str<'a>,
     /// The groups.
-    #[serde(borrow, default, deserialize_with = "groups")]
+    #[serde(deserialize_with = "groups")]
     pub groups: Option<Vec<Str<'a>>>,
 }
 

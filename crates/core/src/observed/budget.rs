@@ -1,13 +1,13 @@
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
-    meta::{Condition, Metadata, Unread},
+    meta::{Condition, Metadata},
     not_ready::LONGEST,
 };
-use crate::{finding::shorten, kubernetes::selector};
+use crate::{finding::shorten, kubernetes::selector, object::whole::Whole};
 
 /// A PodDisruptionBudget.
 #[derive(Clone, Debug)]
@@ -39,16 +39,6 @@ pub struct PodDisruptionBudget {
     selector: Option<LabelSelector>,
 }
 
-#[derive(Deserialize)]
-struct RawBudget<'a> {
-    #[serde(borrow)]
-    metadata: Metadata<'a, Unread>,
-    #[serde(default)]
-    spec: Spec,
-    #[serde(borrow, default)]
-    status: Status<'a>,
-}
-
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Spec {
@@ -60,16 +50,14 @@ struct Spec {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Status<'a> {
+struct Status {
     observed_generation: i64,
-    #[serde(borrow)]
-    disrupted_pods: Option<BTreeMap<Cow<'a, str>, IgnoredAny>>,
+    disrupted_pods: Option<BTreeMap<Box<str>, IgnoredAny>>,
     expected_pods: i32,
     current_healthy: i32,
     desired_healthy: i32,
     disruptions_allowed: i32,
-    #[serde(borrow)]
-    conditions: Option<Vec<Condition<'a>>>,
+    conditions: Option<Vec<Condition>>,
 }
 
 impl PodDisruptionBudget {
@@ -78,10 +66,11 @@ impl PodDisruptionBudget {
     /// # Errors
     /// Fails if the JSON is not a PodDisruptionBudget.
     pub fn read(json: &str) -> serde_json::Result<Self> {
-        let RawBudget { metadata, spec, status } = serde_json::from_str(json)?;
+        let Whole::<Metadata, Spec, Status> { metadata, spec, status } =
+            serde_json::from_str(json)?;
         let mut conditions = status.conditions.iter().flatten();
         let failed = conditions.find(|it| it.reason.as_deref() == Some("SyncFailed"));
-        let said = |it: &Condition<'_>| {
+        let said = |it: &Condition| {
             shorten(it.message.as_deref().unwrap_or_default(), LONGEST).into_owned().into()
         };
         Ok(PodDisruptionBudget {

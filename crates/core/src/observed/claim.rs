@@ -1,10 +1,10 @@
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource::Quantity};
 use serde::Deserialize;
 
-use super::meta::{Metadata, Name, Unread};
-use crate::kubernetes::quantity;
+use super::meta::{Metadata, Name};
+use crate::{kubernetes::quantity, object::whole::Whole};
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug)]
@@ -46,35 +46,16 @@ pub struct PersistentVolume {
     pub is_retained: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "S: Deserialize<'de> + Default, T: Deserialize<'de> + Default"))]
-struct RawClaim<'a, S, T = Unread> {
-    #[serde(borrow)]
-    metadata: Metadata<'a, Unread>,
-    #[serde(default)]
-    spec: S,
-    #[serde(default)]
-    status: T,
-}
-
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ClaimSpec<'a> {
+struct ClaimSpec {
     resources: Option<Resources>,
-    #[serde(borrow)]
-    storage_class_name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    volume_name: Option<Cow<'a, str>>,
+    storage_class_name: Option<Box<str>>,
+    volume_name: Option<Box<str>>,
     access_modes: Option<Box<[Box<str>]>>,
 }
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Annotated {
-    metadata: Annotations,
-}
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -90,12 +71,10 @@ struct Resources {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ClaimStatus<'a> {
-    #[serde(borrow)]
-    phase: Option<Cow<'a, str>>,
+struct ClaimStatus {
+    phase: Option<Box<str>>,
     capacity: Option<BTreeMap<String, Quantity>>,
-    #[serde(borrow)]
-    allocated_resource_statuses: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
+    allocated_resource_statuses: Option<BTreeMap<Box<str>, Box<str>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -128,30 +107,29 @@ impl PersistentVolumeClaim {
     /// # Errors
     /// Fails if the JSON is not a claim.
     pub fn read(json: &str) -> serde_json::Result<(Name, Self)> {
-        let RawClaim { metadata, spec, status }: RawClaim<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
+        let Whole::<Metadata, ClaimSpec, ClaimStatus> { metadata, spec, status } =
             serde_json::from_str(json)?;
         let requests = spec.resources.and_then(|it| it.requests);
         let request = requests.and_then(|mut it| it.remove("storage"));
         let capacity = status.capacity.as_ref().and_then(|it| it.get("storage"));
         let resize = status.allocated_resource_statuses.as_ref().and_then(|it| it.get("storage"));
         let phase = status.phase.as_deref().unwrap_or("Pending");
-        let mut annotated = Annotated::default();
+        let mut annotations = Annotations::default();
         if phase == "Pending" {
-            annotated = serde_json::from_str(json)?;
+            annotations = serde_json::from_str::<Whole<_>>(json)?.metadata;
         }
-        let annotations = annotated.metadata.annotations;
         let claim = PersistentVolumeClaim {
             phase: phase.into(),
             modes: spec.access_modes.unwrap_or_default(),
-            has_node: annotations.is_some_and(|it| it.contains_key(SELECTED_NODE)),
+            has_node: annotations.annotations.is_some_and(|it| it.contains_key(SELECTED_NODE)),
             created: metadata.created(),
             deleted: metadata.deleted(),
             is_being_resized: is_smaller(capacity, request.as_ref()),
             // `ControllerResizeInfeasible` or `NodeResizeInfeasible`.
             is_resize_infeasible: resize.is_some_and(|it| it.ends_with("ResizeInfeasible")),
             request,
-            class: spec.storage_class_name.as_deref().map(Into::into),
-            volume: spec.volume_name.as_deref().filter(|it| !it.is_empty()).map(Into::into),
+            class: spec.storage_class_name,
+            volume: spec.volume_name.filter(|it| !it.is_empty()),
             owner_pods: metadata
                 .owner_pods()
                 .map(|(name, uid)| (name.into(), uid.into()))
@@ -184,7 +162,7 @@ impl PersistentVolume {
     /// # Errors
     /// Fails if the JSON is not a volume.
     pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
-        let RawClaim { metadata, spec, status }: RawClaim<'_, VolumeSpec, ClaimStatus<'_>> =
+        let Whole::<Metadata, VolumeSpec, ClaimStatus> { metadata, spec, status } =
             serde_json::from_str(json)?;
         let volume = PersistentVolume {
             nodes: spec.node_affinity.and_then(|it| it.required),

@@ -1,13 +1,11 @@
 //! Warnings about objects, and the few other events that rules need.
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::meta::{Metadata, Unread};
+use super::meta::Metadata;
 use crate::{finding::shorten, kubernetes::kind::Kind};
 
 /// The reasons that rules need, in addition to those of [`is_of_ended`].
@@ -105,17 +103,13 @@ pub(super) type About = (Box<str>, Kind, Box<str>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawEvent<'a> {
-    #[serde(borrow)]
-    metadata: Metadata<'a, Unread>,
-    #[serde(borrow)]
-    involved_object: Involved<'a>,
-    #[serde(borrow, default, rename = "type")]
-    type_: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    message: Option<Cow<'a, str>>,
+struct RawEvent {
+    metadata: Metadata,
+    involved_object: Involved,
+    #[serde(rename = "type")]
+    type_: Option<Box<str>>,
+    reason: Option<Box<str>>,
+    message: Option<Box<str>>,
     first_timestamp: Option<Time>,
     last_timestamp: Option<Time>,
     event_time: Option<MicroTime>,
@@ -136,14 +130,12 @@ struct Name {
     creation_timestamp: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Involved<'a> {
-    #[serde(borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    namespace: Cow<'a, str>,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Involved {
+    kind: Box<str>,
+    namespace: Box<str>,
+    name: Box<str>,
 }
 
 #[derive(Deserialize)]
@@ -155,7 +147,7 @@ struct Series {
 
 impl Event {
     pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
-        let raw: RawEvent<'_> = serde_json::from_str(json)?;
+        let raw: RawEvent = serde_json::from_str(json)?;
         let is_warning = raw.type_.as_deref().is_none_or(|it| it == "Warning");
         let is_needed = |it: &&str| match is_warning {
             true => REASONS.contains(it) || is_of_ended(it),
@@ -184,7 +176,7 @@ impl Event {
             last: series.or(last).unwrap_or(at),
             count,
         };
-        Ok(Some(((namespace.as_ref().into(), kind, name.as_ref().into()), event)))
+        Ok(Some(((namespace, kind, name), event)))
     }
 
     /// Returns an event without the parts that no rule needs; `None` if no rule needs it. Anybody who may create events

@@ -1,6 +1,5 @@
-use serde::Deserialize;
-
-use super::meta::{Metadata, Unread};
+use super::meta::Metadata;
+use crate::object::whole::Whole;
 
 /// A pod with the name of a StatefulSet's pod that does not belong to the set.
 #[derive(Clone, Debug)]
@@ -13,15 +12,9 @@ pub struct ForeignPod {
     pub deleted: Option<i64>,
 }
 
-#[derive(Deserialize)]
-struct RawForeignPod<'a> {
-    #[serde(borrow)]
-    metadata: Metadata<'a, Unread>,
-}
-
 impl ForeignPod {
     pub(super) fn read(json: &str) -> serde_json::Result<Self> {
-        let RawForeignPod { metadata } = serde_json::from_str(json)?;
+        let Whole::<Metadata> { metadata, .. } = serde_json::from_str(json)?;
         Ok(ForeignPod {
             controller: metadata.controller(),
             created: metadata.created(),

@@ -26,7 +26,7 @@ impl Member {
     /// # Errors
     /// Fails if the JSON is not a pod.
     pub fn read(json: &str) -> serde_json::Result<Self> {
-        let raw: RawPod<'_> = serde_json::from_str(json)?;
+        let raw: RawPod = serde_json::from_str(json)?;
         Ok(Member {
             namespace: raw.metadata.namespace().into(),
             uid: raw.metadata.uid().into(),

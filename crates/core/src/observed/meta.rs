@@ -1,79 +1,61 @@
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde::Deserialize;
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
-use crate::{kubernetes::resource::WorkloadKind, object::namespace_or_default};
+use crate::{
+    kubernetes::resource::WorkloadKind,
+    object::{namespace_or_default, whole::Whole},
+};
 
 pub(super) type Name = (Box<str>, Box<str>);
 
 /// `L` is the type of the labels.
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, bound(deserialize = "L: Deserialize<'de> + Default"))]
-pub(super) struct Metadata<'a, L> {
-    #[serde(borrow)]
-    namespace: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    uid: Option<Cow<'a, str>>,
+#[serde(rename_all = "camelCase", default, bound = "L: DeserializeOwned + Default")]
+pub(super) struct Metadata<L = IgnoredAny> {
+    namespace: Option<Box<str>>,
+    name: Option<Box<str>>,
+    uid: Option<Box<str>>,
     pub(super) generation: i64,
     pub(super) labels: Option<L>,
-    #[serde(borrow)]
-    owner_references: Option<Vec<OwnerReference<'a>>>,
-    #[serde(borrow)]
-    finalizers: Option<Vec<Cow<'a, str>>>,
+    owner_references: Option<Vec<OwnerReference>>,
+    finalizers: Option<Vec<Box<str>>>,
     creation_timestamp: Option<Time>,
     deletion_timestamp: Option<Time>,
 }
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "L: Deserialize<'de> + Default"))]
-struct Bare<'a, L> {
-    #[serde(borrow)]
-    metadata: Metadata<'a, L>,
-}
-
 pub(super) fn names(json: &str) -> serde_json::Result<(Box<str>, Box<str>)> {
-    let Bare::<'_, Unread> { metadata } = serde_json::from_str(json)?;
+    let Whole::<Metadata> { metadata, .. } = serde_json::from_str(json)?;
     Ok((metadata.namespace().into(), metadata.name().into()))
 }
 
 pub(super) fn labels(json: &str) -> serde_json::Result<(Box<str>, BTreeMap<String, String>)> {
-    let Bare::<'_, BTreeMap<String, String>> { mut metadata } = serde_json::from_str(json)?;
-    let labels = metadata.labels.take().unwrap_or_default();
-    Ok((metadata.name().into(), labels))
+    let Whole::<Metadata<BTreeMap<_, _>>> { metadata, .. } = serde_json::from_str(json)?;
+    Ok((metadata.name().into(), metadata.labels.unwrap_or_default()))
 }
 
-/// Skips labels or any other object.
 #[derive(Default, Deserialize)]
-pub(super) struct Unread {}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct OwnerReference<'a> {
-    #[serde(borrow, default)]
-    api_version: Cow<'a, str>,
-    #[serde(borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    uid: Cow<'a, str>,
+#[serde(rename_all = "camelCase", default)]
+struct OwnerReference {
+    api_version: Box<str>,
+    kind: Box<str>,
+    name: Box<str>,
+    uid: Box<str>,
     controller: Option<bool>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Condition<'a> {
-    #[serde(borrow, rename = "type")]
-    pub(super) type_: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) status: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) message: Option<Cow<'a, str>>,
+pub(super) struct Condition {
+    #[serde(rename = "type")]
+    pub(super) type_: Box<str>,
+    pub(super) status: Box<str>,
+    pub(super) reason: Option<Box<str>>,
+    pub(super) message: Option<Box<str>>,
     pub(super) last_transition_time: Option<Time>,
     pub(super) last_heartbeat_time: Option<Time>,
 }
@@ -89,7 +71,7 @@ pub struct Owner {
     pub name: Box<str>,
 }
 
-impl<L> Metadata<'_, L> {
+impl<L> Metadata<L> {
     /// Returns `default` if the object sets no namespace.
     pub(super) fn namespace(&self) -> &str {
         namespace_or_default(self.namespace.as_deref())
@@ -131,7 +113,7 @@ impl<L> Metadata<'_, L> {
 
     pub(super) fn owner_pods(&self) -> impl Iterator<Item = (&str, &str)> {
         let owners = self.owner_references.iter().flatten();
-        let pods = owners.filter(|owner| owner.kind == "Pod" && owner.api_version == "v1");
+        let pods = owners.filter(|it| &*it.kind == "Pod" && &*it.api_version == "v1");
         pods.map(|owner| (&*owner.name, &*owner.uid))
     }
 
@@ -139,8 +121,8 @@ impl<L> Metadata<'_, L> {
         let mut owners = self.owner_references.iter().flatten();
         let owner = owners.find(|owner| owner.controller == Some(true))?;
         let kind = [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet];
-        let kind = kind.into_iter().find(|kind| kind.as_str() == owner.kind)?;
-        let (namespace, name) = (self.namespace().into(), owner.name.as_ref().into());
-        (owner.api_version == "apps/v1").then_some(Owner { namespace, kind, name })
+        let kind = kind.into_iter().find(|kind| kind.as_str() == &*owner.kind)?;
+        let (namespace, name) = (self.namespace().into(), owner.name.clone());
+        (&*owner.api_version == "apps/v1").then_some(Owner { namespace, kind, name })
     }
 }

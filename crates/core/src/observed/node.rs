@@ -7,7 +7,7 @@ use super::{
     meta::{Condition, Metadata},
     not_ready::LONGEST,
 };
-use crate::{finding::shorten, rollout::node::NodeInfo};
+use crate::{finding::shorten, object::whole::Whole, rollout::node::NodeInfo};
 
 /// A node, reduced to what matters for the pods of sets.
 #[derive(Clone, Debug)]
@@ -30,15 +30,7 @@ pub struct Node {
     pub is_cordoned: bool,
 }
 
-#[derive(Deserialize)]
-struct RawNode<'a> {
-    #[serde(borrow)]
-    metadata: Metadata<'a, BTreeMap<String, String>>,
-    #[serde(default)]
-    spec: Spec,
-    #[serde(borrow, default)]
-    status: Status<'a>,
-}
+type RawNode = Whole<Metadata<BTreeMap<String, String>>, Spec, Status>;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -49,9 +41,8 @@ struct Spec {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Status<'a> {
-    #[serde(borrow)]
-    conditions: Option<Vec<Condition<'a>>>,
+struct Status {
+    conditions: Option<Vec<Condition>>,
 }
 
 impl Node {
@@ -65,10 +56,10 @@ impl Node {
         let mut conditions = status.conditions.iter().flatten();
         let heartbeats = conditions.clone().filter_map(|it| it.last_heartbeat_time.as_ref());
         let heartbeat = heartbeats.map(|time| time.0.as_second()).max();
-        let ready = conditions.find(|it| it.type_ == "Ready");
+        let ready = conditions.find(|it| &*it.type_ == "Ready");
         let since = ready.and_then(|it| it.last_transition_time.as_ref());
         let since = since.map(|time| time.0.as_second());
-        let is_ready = ready.is_some_and(|it| it.status == "True");
+        let is_ready = ready.is_some_and(|it| &*it.status == "True");
         let ready = ready.filter(|_| !is_ready);
         let said = ready.and_then(|it| it.message.as_deref()).unwrap_or_default();
         Ok(Node {

@@ -1,7 +1,5 @@
 //! Why a pod is not ready, according to its status.
 
-use std::borrow::Cow;
-
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
@@ -97,44 +95,31 @@ pub(super) enum Placed<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Status<'a> {
-    #[serde(borrow)]
-    pub(super) phase: Option<Cow<'a, str>>,
+pub(super) struct Status {
+    pub(super) phase: Option<Box<str>>,
     start_time: Option<Time>,
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    conditions: Option<Vec<Condition<'a>>>,
-    #[serde(borrow)]
-    init_container_statuses: Option<Vec<Container<'a>>>,
-    #[serde(borrow)]
-    container_statuses: Option<Vec<Container<'a>>>,
+    reason: Option<Box<str>>,
+    message: Option<Box<str>>,
+    conditions: Option<Vec<Condition>>,
+    init_container_statuses: Option<Vec<Container>>,
+    container_statuses: Option<Vec<Container>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Container<'a> {
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(default)]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Container {
+    name: Box<str>,
     ready: bool,
-    #[serde(default)]
     restart_count: i32,
-    #[serde(borrow, default)]
-    state: Option<ContainerState<'a>>,
-    #[serde(borrow, default)]
-    last_state: Option<ContainerState<'a>>,
+    state: Option<ContainerState>,
+    last_state: Option<ContainerState>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ContainerState<'a> {
-    #[serde(borrow)]
-    waiting: Option<Why<'a>>,
-    #[serde(borrow)]
-    terminated: Option<Why<'a>>,
+struct ContainerState {
+    waiting: Option<Why>,
+    terminated: Option<Why>,
     running: Option<Running>,
 }
 
@@ -146,31 +131,29 @@ struct Running {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Why<'a> {
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
+struct Why {
+    reason: Option<Box<str>>,
+    message: Option<Box<str>>,
     exit_code: Option<i32>,
 }
 
-impl<'a> Container<'a> {
-    fn waiting(&self) -> Option<(&Self, &Why<'a>, &str)> {
+impl Container {
+    fn waiting(&self) -> Option<(&Self, &Why, &str)> {
         let why = self.state.as_ref()?.waiting.as_ref()?;
         Some((self, why, why.reason.as_deref()?))
     }
 
     /// Returns how the container ended: now, or before its last restart.
-    fn end(&self) -> Option<(&Why<'a>, Ended)> {
+    fn end(&self) -> Option<(&Why, Ended)> {
         let now = self.state.as_ref().and_then(|it| it.terminated.as_ref());
         let before = || self.last_state.as_ref().and_then(|it| it.terminated.as_ref());
         let end = now.or_else(before)?;
-        let container = self.name.as_ref().into();
+        let container = self.name.clone();
         Some((end, Ended { container, is_previous: now.is_none() }))
     }
 
     /// `container app ended with exit code 137 (OOMKilled), restarted 14 times`
-    fn account(&self, end: &Why<'_>) -> String {
+    fn account(&self, end: &Why) -> String {
         let code = end.exit_code.unwrap_or_default();
         let mut text = format!("container {} ended with exit code {code}", self.name);
         if let Some(reason) = end.reason.as_deref().filter(|it| *it != "Error") {
@@ -188,9 +171,9 @@ impl<'a> Container<'a> {
     }
 }
 
-impl Status<'_> {
-    pub(super) fn condition(&self, name: &str) -> Option<&Condition<'_>> {
-        self.conditions.iter().flatten().find(|condition| condition.type_ == name)
+impl Status {
+    pub(super) fn condition(&self, name: &str) -> Option<&Condition> {
+        self.conditions.iter().flatten().find(|it| &*it.type_ == name)
     }
 
     /// Returns the seconds from the assignment to a node, by the scheduler's clock, to the start, by the node's clock.
@@ -200,7 +183,7 @@ impl Status<'_> {
     }
 
     pub(super) fn scheduled(&self) -> Option<i64> {
-        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "True")?;
+        let scheduled = self.condition("PodScheduled").filter(|it| &*it.status == "True")?;
         scheduled.last_transition_time.as_ref().map(|it| it.0.as_second())
     }
 
@@ -212,7 +195,7 @@ impl Status<'_> {
 
     /// Returns since when all containers and sidecars have run; `None` if a container does not run.
     pub(super) fn started(&self) -> Option<i64> {
-        let start = |it: &Container<'_>| {
+        let start = |it: &Container| {
             let running = it.state.as_ref()?.running.as_ref()?;
             running.started_at.as_ref().map(|time| time.0.as_second())
         };
@@ -227,7 +210,7 @@ impl Status<'_> {
             let reason = self.reason.as_deref().unwrap_or(phase);
             return Some(trouble(NotReadyKind::Ended, reason, text(&self.message)));
         }
-        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "False");
+        let scheduled = self.condition("PodScheduled").filter(|it| &*it.status == "False");
         // The condition of a pod that has a node is out of date.
         if let (Placed::By(_), Some(scheduled)) = (placed, scheduled) {
             let reason = scheduled.reason.as_deref().unwrap_or("Unschedulable");
@@ -258,7 +241,7 @@ impl Status<'_> {
         let unready = containers.filter(|it| !it.ready);
         let mut ends = unready.filter_map(|it| it.end().map(|(end, ended)| (it, end, ended)));
         // An init container that ended with 0 is ready. Any other container that ended is restarted.
-        let is_why = |(container, _, ended): &(&Container<'_>, &Why<'_>, Ended)| {
+        let is_why = |(container, _, ended): &(&Container, &Why, Ended)| {
             !ended.is_previous || self.has_restarted(container)
         };
         if let Some((container, end, ended)) = ends.find(is_why) {
@@ -280,7 +263,7 @@ impl Status<'_> {
                     "init container {} runs, and the containers after it wait for it",
                     container.name
                 );
-                let ended = Some(Ended { container: (*container.name).into(), is_previous: false });
+                let ended = Some(Ended { container: container.name.clone(), is_previous: false });
                 NotReadyReason { ended, ..trouble(NotReadyKind::Waiting, reason, &message) }
             }
             None => trouble(NotReadyKind::Waiting, reason, text(&why.message)),
@@ -289,15 +272,15 @@ impl Status<'_> {
 
     /// Returns the init container that the others wait for: the last running one, because sidecars before it keep
     /// running.
-    fn initializing(&self) -> Option<&Container<'_>> {
+    fn initializing(&self) -> Option<&Container> {
         let init = self.init_container_statuses.iter().flatten();
-        let runs = |it: &&Container<'_>| it.state.as_ref().is_some_and(|it| it.running.is_some());
+        let runs = |it: &&Container| it.state.as_ref().is_some_and(|it| it.running.is_some());
         init.rev().find(runs)
     }
 
     /// Returns whether a container restarted since the pod became unready, or in the same second, as a first restart
     /// does. A container that started earlier is unready for a different reason.
-    fn has_restarted(&self, container: &Container<'_>) -> bool {
+    fn has_restarted(&self, container: &Container) -> bool {
         let started =
             container.state.as_ref().and_then(|it| it.running.as_ref()?.started_at.as_ref());
         let unready = self.condition("Ready").and_then(|it| it.last_transition_time.as_ref());
@@ -378,6 +361,6 @@ fn looped(message: &str) -> i64 {
     }
 }
 
-fn text<'t>(text: &'t Option<Cow<'_, str>>) -> &'t str {
+fn text(text: &Option<Box<str>>) -> &str {
     text.as_deref().unwrap_or_default()
 }

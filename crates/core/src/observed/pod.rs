@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Affinity;
 use serde::Deserialize;
@@ -9,7 +7,7 @@ use super::{
     meta::{Metadata, Owner},
     not_ready::{NotReadyKind, NotReadyReason, Placed, Status},
 };
-use crate::{kubernetes::resource::WorkloadKind, rollout::Health};
+use crate::{kubernetes::resource::WorkloadKind, object::whole::Whole, rollout::Health};
 
 /// True once a pod has its volumes and network. Every supported kubelet sets this condition.
 const SANDBOX: &str = "PodReadyToStartContainers";
@@ -59,13 +57,13 @@ impl Pod {
     pub(super) fn read_in_namespace(
         json: &str,
     ) -> serde_json::Result<(Box<str>, Option<Owner>, Self)> {
-        let raw: RawPod<'_> = serde_json::from_str(json)?;
+        let raw: RawPod = serde_json::from_str(json)?;
         Ok((raw.metadata.namespace().into(), raw.metadata.owner(), Pod::of(&raw)))
     }
 
-    pub(super) fn of(RawPod { metadata, spec, status }: &RawPod<'_>) -> Self {
+    pub(super) fn of(RawPod { metadata, spec, status }: &RawPod) -> Self {
         let labels = metadata.labels.as_ref();
-        let label = |label: Option<&Cow<'_, str>>| label.map(|it| &**it).unwrap_or_default().into();
+        let label = |label: Option<&Box<str>>| label.cloned().unwrap_or_default();
         let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
         let created = metadata.created();
         let placed = match spec.node_name.as_deref().filter(|name| !name.is_empty()) {
@@ -73,7 +71,7 @@ impl Pod {
             None => Placed::By(spec.scheduler_name.as_deref().unwrap_or("default-scheduler")),
         };
         let condition = status.condition("Ready");
-        let ready = condition.is_some_and(|it| it.status == "True");
+        let ready = condition.is_some_and(|it| &*it.status == "True");
         let since = condition.and_then(|it| it.last_transition_time.as_ref());
         Pod {
             name: metadata.name().into(),
@@ -81,7 +79,7 @@ impl Pod {
             node: spec.node().map(Into::into),
             created,
             bound: status.scheduled().unwrap_or(created),
-            has_sandbox: status.condition(SANDBOX).map(|it| it.status == "True"),
+            has_sandbox: status.condition(SANDBOX).map(|it| &*it.status == "True"),
             deleted: metadata.deleted(),
             finalizers: metadata.finalizers(),
             claims: spec.claims(),
@@ -153,67 +151,51 @@ impl Pod {
     }
 }
 
-#[derive(Deserialize)]
-pub(super) struct RawPod<'a> {
-    #[serde(borrow)]
-    pub(super) metadata: Metadata<'a, Labels<'a>>,
-    #[serde(borrow, default)]
-    spec: Spec<'a>,
-    #[serde(borrow, default)]
-    status: Status<'a>,
-}
+pub(super) type RawPod = Whole<Metadata<Labels>, Spec, Status>;
 
 #[derive(Default, Deserialize)]
-pub(super) struct Labels<'a> {
-    #[serde(borrow, rename = "controller-revision-hash")]
-    revision: Option<Cow<'a, str>>,
-    #[serde(borrow, rename = "pod-template-generation")]
-    generation: Option<Cow<'a, str>>,
+pub(super) struct Labels {
+    #[serde(rename = "controller-revision-hash")]
+    revision: Option<Box<str>>,
+    #[serde(rename = "pod-template-generation")]
+    generation: Option<Box<str>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Spec<'a> {
-    #[serde(borrow)]
-    volumes: Option<Vec<Volume<'a>>>,
-    #[serde(borrow)]
-    node_name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    scheduler_name: Option<Cow<'a, str>>,
+pub(super) struct Spec {
+    volumes: Option<Vec<Volume>>,
+    node_name: Option<Box<str>>,
+    scheduler_name: Option<Box<str>>,
     affinity: Option<Affinity>,
-    #[serde(borrow)]
-    resource_claims: Option<Vec<ResourceClaim<'a>>>,
+    resource_claims: Option<Vec<ResourceClaim>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ResourceClaim<'a> {
-    #[serde(borrow)]
-    resource_claim_name: Option<Cow<'a, str>>,
+struct ResourceClaim {
+    resource_claim_name: Option<Box<str>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Volume<'a> {
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    persistent_volume_claim: Option<ClaimSource<'a>>,
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Volume {
+    name: Box<str>,
+    persistent_volume_claim: Option<ClaimSource>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ClaimSource<'a> {
-    #[serde(borrow, default)]
-    claim_name: Cow<'a, str>,
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ClaimSource {
+    claim_name: Box<str>,
 }
 
-impl Spec<'_> {
+impl Spec {
     fn claims(&self) -> Box<[(Box<str>, Box<str>)]> {
         let volumes = self.volumes.iter().flatten();
         let claims = volumes.filter_map(|volume| {
             let claim = volume.persistent_volume_claim.as_ref()?;
-            Some(((&*volume.name).into(), (&*claim.claim_name).into()))
+            Some((volume.name.clone(), claim.claim_name.clone()))
         });
         claims.collect()
     }

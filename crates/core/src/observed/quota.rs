@@ -1,12 +1,14 @@
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
-use super::meta::{Metadata, Name, Unread};
+use super::meta::{Metadata, Name};
+use crate::object::whole::Whole;
 
 /// A ResourceQuota.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Quota {
     /// The limits, by resource.
     pub hard: BTreeMap<Box<str>, Quantity>,
@@ -14,30 +16,10 @@ pub struct Quota {
     pub used: BTreeMap<Box<str>, Quantity>,
 }
 
-#[derive(Deserialize)]
-struct RawQuota<'a> {
-    #[serde(borrow)]
-    metadata: Metadata<'a, Unread>,
-    #[serde(borrow, default)]
-    status: Status<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Status<'a> {
-    #[serde(borrow)]
-    hard: BTreeMap<Cow<'a, str>, Quantity>,
-    #[serde(borrow)]
-    used: BTreeMap<Cow<'a, str>, Quantity>,
-}
-
 impl Quota {
     pub(super) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
-        let RawQuota { metadata, status } = serde_json::from_str(json)?;
-        let amounts = |map: BTreeMap<Cow<'_, str>, Quantity>| {
-            map.into_iter().map(|(name, amount)| (name.as_ref().into(), amount)).collect()
-        };
-        let quota = Quota { hard: amounts(status.hard), used: amounts(status.used) };
-        Ok(((metadata.namespace().into(), metadata.name().into()), quota))
+        let Whole::<Metadata, IgnoredAny, Quota> { metadata, status, .. } =
+            serde_json::from_str(json)?;
+        Ok(((metadata.namespace().into(), metadata.name().into()), status))
     }
 }

@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -29,20 +27,18 @@ pub struct Revision {
 }
 
 #[derive(Deserialize)]
-struct RawRevision<'a> {
-    #[serde(borrow)]
-    metadata: Metadata<'a, Labels<'a>>,
+struct RawRevision {
+    metadata: Metadata<Labels>,
     revision: Option<i64>,
-    #[serde(borrow)]
-    data: Option<&'a RawValue>,
+    data: Option<Box<RawValue>>,
 }
 
 #[derive(Default, Deserialize)]
-struct Labels<'a> {
-    #[serde(borrow, rename = "controller-revision-hash")]
-    of_daemon_set: Option<Cow<'a, str>>,
-    #[serde(borrow, rename = "controller.kubernetes.io/hash")]
-    of_stateful_set: Option<Cow<'a, str>>,
+struct Labels {
+    #[serde(rename = "controller-revision-hash")]
+    of_daemon_set: Option<Box<str>>,
+    #[serde(rename = "controller.kubernetes.io/hash")]
+    of_stateful_set: Option<Box<str>>,
 }
 
 impl Revision {
@@ -61,7 +57,7 @@ impl Revision {
             created: metadata.created(),
             hash: hash.into(),
             number: revision,
-            data: data.map(|it| it.get().into()),
+            data: data.map(Into::into),
             is_owned: metadata.is_owned(),
             is_of_set: !hash.is_empty() || labels.is_some_and(|it| it.of_stateful_set.is_some()),
         };

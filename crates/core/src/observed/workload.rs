@@ -7,7 +7,7 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::Time,
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     managed::{Managed, Writes},
@@ -23,7 +23,7 @@ use crate::{
     },
     object::{
         DaemonSetSpec, StatefulSetSpec, annotations::IGNORE_ANNOTATION, defaults,
-        deployer::Deployer,
+        deployer::Deployer, whole::Whole,
     },
     rollout::{daemon_set::Settings, node::Placing},
 };
@@ -48,15 +48,9 @@ struct Labelled {
     labels: Option<BTreeMap<String, String>>,
 }
 
-#[derive(Deserialize)]
-struct Whole {
-    #[serde(default)]
-    spec: WholeSpec,
-}
-
 #[derive(Default, Deserialize)]
-struct WholeSpec {
-    #[serde(default)]
+#[serde(default)]
+struct WithTemplate {
     template: PodTemplateSpec,
 }
 
@@ -142,16 +136,6 @@ pub struct StatefulSet {
     pub status: StatefulSetStatus,
 }
 
-#[derive(Deserialize)]
-#[serde(bound = "Spec: DeserializeOwned + Default, Status: DeserializeOwned + Default")]
-struct RawWorkload<Spec, Status> {
-    metadata: Metadata,
-    #[serde(default)]
-    spec: Spec,
-    #[serde(default)]
-    status: Status,
-}
-
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Metadata {
@@ -169,7 +153,8 @@ struct Metadata {
 
 impl WorkloadStatus {
     pub(super) fn daemon_set(json: &str) -> serde_json::Result<Self> {
-        let RawWorkload { mut metadata, mut spec, status } = serde_json::from_str(json)?;
+        let Whole::<Metadata, _, _> { mut metadata, mut spec, status } =
+            serde_json::from_str(json)?;
         defaults::daemon_set(&mut spec);
         let generation = metadata.annotations.remove(GENERATION_ANNOTATION);
         let state = WorkloadState::DaemonSet(Box::new(DaemonSet { spec, status, generation }));
@@ -177,7 +162,7 @@ impl WorkloadStatus {
     }
 
     pub(super) fn stateful_set(json: &str) -> serde_json::Result<Self> {
-        let RawWorkload { metadata, mut spec, status } = serde_json::from_str(json)?;
+        let Whole::<Metadata, _, _> { metadata, mut spec, status } = serde_json::from_str(json)?;
         defaults::stateful_set(&mut spec);
         WorkloadStatus::of(
             metadata,
@@ -210,8 +195,8 @@ impl WorkloadStatus {
             state,
         };
         if let Some(deleted) = metadata.deletion_timestamp {
-            let whole: Whole = serde_json::from_str(json)?;
-            let grace = whole.spec.template.spec.and_then(|it| it.termination_grace_period_seconds);
+            let spec = template(json)?.spec;
+            let grace = spec.and_then(|it| it.termination_grace_period_seconds);
             set.deletion = Some(Box::new(Deletion {
                 requested: deleted.0.as_second(),
                 finalizers: metadata.finalizers,
@@ -219,13 +204,12 @@ impl WorkloadStatus {
             }));
         }
         if !set.is_healthy() {
-            let whole: Whole = serde_json::from_str(json)?;
+            let template = template(json)?;
             let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor());
-            let template = &whole.spec.template;
-            set.readiness = Readiness::of(template);
+            set.readiness = Readiness::of(&template);
             set.ends = template.spec.as_ref().is_some_and(containers::ends);
             set.needs_privileged =
-                baseline.is_some_and(|standard| !FailedCheck::by(standard, template).is_empty());
+                baseline.is_some_and(|standard| !FailedCheck::by(standard, &template).is_empty());
         }
         Ok(set)
     }
@@ -392,6 +376,11 @@ impl WorkloadStatus {
             WorkloadState::StatefulSet(it) => is_healthy_stateful_set(&it.spec, &it.status),
         }
     }
+}
+
+fn template(json: &str) -> serde_json::Result<PodTemplateSpec> {
+    let Whole::<IgnoredAny, WithTemplate> { spec, .. } = serde_json::from_str(json)?;
+    Ok(spec.template)
 }
 
 fn is_healthy_daemon_set(status: &DaemonSetStatus) -> bool {

@@ -3,18 +3,8 @@ pub mod inventory;
 mod operation;
 pub mod status;
 
-use std::collections::BTreeSet;
-
 pub use self::{cel::Cel, operation::Operation};
-use self::{
-    inventory::{Evidence, InventoryFindings, Query},
-    status::{Audit, StatusFindings, StatusQuery},
-};
-use crate::{
-    finding::{Findings, Meta},
-    kubernetes::{cluster::Cluster, kind::Kind},
-    object::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
-};
+use crate::rules::prelude::*;
 
 /// A rule: its description and its functions.
 #[derive(Debug)]
@@ -122,6 +112,10 @@ pub enum ObjectCheck {
     StatefulSet(fn(&StatefulSetSpec, &Subject<'_>, &Cluster, &mut Findings)),
     /// For both kinds.
     Both(fn(&Subject<'_>, &Cluster, &mut Findings)),
+    /// For the pod template of both kinds.
+    Pod(fn(&PodSpec, &Subject<'_>, &Cluster, &mut Findings)),
+    /// For each container in the pod template of both kinds.
+    Container(fn(&Container, &PodSpec, &Path<'_>, &mut Findings)),
 }
 
 /// The function of a status rule, by subject.
@@ -179,7 +173,7 @@ impl Scope {
         match self {
             Scope::Object { check: ObjectCheck::DaemonSet(_), .. } => &[Kind::DaemonSet],
             Scope::Object { check: ObjectCheck::StatefulSet(_), .. } => &[Kind::StatefulSet],
-            Scope::Object { check: ObjectCheck::Both(_), .. } => SETS,
+            Scope::Object { .. } => SETS,
             Scope::Inventory { kinds, .. }
             | Scope::Status { kinds, .. }
             | Scope::Engine { kinds, .. } => kinds,
@@ -284,8 +278,20 @@ impl Rule {
             (ObjectCheck::StatefulSet(check), Workload::StatefulSet(spec)) => {
                 check(spec, subject, cluster, found);
             }
-            (ObjectCheck::Both(check), _) => check(subject, cluster, found),
             (ObjectCheck::DaemonSet(_) | ObjectCheck::StatefulSet(_), _) => {}
+            (ObjectCheck::Both(check), _) => check(subject, cluster, found),
+            (ObjectCheck::Pod(check), _) => {
+                if let Some(spec) = read::pod_spec(&subject.object) {
+                    check(spec, subject, cluster, found);
+                }
+            }
+            (ObjectCheck::Container(check), _) => {
+                if let Some(spec) = read::pod_spec(&subject.object) {
+                    visit(spec, &POD_SPEC, &mut |container, path| {
+                        check(container, spec, path, found);
+                    });
+                }
+            }
         }
     }
 

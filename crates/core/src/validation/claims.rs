@@ -3,128 +3,116 @@
 //! Kubernetes: `validateVolumeClaimTemplates`, `pkg/apis/apps/validation/validation.go`.
 
 use k8s_openapi::api::core::v1::{
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, TypedLocalObjectReference,
-    TypedObjectReference,
+    PersistentVolumeClaimSpec, TypedLocalObjectReference, TypedObjectReference,
 };
 
-use super::pod::util::{label, one_of, required, subdomain};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{cluster::Cluster, quantity::Quantity, selector},
-};
+use crate::validation::prelude::*;
 
 const ACCESS_MODES: [&str; 4] =
     ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const ALONE: &str = "ReadWriteOncePod";
 
-pub(crate) fn validate(
-    claim: &PersistentVolumeClaim,
-    cluster: &Cluster,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn validate(claim: &PersistentVolumeClaim, cluster: &Cluster, path: &At<'_>) {
     let absent = PersistentVolumeClaimSpec::default();
     let spec = claim.spec.as_ref().unwrap_or(&absent);
-    validate_spec(spec, cluster.enabled("VolumeAttributesClass"), path, found);
+    validate_spec(spec, cluster.enabled("VolumeAttributesClass"), path);
 }
 
 /// `ValidatePersistentVolumeClaimSpec` with the options for a new claim or claim template.
 pub(crate) fn validate_spec(
     spec: &PersistentVolumeClaimSpec,
     attributes_class: bool,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
-    access_modes(spec, &path.child("accessModes"), found);
+    access_modes(spec, &path.child("accessModes"));
     if let Some(selector) = &spec.selector {
-        selector::validate(selector, &|| false, &path.child("selector"), found);
+        selector::validate(selector, &|| false, &path.child("selector"));
     }
-    storage(spec, &path.child("resources").key("storage"), found);
-    class_name(spec.storage_class_name.as_deref(), &path.child("storageClassName"), found);
+    storage(spec, &path.child("resources").key("storage"));
+    class_name(spec.storage_class_name.as_deref(), &path.child("storageClassName"));
     let modes = &["Block", "Filesystem"];
-    one_of(spec.volume_mode.as_deref(), modes, &path.child("volumeMode"), found);
-    sources(spec, path, found);
+    one_of(spec.volume_mode.as_deref(), modes, &path.child("volumeMode"));
+    sources(spec, path);
     if attributes_class {
         let path = path.child("volumeAttributesClassName");
-        class_name(spec.volume_attributes_class_name.as_deref(), &path, found);
+        class_name(spec.volume_attributes_class_name.as_deref(), &path);
     }
 }
 
-fn access_modes(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
+fn access_modes(spec: &PersistentVolumeClaimSpec, path: &At<'_>) {
     let modes = spec.access_modes.as_deref().unwrap_or_default();
     if modes.is_empty() {
-        found.required(path, "at least 1 access mode is required");
+        path.required("at least 1 access mode is required");
     }
     for mode in modes.iter().filter(|mode| !ACCESS_MODES.contains(&mode.as_str())) {
-        found.not_supported(path, Value::json(mode), &ACCESS_MODES);
+        path.not_supported(Value::json(mode), &ACCESS_MODES);
     }
     let others = |mode: &String| mode != ALONE && ACCESS_MODES.contains(&mode.as_str());
     if modes.iter().any(|mode| mode == ALONE) && modes.iter().any(others) {
-        found.forbidden(path, "may not use ReadWriteOncePod with other access modes");
+        path.forbidden("may not use ReadWriteOncePod with other access modes");
     }
 }
 
 /// `ValidatePositiveQuantityValue`.
-fn storage(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
+fn storage(spec: &PersistentVolumeClaimSpec, path: &At<'_>) {
     let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     match requests.and_then(|requests| requests.get("storage")) {
-        None => found.required(path, ""),
+        None => path.required(""),
         Some(size) => {
             // The decoder has rejected a size that does not parse.
             let size = Quantity::parse_resource(&size.0);
             if let Some(size) = size.filter(|size| size.is_negative() || size.is_zero()) {
-                found.invalid(path, &*size.to_text(), "must be greater than zero");
+                path.invalid(&*size.to_text(), "must be greater than zero");
             }
         }
     }
 }
 
-fn class_name(name: Option<&str>, path: &Path<'_>, found: &mut Findings) {
+fn class_name(name: Option<&str>, path: &At<'_>) {
     if let Some(name) = name.filter(|name| !name.is_empty()) {
-        subdomain(name, path, found);
+        subdomain(name, path);
     }
 }
 
 /// `dataSource` and `dataSourceRef`, alone and together.
-fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
+fn sources(spec: &PersistentVolumeClaimSpec, path: &At<'_>) {
     let source = spec.data_source.as_ref();
     let reference = spec.data_source_ref.as_ref();
     if let Some(TypedLocalObjectReference { api_group, kind, name }) = source {
-        object(api_group.as_deref(), kind, name, &path.child("dataSource"), found);
+        object(api_group.as_deref(), kind, name, &path.child("dataSource"));
     }
     let mut elsewhere = false;
     if let Some(TypedObjectReference { api_group, kind, name, namespace }) = reference {
         let path = path.child("dataSourceRef");
-        object(api_group.as_deref(), kind, name, &path, found);
+        object(api_group.as_deref(), kind, name, &path);
         if let Some(namespace) = namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
             elsewhere = true;
-            label(namespace, &path.child("namespace"), found);
+            label(namespace, &path.child("namespace"));
         }
     }
     // Upstream prints a field path here: as JSON, an empty object.
     let value = || Value::Json("{}".to_owned());
     let (Some(source), Some(reference)) = (source, reference) else { return };
     if elsewhere {
-        let detail = "may not be specified when dataSourceRef.namespace is specified";
-        found.invalid(path, value(), detail);
+        path.invalid(value(), "may not be specified when dataSourceRef.namespace is specified");
     } else if (&source.api_group, &source.kind, &source.name)
         != (&reference.api_group, &reference.kind, &reference.name)
     {
-        found.invalid(path, value(), "must match dataSourceRef");
+        path.invalid(value(), "must match dataSourceRef");
     }
 }
 
 /// Follows `validateDataSource` and `validateDataSourceRef`.
-fn object(api_group: Option<&str>, kind: &str, name: &str, path: &Path<'_>, found: &mut Findings) {
-    required(name, &path.child("name"), found);
-    required(kind, &path.child("kind"), found);
+fn object(api_group: Option<&str>, kind: &str, name: &str, path: &At<'_>) {
+    required(name, &path.child("name"));
+    required(kind, &path.child("kind"));
     match api_group.filter(|group| !group.is_empty()) {
         None if kind != "PersistentVolumeClaim" => {
             let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-            found.invalid(path, kind, detail);
+            path.invalid(kind, detail);
         }
         None => {}
-        Some(group) => subdomain(group, &path.child("apiGroup"), found),
+        Some(group) => subdomain(group, &path.child("apiGroup")),
     }
 }
 
@@ -140,7 +128,7 @@ mod tests {
     fn texts(spec: &Json) -> Vec<String> {
         let claim = serde_json::from_value(json!({"spec": spec})).unwrap();
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        validate(&claim, &Cluster::default(), &Path::new("spec"), &mut found);
+        validate(&claim, &Cluster::default(), &found.at(&Path::new("spec")));
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
     fn with(key: &str, value: Json) -> Vec<String> {

@@ -5,22 +5,10 @@
 //! validated (`ValidatePersistentVolumeClaim`). The API server itself sets `uid`, `creationTimestamp` and
 //! `deletionTimestamp`.
 
-use k8s_openapi::{
-    api::core::v1::PersistentVolumeClaim, apimachinery::pkg::apis::meta::v1::ObjectMeta,
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{
-    claims, object_meta,
-    pod::util::{list, text},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{
-        cluster::{Cluster, since},
-        labels, names,
-    },
-    object::StatefulSetSpec,
-};
+use super::{claims, object_meta};
+use crate::validation::prelude::*;
 
 /// The API server's text follows.
 const REFUSED: &str = "no claim, and so no pod, can be created: ";
@@ -41,7 +29,7 @@ pub(crate) fn validate(
     if !cluster.has(since::CLAIM_TEMPLATES_VALIDATED) {
         let help = "before 1.34 the API server accepts this in a StatefulSet, but never in a claim";
         found.quote(REFUSED, help, |found| {
-            claims::validate(claim, cluster, &path.child("spec"), found);
+            claims::validate(claim, cluster, &found.at(&path.child("spec")));
         });
     }
 }
@@ -49,34 +37,35 @@ pub(crate) fn validate(
 /// Follows `ValidateObjectMeta`, with one finding per fault.
 fn metadata(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     found.quote(REFUSED, LEAVE_OUT, |found| {
+        let path = found.at(path);
         let prefix = text(&metadata.generate_name);
         let name = object_meta::without_trailing_dash(prefix);
         let faults = (!prefix.is_empty()).then(|| names::dns1123_subdomain(&name));
         if let Some(fault) = faults.into_iter().flatten().next() {
-            found.invalid(&path.child("generateName"), prefix, fault);
+            path.child("generateName").invalid(prefix, fault);
         }
         if let Some(generation) = metadata.generation.filter(|generation| *generation < 0) {
-            found.invalid(&path.child("generation"), generation, names::NOT_NEGATIVE);
+            path.child("generation").invalid(generation, names::NOT_NEGATIVE);
         }
         if is_version(text(&metadata.resource_version)) {
             let detail = "resourceVersion should not be set on objects to be created";
-            found.forbidden(&path.child("resourceVersion"), detail);
+            path.child("resourceVersion").forbidden(detail);
         }
     });
     key_values(set, metadata, path, found);
     let owners = list(&metadata.owner_references);
     found.quote(REFUSED, "leave owners out of the claim template", |found| {
-        object_meta::each_owner(owners, &path.child("ownerReferences"), found);
+        object_meta::each_owner(owners, &found.at(&path.child("ownerReferences")));
     });
     let help = "use 'kubernetes', 'orphan', 'foregroundDeletion' or a name with a domain in front";
     found.quote(REFUSED, help, |found| {
         let path = path.child("finalizers");
-        object_meta::each_finalizer(list(&metadata.finalizers), &path, found);
+        object_meta::each_finalizer(list(&metadata.finalizers), &found.at(&path));
     });
     if let Some(entries) = &metadata.managed_fields {
         found.quote(REFUSED, LEAVE_OUT, |found| {
             let json = serde_json::to_string(entries).unwrap_or_default();
-            object_meta::managed_fields(&json, &path.child("managedFields"), found);
+            object_meta::managed_fields(&json, &found.at(&path.child("managedFields")));
         });
     }
 }
@@ -88,9 +77,9 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
     let at = path.child("labels");
     for (key, value) in metadata.labels.iter().flatten().filter(|(key, _)| is_own(key)) {
         if let Some(fault) = names::label_key(key).into_iter().next() {
-            found.quote(REFUSED, KEY, |found| found.invalid(&at.key(key), key, fault));
+            found.quote(REFUSED, KEY, |found| found.at(&at.key(key)).invalid(key, fault));
         } else if let Some(fault) = names::label_value(value).into_iter().next() {
-            found.quote(REFUSED, VALUE, |found| found.invalid(&at.key(key), value, fault));
+            found.quote(REFUSED, VALUE, |found| found.at(&at.key(key)).invalid(value, fault));
         }
     }
     let at = path.child("annotations");
@@ -99,12 +88,12 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
         size += key.len() + value.len();
         // Annotation keys follow the rule for label keys, in either case.
         if let Some(fault) = names::label_key(&names::lower_case(key)).into_iter().next() {
-            found.quote(REFUSED, KEY, |found| found.invalid(&at.key(key), key, fault));
+            found.quote(REFUSED, KEY, |found| found.at(&at.key(key)).invalid(key, fault));
         }
     }
     if size > labels::ANNOTATIONS_LIMIT {
         let help = "shorten the annotations";
-        found.quote(REFUSED, help, |found| found.too_long(&at, labels::ANNOTATIONS_LIMIT));
+        found.quote(REFUSED, help, |found| found.at(&at).too_long(labels::ANNOTATIONS_LIMIT));
     }
 }
 

@@ -28,25 +28,9 @@ mod ports;
 mod resources;
 mod token;
 
-use k8s_openapi::api::core::v1::{PodSpec, Volume};
-
 use self::pod::{CreatedPod, REFUSED};
-use super::{
-    object_meta,
-    pod::util::{list, text},
-    pod_template,
-};
-use crate::{
-    finding::{
-        Findings,
-        paths::{POD_SPEC, TEMPLATE, VOLUMES},
-    },
-    kubernetes::{
-        cluster::{Cluster, since},
-        containers,
-    },
-    object::Object,
-};
+use super::{object_meta, pod_template};
+use crate::validation::prelude::*;
 
 pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findings) {
     finalizers(object, found);
@@ -71,7 +55,7 @@ fn finalizers(object: &Object<'_>, found: &mut Findings) {
     let Some(all) = metadata.and_then(|metadata| metadata.finalizers.as_deref()) else { return };
     found.quote(REFUSED, "leave the finalizers out of the template", |found| {
         let path = TEMPLATE.child("metadata");
-        object_meta::each_finalizer(all, &path.child("finalizers"), found);
+        object_meta::each_finalizer(all, &found.at(&path.child("finalizers")));
     });
 }
 
@@ -87,7 +71,7 @@ fn whole_template(pod: &CreatedPod<'_>, found: &mut Findings) {
         let (template, old) = (&set.template, &|| None);
         pod_template::validate_of_stateful_set(template, claims, pod.cluster, old, found);
         if !list(&pod.spec.ephemeral_containers).is_empty() {
-            found.forbidden(&POD_SPEC.child("ephemeralContainers"), "cannot be set on create");
+            found.at(&POD_SPEC.child("ephemeralContainers")).forbidden("cannot be set on create");
         }
     });
 }
@@ -105,7 +89,7 @@ fn image_volumes(pod: &CreatedPod<'_>, found: &mut Findings) {
     }
     found.quote(REFUSED, "name the image", |found| {
         for (i, _) in pod.volumes().filter(|(_, volume)| lacks_reference(volume)) {
-            found.required(&VOLUMES.index(i).child("image"), "reference is missing");
+            found.at(&VOLUMES.index(i).child("image")).required("reference is missing");
         }
     });
 }
@@ -113,11 +97,10 @@ fn image_volumes(pod: &CreatedPod<'_>, found: &mut Findings) {
 /// Follows `validateContainersOnlyForPod`.
 fn images(pod: &CreatedPod<'_>, found: &mut Findings) {
     found.quote(REFUSED, "remove the whitespace", |found| {
-        containers::visit(pod.spec, &POD_SPEC, &mut |container, path| {
+        visit(pod.spec, &found.at(&POD_SPEC), &mut |container, path| {
             let image = text(&container.image);
             if image.trim().len() != image.len() {
-                let detail = "must not have leading or trailing whitespace";
-                found.invalid(&path.child("image"), image, detail);
+                path.child("image").invalid(image, "must not have leading or trailing whitespace");
             }
         });
     });
@@ -132,7 +115,7 @@ fn node_name(pod: &CreatedPod<'_>, found: &mut Findings) {
     if is_bound_and_gated(pod.spec) {
         found.quote(REFUSED, "leave out nodeName, or the schedulingGates", |found| {
             let detail = "cannot be set until all schedulingGates have been cleared";
-            found.forbidden(&POD_SPEC.child("nodeName"), detail);
+            found.at(&POD_SPEC.child("nodeName")).forbidden(detail);
         });
     }
 }

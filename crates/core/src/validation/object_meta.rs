@@ -5,25 +5,17 @@
 //! `staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go` before and after.
 
 mod managed_fields;
-
-pub(crate) use self::managed_fields::validate as managed_fields;
-
 mod owners;
 
-use std::{borrow::Borrow, collections::BTreeSet};
+use std::borrow::Borrow;
 
-use super::pod::util::{each, label};
+pub(crate) use self::{managed_fields::validate as managed_fields, owners::each_owner};
+use super::prelude::*;
 use crate::{
-    finding::{Findings, Path, SOME_RULE, Value, paths::METADATA},
-    kubernetes::{
-        cluster::{Cluster, since},
-        labels, names,
-        resource::WorkloadKind,
-        semantic,
-    },
+    finding::{SOME_RULE, paths::METADATA},
+    kubernetes::{resource::WorkloadKind, semantic},
     object::{Metadata, Str},
 };
-pub(crate) use owners::each_owner;
 
 pub(crate) const IMMUTABLE: &str = "field is immutable";
 /// The API server generates a name from at most this many bytes of the prefix, and adds five (apiserver
@@ -42,7 +34,7 @@ pub(crate) fn validate_create(
     cluster: &Cluster,
     found: &mut Findings,
 ) {
-    let path = &METADATA;
+    let path = &found.at(&METADATA);
     let check = match kind {
         WorkloadKind::DaemonSet => names::dns1123_subdomain,
         // `ValidateStatefulSetName`: each pod's hostname contains the name.
@@ -50,34 +42,27 @@ pub(crate) fn validate_create(
     };
     let name = metadata.name.as_deref().unwrap_or_default();
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
-    generate_name(prefix, check, path, found);
+    generate_name(prefix, check, path);
     match (name, prefix) {
-        ("", "") => {
-            found.required(&path.child("name"), "name or generateName is required");
-        }
+        ("", "") => path.child("name").required("name or generateName is required"),
         ("", prefix) => {
             let generated = generated_name(prefix);
-            each(check(&generated), &generated, &path.child("name"), found);
+            each(check(&generated), &generated, &path.child("name"));
         }
-        (name, _) => each(check(name), name, &path.child("name"), found),
+        (name, _) => each(check(name), name, &path.child("name")),
     }
     // Without a namespace, the request's applies.
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     if !namespace.is_empty() {
-        label(namespace, &path.child("namespace"), found);
+        label(namespace, &path.child("namespace"));
     }
-    validate_common(metadata, path, cluster, found);
+    validate_common(metadata, path, cluster);
 }
 
-fn generate_name(
-    prefix: &str,
-    check: fn(&str) -> Vec<&'static str>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn generate_name(prefix: &str, check: fn(&str) -> Vec<&'static str>, path: &At<'_>) {
     if !prefix.is_empty() {
         let path = path.child("generateName");
-        each(check(&without_trailing_dash(prefix)), prefix, &path, found);
+        each(check(&without_trailing_dash(prefix)), prefix, &path);
     }
 }
 
@@ -89,90 +74,84 @@ pub(crate) fn validate_update(
     cluster: &Cluster,
     found: &mut Findings,
 ) {
-    let path = &METADATA;
+    let path = &found.at(&METADATA);
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
-    each(names::path_segment_prefix(prefix), prefix, &path.child("generateName"), found);
+    each(names::path_segment_prefix(prefix), prefix, &path.child("generateName"));
     if kind == WorkloadKind::DaemonSet && !cluster.has(since::DAEMON_SET_PREFIX_EASED) {
-        generate_name(prefix, names::dns1123_subdomain, path, found);
+        generate_name(prefix, names::dns1123_subdomain, path);
     }
-    validate_common(metadata, path, cluster, found);
+    validate_common(metadata, path, cluster);
     if let Some(old) = old {
         let [uid, old_uid] =
             [metadata, old].map(|it| it.uid.as_deref().filter(|uid| !uid.is_empty()));
         if let Some(uid) = uid.filter(|_| old_uid.is_some() && uid != old_uid) {
-            found.invalid(&path.child("uid"), uid, IMMUTABLE);
+            path.child("uid").invalid(uid, IMMUTABLE);
         }
-        deletion(metadata, old, path, found);
+        deletion(metadata, old, path);
     }
 }
 
 /// A client can neither start nor prolong a deletion.
-fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
+fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &At<'_>) {
     // The server removes these fields from new objects, so they do not count in an object that was never stored.
     let is_stored = old.uid.is_some();
     let old_timestamp = old.deletion_timestamp.as_ref().filter(|_| is_stored);
     let old_period = old.deletion_grace_period_seconds.filter(|_| is_stored);
     if old_timestamp.is_some() {
-        no_new_finalizers(metadata, old, &path.child("finalizers"), found);
+        no_new_finalizers(metadata, old, &path.child("finalizers"));
     } else if let Some(timestamp) = &metadata.deletion_timestamp {
         // If the old object has a timestamp, the server restores it.
         let path = path.child("deletionTimestamp");
         let timestamp = Some(&**timestamp).filter(|it| *it != semantic::ZERO_TIME);
-        found.invalid(&path, Value::json(&timestamp), IMMUTABLE);
+        path.invalid(Value::json(&timestamp), IMMUTABLE);
     }
     let period = metadata.deletion_grace_period_seconds;
     if period.is_some() && period != old_period {
-        let path = path.child("deletionGracePeriodSeconds");
-        found.invalid(&path, Value::json(&period), IMMUTABLE);
+        path.child("deletionGracePeriodSeconds").invalid(Value::json(&period), IMMUTABLE);
     }
 }
 
-fn validate_common(
-    metadata: &Metadata<'_>,
-    path: &Path<'_>,
-    cluster: &Cluster,
-    found: &mut Findings,
-) {
-    labels::labels(metadata.labels.as_ref(), &path.child("labels"), found);
-    labels::annotations(metadata.annotations.as_ref(), &path.child("annotations"), found);
+fn validate_common(metadata: &Metadata<'_>, path: &At<'_>, cluster: &Cluster) {
+    labels::labels(metadata.labels.as_ref(), &path.child("labels"));
+    labels::annotations(metadata.annotations.as_ref(), &path.child("annotations"));
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    owners::owner_references(owners, &path.child("ownerReferences"), cluster, found);
+    owners::owner_references(owners, &path.child("ownerReferences"), cluster);
     let all = metadata.finalizers.as_deref().unwrap_or_default();
-    finalizers(all, &path.child("finalizers"), found);
+    finalizers(all, &path.child("finalizers"));
     // The server itself wrote the entries of a stored object, often half of the object.
     let json = metadata.managed_fields.json().filter(|_| metadata.uid.is_none());
-    managed_fields(json.unwrap_or_default(), &path.child("managedFields"), found);
+    managed_fields(json.unwrap_or_default(), &path.child("managedFields"));
 }
 
 /// `ValidateFinalizers`, and `validateKubeFinalizerName` in `pkg/apis/core/validation`.
-fn finalizers(all: &[Str<'_>], path: &Path<'_>, found: &mut Findings) {
+fn finalizers(all: &[Str<'_>], path: &At<'_>) {
     for finalizer in all {
-        labels::label_key(finalizer, path, found);
+        labels::label_key(finalizer, path);
     }
     if contradict(all) {
-        found.invalid(path, Value::json(&all), CONTRADICT);
+        path.invalid(Value::json(&all), CONTRADICT);
     }
     for (i, finalizer) in all.iter().enumerate().filter(|(_, name)| is_unqualified(name)) {
-        found.invalid(&path.index(i), &**finalizer, UNQUALIFIED);
+        path.index(i).invalid(&**finalizer, UNQUALIFIED);
     }
 }
 
 /// Like [`validate_create`], with one finding per fault.
-pub(crate) fn each_finalizer(all: &[String], path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn each_finalizer(all: &[String], path: &At<'_>) {
     for (i, name) in all.iter().enumerate() {
         let unqualified = || is_unqualified(name).then_some(UNQUALIFIED);
         if let Some(fault) = names::label_key(name).into_iter().next().or_else(unqualified) {
-            found.invalid(&path.index(i), name, fault);
+            path.index(i).invalid(name, fault);
         }
     }
     if contradict(all) {
-        found.forbidden(path, CONTRADICT);
+        path.forbidden(CONTRADICT);
     }
 }
 
 pub(crate) fn refuses_finalizers(all: &[String]) -> bool {
     let mut found = Findings::of(&SOME_RULE);
-    each_finalizer(all, &METADATA, &mut found);
+    each_finalizer(all, &found.at(&METADATA));
     !found.is_empty()
 }
 
@@ -186,12 +165,7 @@ fn contradict<T: Borrow<str>>(finalizers: &[T]) -> bool {
 }
 
 /// `ValidateNoNewFinalizers`
-fn no_new_finalizers(
-    metadata: &Metadata<'_>,
-    old: &Metadata<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn no_new_finalizers(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &At<'_>) {
     let of = |metadata: &Metadata<'_>| -> BTreeSet<String> {
         metadata.finalizers.iter().flatten().map(|finalizer| finalizer.to_string()).collect()
     };
@@ -205,7 +179,7 @@ fn no_new_finalizers(
              found new finalizers []string{{{}}}",
             extra.join(", ")
         );
-        found.forbidden(path, detail);
+        path.forbidden(detail);
     }
 }
 
@@ -263,7 +237,7 @@ mod tests {
         let metadata = json(owners(&[owner, owner, &other]));
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         let list = parsed(&metadata).owner_references.unwrap();
-        each_owner(&list, &METADATA.child("ownerReferences"), &mut found);
+        each_owner(&list, &found.at(&METADATA.child("ownerReferences")));
         let places: Vec<_> = found.into_vec().iter().map(|f| f.field.to_string()).collect();
         let expected = ["[0].kind", "[2].kind", "[2].controller"];
         assert_eq!(places, expected.map(|end| format!("metadata.ownerReferences{end}")));

@@ -1,27 +1,14 @@
 //! The validation of a pod template's spec: `ValidatePodTemplateSpec`. The parts are in [`pod`].
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use super::pod::{
-    affinity, annotations, consistency, containers,
-    context::PodContext,
-    dns, env, ephemeral_containers, eviction, host,
-    options::Options,
+    affinity, annotations, consistency, containers, dns, env, ephemeral_containers, eviction, host,
     os, ports, resource_claims, resources, restart, scheduling, security_context, spread,
-    tolerations,
-    util::{self, label, list, subdomain, text},
-    volumes, windows,
+    tolerations, util, volumes, windows,
 };
-use crate::{
-    finding::{
-        Findings, Path,
-        paths::{POD_SPEC, TEMPLATE},
-    },
-    kubernetes::{cluster::Cluster, labels, names},
-    object::dropped::{drop_disabled, uses_disabled},
-};
+use crate::object::dropped::{drop_disabled, uses_disabled};
+use crate::validation::prelude::*;
 
 #[derive(Clone, Copy)]
 pub(crate) struct PodInputs<'a> {
@@ -67,7 +54,7 @@ pub(crate) fn validate_pod_spec(
     let old_can_only_relax = !uses_disabled(spec, cluster) && !spread::uses_label_keys(spec);
     if old_can_only_relax {
         let new = Options::of(spec, None, cluster);
-        validate_as(spec, &new, inputs, path, found);
+        validate_as(spec, &new, inputs, &found.at(path));
         if found.len() == count {
             return;
         }
@@ -79,102 +66,96 @@ pub(crate) fn validate_pod_spec(
     found.rewind(before);
     let spec = &*drop_disabled(spec, old, cluster);
     let eased = Options::of(spec, old, cluster);
-    validate_as(spec, &eased, inputs, path, found);
+    validate_as(spec, &eased, inputs, &found.at(path));
 }
 
 /// Follows `ValidatePodSpec`, in the same order.
-fn validate_as(
-    spec: &PodSpec,
-    opts: &Options,
-    inputs: &PodInputs<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn validate_as(spec: &PodSpec, opts: &Options, inputs: &PodInputs<'_>, path: &At<'_>) {
     if let Some(annotations) = inputs.annotations {
-        annotations::tolerations(annotations, opts, &TEMPLATE.child("annotations"), found);
+        annotations::tolerations(annotations, opts, &path.at(&TEMPLATE.child("annotations")));
     }
     if spec.termination_grace_period_seconds.is_none() {
-        found.required(&path.child("terminationGracePeriodSeconds"), "");
+        path.child("terminationGracePeriodSeconds").required("");
     }
     let volumes = list(&spec.volumes);
-    let volumes = volumes::validate(volumes, inputs.claims, opts, &path.child("volumes"), found);
+    let volumes = volumes::validate(volumes, inputs.claims, opts, &path.child("volumes"));
     let resource_claims = list(&spec.resource_claims);
-    resource_claims::validate(resource_claims, &path.child("resourceClaims"), found);
+    resource_claims::validate(resource_claims, &path.child("resourceClaims"));
     let claim_names = resource_claims::names(resource_claims);
     let cx = &PodContext::of(spec, opts, &volumes, &claim_names);
-    all_containers(spec, cx, path, found);
+    all_containers(spec, cx, path);
     if opts.pod_level_resources {
-        consistency::validate(spec, cx, path, found);
+        consistency::validate(spec, cx, path);
     }
-    ports::on_host_network(spec, path, found);
-    restart::pod(text(&spec.restart_policy), &path.child("restartPolicy"), found);
-    dns::policy(spec, path, found);
-    labels::labels(spec.node_selector.as_ref(), &path.child("nodeSelector"), found);
-    security_context::pod(spec, opts, path, found);
+    ports::on_host_network(spec, path);
+    restart::pod(text(&spec.restart_policy), &path.child("restartPolicy"));
+    dns::policy(spec, path);
+    labels::labels(spec.node_selector.as_ref(), &path.child("nodeSelector"));
+    security_context::pod(spec, opts, path);
     if let Some(affinity) = &spec.affinity {
-        affinity::validate(affinity, opts, &path.child("affinity"), found);
+        affinity::validate(affinity, opts, &path.child("affinity"));
     }
-    dns::config(spec, opts, path, found);
-    scheduling::gates(spec, path, found);
+    dns::config(spec, opts, path);
+    scheduling::gates(spec, path);
     let constraints = list(&spec.topology_spread_constraints);
-    spread::validate(constraints, opts, &path.child("topologySpreadConstraints"), found);
-    windows::host_process(spec, path, found);
-    host::users(spec, opts, path, found);
-    host::name_override(spec, path, found);
-    remaining_fields(spec, opts, path, found);
-    os::validate(spec, path, found);
-    scheduling::group(spec, path, found);
-    eviction::validate(spec, &path.child("evictionResponders"), found);
-    env::file_volumes(spec, inputs.claims, path, found);
+    spread::validate(constraints, opts, &path.child("topologySpreadConstraints"));
+    windows::host_process(spec, path);
+    host::users(spec, opts, path);
+    host::name_override(spec, path);
+    remaining_fields(spec, opts, path);
+    os::validate(spec, path);
+    scheduling::group(spec, path);
+    eviction::validate(spec, &path.child("evictionResponders"));
+    env::file_volumes(spec, inputs.claims, path);
     if let Some(annotations) = inputs.annotations {
-        annotations::match_fields(annotations, spec, path, found);
+        annotations::match_fields(annotations, spec, path);
     }
 }
 
-fn all_containers(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {
-    containers::validate(&spec.containers, cx, &path.child("containers"), found);
+fn all_containers(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
+    containers::validate(&spec.containers, cx, &path.child("containers"));
     let init = list(&spec.init_containers);
-    containers::validate_init(init, &spec.containers, cx, &path.child("initContainers"), found);
-    ephemeral_containers::validate(spec, cx, &path.child("ephemeralContainers"), found);
+    containers::validate_init(init, &spec.containers, cx, &path.child("initContainers"));
+    ephemeral_containers::validate(spec, cx, &path.child("ephemeralContainers"));
 }
 
 /// The fields from the service account on.
-fn remaining_fields(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+fn remaining_fields(spec: &PodSpec, opts: &Options, path: &At<'_>) {
     let account = text(&spec.service_account_name);
     // The deprecated field `serviceAccount` counts if `serviceAccountName` is empty.
     let account = if account.is_empty() { text(&spec.service_account) } else { account };
     for (field, name) in [("serviceAccountName", account), ("nodeName", text(&spec.node_name))] {
         if !name.is_empty() {
-            subdomain(name, &path.child(field), found);
+            subdomain(name, &path.child(field));
         }
     }
     if let Some(seconds) = spec.active_deadline_seconds
         && !(1..=i64::from(i32::MAX)).contains(&seconds)
     {
         let path = path.child("activeDeadlineSeconds");
-        found.invalid(&path, seconds, "must be between 1 and 2147483647, inclusive");
+        path.invalid(seconds, "must be between 1 and 2147483647, inclusive");
     }
     for (field, name) in [("hostname", text(&spec.hostname)), ("subdomain", text(&spec.subdomain))]
     {
         if !name.is_empty() {
-            label(name, &path.child(field), found);
+            label(name, &path.child(field));
         }
     }
-    tolerations::validate(list(&spec.tolerations), opts, &path.child("tolerations"), found);
-    dns::host_aliases(list(&spec.host_aliases), opts, &path.child("hostAliases"), found);
+    tolerations::validate(list(&spec.tolerations), opts, &path.child("tolerations"));
+    dns::host_aliases(list(&spec.host_aliases), opts, &path.child("hostAliases"));
     let class = text(&spec.priority_class_name);
     if !class.is_empty() {
-        subdomain(class, &path.child("priorityClassName"), found);
+        subdomain(class, &path.child("priorityClassName"));
     }
     if let Some(class) = &spec.runtime_class_name {
-        util::each(names::dns1123_subdomain(class), class, &path.child("runtimeClassName"), found);
+        util::each(names::dns1123_subdomain(class), class, &path.child("runtimeClassName"));
     }
     if let Some(policy) = &spec.preemption_policy {
         let policies = &["PreemptLowerPriority", "Never"];
-        util::required_one_of(policy, policies, &path.child("preemptionPolicy"), found);
+        util::required_one_of(policy, policies, &path.child("preemptionPolicy"));
     }
     if let Some(overhead) = &spec.overhead {
-        resources::overhead(overhead, opts, &path.child("overhead"), found);
+        resources::overhead(overhead, opts, &path.child("overhead"));
     }
 }
 
@@ -305,7 +286,7 @@ mod tests {
         let spec = drop_disabled(spec, old, cluster);
         let opts = Options::of(&spec, old, cluster);
         let inputs = PodInputs { annotations: None, cluster, claims: &[], old: &|| old };
-        validate_as(&spec, &opts, &inputs, &Path::new("spec"), &mut found);
+        validate_as(&spec, &opts, &inputs, &found.at(&Path::new("spec")));
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
 

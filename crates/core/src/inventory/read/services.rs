@@ -22,7 +22,6 @@ pub(super) struct ServiceSpec {
     #[serde(rename = "type")]
     pub(super) type_: Option<String>,
     pub(super) publish_not_ready_addresses: Option<bool>,
-    #[serde(default = "Option::default")]
     ports: Option<Vec<ServicePort>>,
 }
 

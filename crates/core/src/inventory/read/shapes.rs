@@ -6,7 +6,10 @@ use k8s_openapi::{
         api::resource::Quantity, apis::meta::v1::LabelSelector, util::intstr::IntOrString,
     },
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use super::services::ServiceSpec;
 use crate::{
@@ -25,7 +28,7 @@ use crate::{
         kind::Kind,
         pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
     },
-    object::storage_class::StorageClass,
+    object::{storage_class::StorageClass, whole::Whole},
 };
 
 #[derive(Default, Deserialize)]
@@ -61,14 +64,6 @@ struct Owner {
     controller: Option<bool>,
 }
 
-#[derive(Deserialize)]
-#[serde(bound = "S: DeserializeOwned, M: DeserializeOwned")]
-struct Whole<S, M = Metadata> {
-    metadata: M,
-    #[serde(default = "Option::default")]
-    spec: Option<S>,
-}
-
 #[derive(Default, Deserialize)]
 struct Template<S> {
     metadata: Option<Marks>,
@@ -79,15 +74,11 @@ struct Template<S> {
 #[serde(rename_all = "camelCase", bound = "S: DeserializeOwned")]
 struct ControllerSpec<S> {
     selector: Option<LabelSelector>,
-    #[serde(default)]
     manual_selector: Option<bool>,
     replicas: Option<i32>,
     template: Option<Template<S>>,
-    #[serde(default)]
     volume_claim_templates: Option<Vec<ClaimTemplate>>,
-    #[serde(default)]
     persistent_volume_claim_retention_policy: Option<Retention>,
-    #[serde(default)]
     ordinals: Option<Ordinals>,
 }
 
@@ -110,11 +101,8 @@ struct Ordinals {
 #[derive(Deserialize)]
 struct ReplicationControllerSpec {
     selector: Option<BTreeMap<String, String>>,
-    template: Option<Template<Unread>>,
+    template: Option<Template<IgnoredAny>>,
 }
-
-#[derive(Deserialize)]
-struct Unread {}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -210,13 +198,11 @@ struct MakerSpec {
 
 #[derive(Deserialize)]
 struct MadeName {
-    #[serde(default)]
     name: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct MadeTemplate {
-    #[serde(default)]
     metadata: Option<MadeName>,
 }
 
@@ -267,12 +253,6 @@ struct ServiceName {
 #[derive(Default, Deserialize)]
 struct NodeStatus {
     allocatable: Option<BTreeMap<String, Quantity>>,
-}
-
-#[derive(Deserialize)]
-struct WholeNode {
-    #[serde(default)]
-    status: NodeStatus,
 }
 
 #[derive(Deserialize)]
@@ -332,7 +312,7 @@ fn controller_with_ports(json: &str) -> Option<(Metadata, Role)> {
 }
 
 fn replica_set_or_job(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, mut spec) = whole::<ControllerSpec<Unread>>(json)?;
+    let (metadata, mut spec) = whole::<ControllerSpec<IgnoredAny>>(json)?;
     // The API server generates all other selectors of Jobs, each for one Job only.
     if kind == Kind::Job && spec.manual_selector != Some(true) {
         spec.selector = None;
@@ -401,12 +381,12 @@ fn namespace(json: &str) -> Option<(Metadata, Role)> {
 }
 
 fn node(json: &str) -> Option<(Metadata, Role)> {
-    let whole: Whole<NodeSpec> = serde_json::from_str(json).ok()?;
-    let taints = whole.spec.and_then(|spec| spec.taints).unwrap_or_default();
+    let Whole::<_, Option<NodeSpec>, NodeStatus> { metadata, spec, status } =
+        serde_json::from_str(json).ok()?;
+    let taints = spec.and_then(|spec| spec.taints).unwrap_or_default();
     let labels = Labels::of(marks(json)?.labels.as_ref());
-    let WholeNode { status } = serde_json::from_str(json).ok()?;
     let node = Node::of(labels, taints, status.allocatable.as_ref());
-    Some((whole.metadata, Role::Node(node)))
+    Some((metadata, Role::Node(node)))
 }
 
 fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
@@ -473,7 +453,8 @@ fn pod(json: &str) -> Option<(Metadata, Role)> {
 }
 
 fn maker(json: &str) -> Option<(Metadata, Role)> {
-    let Whole { mut metadata, spec } = serde_json::from_str::<Whole<MakerSpec>>(json).ok()?;
+    let Whole::<Metadata, Option<MakerSpec>> { mut metadata, spec, .. } =
+        serde_json::from_str(json).ok()?;
     let MakerSpec { secret_name, target, destination, template } = spec.unwrap_or_default();
     let template = template.and_then(|it| it.metadata);
     let made = [target, destination, template].into_iter().flatten().find_map(|it| it.name);
@@ -490,16 +471,16 @@ fn webhooks(json: &str) -> Option<(Metadata, Role)> {
 }
 
 fn whole<S: DeserializeOwned>(json: &str) -> Option<(Metadata, S)> {
-    let whole: Whole<S> = serde_json::from_str(json).ok()?;
-    Some((whole.metadata, whole.spec?))
+    let Whole::<_, Option<S>> { metadata, spec, .. } = serde_json::from_str(json).ok()?;
+    Some((metadata, spec?))
 }
 
 fn metadata(json: &str) -> Option<Metadata> {
-    serde_json::from_str::<Whole<Unread>>(json).ok().map(|whole| whole.metadata)
+    serde_json::from_str::<Whole<_>>(json).ok().map(|whole| whole.metadata)
 }
 
 fn marks(json: &str) -> Option<Marks> {
-    serde_json::from_str::<Whole<Unread, Marks>>(json).ok().map(|whole| whole.metadata)
+    serde_json::from_str::<Whole<_>>(json).ok().map(|whole| whole.metadata)
 }
 
 fn labels<S>(template: Option<&Template<S>>) -> Option<&BTreeMap<String, String>> {

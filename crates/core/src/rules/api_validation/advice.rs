@@ -1,25 +1,20 @@
 //! The remedies for the most frequent errors. The API server's message stays as it is; the remedy becomes the help,
 //! with other fields that belong to the error.
 
-use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
+use std::{borrow::Cow, cell::OnceCell};
 
-use k8s_openapi::{
-    api::core::v1::Volume,
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 use serde_json::{Value as Json, json};
 
 use super::{kruise, stateful_set, template};
 use crate::rules::prelude::*;
 use crate::{
     finding::{
-        Field, Finding, Related, Step,
+        Related, Step,
         difference::{Difference, differences},
-        nearest_of,
-        paths::TEMPLATE_LABELS,
         shorten,
     },
-    kubernetes::{selector, semantic::to_json},
+    kubernetes::semantic::to_json,
     rules::schema::SCHEMA,
     validation::object_meta,
 };

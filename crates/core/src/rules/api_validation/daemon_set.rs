@@ -2,12 +2,9 @@
 //!
 //! Kubernetes: `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/daemonset/strategy.go`.
 
-use k8s_openapi::{
-    api::{
-        apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet},
-        core::v1::{PodAffinityTerm, PodSpec},
-    },
-    apimachinery::pkg::util::intstr::IntOrString,
+use k8s_openapi::api::{
+    apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet},
+    core::v1::PodAffinityTerm,
 };
 use serde_json::json;
 
@@ -17,8 +14,7 @@ use super::{
 };
 use crate::rules::prelude::*;
 use crate::{
-    finding::paths::UPDATE_STRATEGY,
-    kubernetes::{int_or_percent, selector, semantic},
+    kubernetes::semantic,
     object::LazyJson,
     rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
     validation::{object_meta, pod::util::non_negative, pod_template},
@@ -43,21 +39,21 @@ pub(super) fn validate(
         && !semantic::equal(&spec.selector, &old.spec.selector)
     {
         let value = selector::to_value(selector);
-        found.invalid(&SELECTOR, value, object_meta::IMMUTABLE);
+        found.at(&SELECTOR).invalid(value, object_meta::IMMUTABLE);
     }
     if let Some(selector) = selector {
-        selector::validate(selector, &|| any_value(old), &SELECTOR, found);
+        selector::validate(selector, &|| any_value(old), &found.at(&SELECTOR));
     }
     if selector.is_none_or(selector::parses) {
-        template::matches(selector, &spec.template, &TEMPLATE, found);
+        template::matches(selector, &spec.template, &found.at(&TEMPLATE));
     }
     if selector.is_some_and(selector::is_empty) {
         let value = selector::to_value(selector);
-        found.invalid(&SELECTOR, value, "empty selector is invalid for daemonset");
+        found.at(&SELECTOR).invalid(value, "empty selector is invalid for daemonset");
     }
 
     let old_template = || (old?.template)();
-    template::metadata(&spec.template, &old_template, &TEMPLATE, found);
+    template::metadata(&spec.template, &old_template, &found.at(&TEMPLATE));
     if let Some(pod) = &spec.template.spec {
         let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
         let old = &|| old_template()?.spec.as_ref();
@@ -66,14 +62,14 @@ pub(super) fn validate(
         pod_template::validate_pod_spec(pod, &inputs, &POD_SPEC, found);
         found.set_rule(API_VALIDATION);
     }
-    template::no_ephemeral_containers(&spec.template, &TEMPLATE, found);
-    template::restrictions(WorkloadKind::DaemonSet, &spec.template, &TEMPLATE, found);
+    template::no_ephemeral_containers(&spec.template, &found.at(&TEMPLATE));
+    template::restrictions(WorkloadKind::DaemonSet, &spec.template, &found.at(&TEMPLATE));
 
-    non_negative(spec.min_ready_seconds, &SPEC.child("minReadySeconds"), found);
+    non_negative(spec.min_ready_seconds, &found.at(&SPEC.child("minReadySeconds")));
     if let Some(strategy) = &spec.update_strategy {
-        update_strategy(strategy, &UPDATE_STRATEGY, found);
+        update_strategy(strategy, &found.at(&UPDATE_STRATEGY));
     }
-    non_negative(spec.revision_history_limit, &SPEC.child("revisionHistoryLimit"), found);
+    non_negative(spec.revision_history_limit, &found.at(&SPEC.child("revisionHistoryLimit")));
 }
 
 /// Expressions may contain invalid label values if the old object has one in its selector, or an invalid selector in a
@@ -110,43 +106,42 @@ fn bad_affinity_selector(pod: &PodSpec) -> bool {
 /// `ValidatePodAffinityTermSelector`
 fn bad_term(term: &PodAffinityTerm) -> bool {
     let mut found = Findings::of(API_VALIDATION);
-    let path = Path::new("term");
     for selector in term.label_selector.iter().chain(&term.namespace_selector) {
-        selector::validate(selector, &|| false, &path, &mut found);
+        selector::validate(selector, &|| false, &found.at(&Path::new("term")));
     }
     !found.is_empty()
 }
 
 /// `ValidateDaemonSetUpdateStrategy`. With `OnDelete`, only the type is validated.
-fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &mut Findings) {
+fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &At<'_>) {
     match (strategy.type_.as_deref(), &strategy.rolling_update) {
         (Some("OnDelete"), _) => {}
         (Some("RollingUpdate"), Some(rolling)) => {
-            rolling_update(rolling, &path.child("rollingUpdate"), found);
+            rolling_update(rolling, &path.child("rollingUpdate"));
         }
         // Never after defaulting, because that sets `rollingUpdate`.
-        (Some("RollingUpdate"), None) => found.required(&path.child("rollingUpdate"), ""),
-        _ => found.not_supported(path, as_internal_json(strategy), &["RollingUpdate", "OnDelete"]),
+        (Some("RollingUpdate"), None) => path.child("rollingUpdate").required(""),
+        _ => path.not_supported(as_internal_json(strategy), &["RollingUpdate", "OnDelete"]),
     }
 }
 
 /// `ValidateRollingUpdateDaemonSet`
-fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut Findings) {
+fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &At<'_>) {
     const ZERO: IntOrString = IntOrString::Int(0);
     let unavailable = rolling.max_unavailable.as_ref().unwrap_or(&ZERO);
     let surge = rolling.max_surge.as_ref().unwrap_or(&ZERO);
     let unavailable_path = path.child("maxUnavailable");
     let surge_path = path.child("maxSurge");
-    int_or_percent::validate(unavailable, &unavailable_path, found);
-    int_or_percent::validate(surge, &surge_path, found);
-    int_or_percent::not_more_than_100_percent(unavailable, &unavailable_path, found);
-    int_or_percent::not_more_than_100_percent(surge, &surge_path, found);
+    int_or_percent::validate(unavailable, &unavailable_path);
+    int_or_percent::validate(surge, &surge_path);
+    int_or_percent::not_more_than_100_percent(unavailable, &unavailable_path);
+    int_or_percent::not_more_than_100_percent(surge, &surge_path);
     match (int_or_percent::number(unavailable) != 0, int_or_percent::number(surge) != 0) {
         (true, true) => {
             let detail = "may not be set when maxUnavailable is non-zero";
-            found.invalid(&surge_path, int_or_percent::to_value(surge), detail);
+            surge_path.invalid(int_or_percent::to_value(surge), detail);
         }
-        (false, false) => found.required(&unavailable_path, "cannot be 0 when maxSurge is 0"),
+        (false, false) => unavailable_path.required("cannot be 0 when maxSurge is 0"),
         _ => {}
     }
 }

@@ -5,27 +5,25 @@
 //! `validateRollingUpdateStatefulSetStrategyType` and `validateMaxUnavailableField`,
 //! pkg/webhook/statefulset/validating/statefulset_validation.go.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
 use crate::rules::prelude::*;
-use crate::{kubernetes::int_or_percent, object::KruiseSpec, validation::pod::util::non_negative};
+use crate::{object::KruiseSpec, validation::pod::util::non_negative};
 
 /// For an immutable field of a StatefulSet. Claim templates can change.
 pub(super) const IMMUTABLE: &str =
     "the fields 'selector', 'serviceName' and 'podManagementPolicy' cannot be changed";
 
 pub(super) fn validate(object: &Object<'_>, own: &KruiseSpec, found: &mut Findings) {
-    let path = Path::new("spec");
+    let path = found.at(&SPEC);
     match &object.workload {
-        Workload::DaemonSet(spec) => daemon_set(spec, own, &path, found),
-        Workload::StatefulSet(spec) => stateful_set(spec, own, &path, found),
+        Workload::DaemonSet(spec) => daemon_set(spec, own, &path),
+        Workload::StatefulSet(spec) => stateful_set(spec, own, &path),
     }
 }
 
-fn daemon_set(spec: &DaemonSetSpec, own: &KruiseSpec, path: &Path<'_>, found: &mut Findings) {
+fn daemon_set(spec: &DaemonSetSpec, own: &KruiseSpec, path: &At<'_>) {
     // The custom resource's schema requires a selector; the built-in DaemonSet's does not.
     if spec.selector.is_none() {
-        found.required(&path.child("selector"), "");
+        path.child("selector").required("");
     }
     let strategy = spec.update_strategy.as_ref();
     let rolls = strategy.and_then(|it| it.type_.as_deref()) == Some("RollingUpdate");
@@ -34,12 +32,12 @@ fn daemon_set(spec: &DaemonSetSpec, own: &KruiseSpec, path: &Path<'_>, found: &m
         let path = path.child("updateStrategy");
         let path = path.child("rollingUpdate");
         let path = path.child("partition");
-        int_or_percent::validate(partition, &path, found);
-        int_or_percent::not_more_than_100_percent(partition, &path, found);
+        int_or_percent::validate(partition, &path);
+        int_or_percent::not_more_than_100_percent(partition, &path);
     }
 }
 
-fn stateful_set(spec: &StatefulSetSpec, own: &KruiseSpec, path: &Path<'_>, found: &mut Findings) {
+fn stateful_set(spec: &StatefulSetSpec, own: &KruiseSpec, path: &At<'_>) {
     let Some(strategy) = &spec.update_strategy else { return };
     if strategy.type_.as_deref() != Some("RollingUpdate") {
         return;
@@ -47,12 +45,12 @@ fn stateful_set(spec: &StatefulSetSpec, own: &KruiseSpec, path: &Path<'_>, found
     let path = path.child("updateStrategy");
     let path = path.child("rollingUpdate");
     let ready = own.rolling_update().and_then(|rolling| rolling.min_ready_seconds);
-    non_negative(ready, &path.child("minReadySeconds"), found);
+    non_negative(ready, &path.child("minReadySeconds"));
     let at_once = strategy.rolling_update.as_ref().and_then(|it| it.max_unavailable.as_ref());
     if let Some(value) = at_once.filter(|value| **value != IntOrString::Int(1))
         && spec.pod_management_policy.as_deref() != Some("Parallel")
     {
         let detail = "must be 1 unless podManagementPolicy is 'Parallel'";
-        found.invalid(&path.child("maxUnavailable"), int_or_percent::to_value(value), detail);
+        path.child("maxUnavailable").invalid(int_or_percent::to_value(value), detail);
     }
 }

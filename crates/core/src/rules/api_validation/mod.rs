@@ -17,10 +17,8 @@ use std::cell::OnceCell;
 use self::advice::Advisor;
 pub use self::advice::title;
 pub use self::rule::{API_VALIDATION, RULE};
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Finding, Findings, Meta},
-    kubernetes::cluster::Cluster,
-    object::{Subject, Workload},
     rules::{pod_template_validation::POD_TEMPLATE_VALIDATION, schema::SCHEMA},
     validation::object_meta,
 };

@@ -1,5 +1,4 @@
 use crate::rules::prelude::*;
-use crate::rules::rule::SETS;
 
 /// The rule for metadata and the workload's own fields.
 pub static RULE: Rule = rule! {

@@ -4,15 +4,9 @@
 
 mod immutable;
 
-use k8s_openapi::{
-    api::{
-        apps::v1::{
-            RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
-            StatefulSetUpdateStrategy,
-        },
-        core::v1::PodTemplateSpec,
-    },
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
+use k8s_openapi::api::apps::v1::{
+    RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
+    StatefulSetUpdateStrategy,
 };
 use serde_json::json;
 
@@ -23,10 +17,9 @@ use super::{
 };
 use crate::rules::prelude::*;
 use crate::{
-    finding::{Finding, paths::UPDATE_STRATEGY},
     kubernetes::{
         cluster::{MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
-        int_or_percent, names, selector, semantic,
+        names, semantic,
     },
     object::{LazyJson, Metadata},
     rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
@@ -77,11 +70,11 @@ pub(super) fn validate<'a>(
         && !only_mutable_fields_differ(spec, old.spec, kruise)
     {
         if kruise {
-            found.forbidden(&SPEC, kruise::IMMUTABLE);
+            found.at(&SPEC).forbidden(kruise::IMMUTABLE);
         } else if cluster.has(since::STATEFUL_SET_IMMUTABLE_FIELDS) {
             immutable::each_field(spec, old.spec, found);
         } else {
-            found.forbidden(&SPEC, IMMUTABLE);
+            found.at(&SPEC).forbidden(IMMUTABLE);
         }
     }
     tolerated
@@ -105,13 +98,13 @@ impl Validator<'_> {
         let policy = spec.pod_management_policy.as_deref().unwrap_or_default();
         if !["OrderedReady", "Parallel"].contains(&policy) {
             let detail = "must be 'OrderedReady' or 'Parallel'";
-            found.invalid(&SPEC.child("podManagementPolicy"), Value::json(&policy), detail);
+            found.at(&SPEC.child("podManagementPolicy")).invalid(Value::json(&policy), detail);
         }
         if let Some(strategy) = &spec.update_strategy {
-            self.update_strategy(strategy, &UPDATE_STRATEGY, found);
+            self.update_strategy(strategy, &found.at(&UPDATE_STRATEGY));
         }
         if let Some(policy) = &spec.persistent_volume_claim_retention_policy {
-            retention(policy, &SPEC.child("persistentVolumeClaimRetentionPolicy"), found);
+            retention(policy, &found.at(&SPEC.child("persistentVolumeClaimRetentionPolicy")));
         }
         // Neither field can change, so errors in a stored object are tolerated.
         if !self.update {
@@ -120,20 +113,19 @@ impl Validator<'_> {
                     claims::validate(
                         claim,
                         self.cluster,
-                        &CLAIM_TEMPLATES.index(i).child("spec"),
-                        found,
+                        &found.at(&CLAIM_TEMPLATES.index(i).child("spec")),
                     );
                 }
             }
             let service = spec.service_name.as_deref().filter(|name| !name.is_empty());
             for message in service.map(names::dns1123_label).unwrap_or_default() {
-                found.invalid(&SPEC.child("serviceName"), service.unwrap_or_default(), message);
+                found.at(&SPEC.child("serviceName")).invalid(service.unwrap_or_default(), message);
             }
         }
-        non_negative(spec.replicas, &SPEC.child("replicas"), found);
-        non_negative(spec.min_ready_seconds, &SPEC.child("minReadySeconds"), found);
+        non_negative(spec.replicas, &found.at(&SPEC.child("replicas")));
+        non_negative(spec.min_ready_seconds, &found.at(&SPEC.child("minReadySeconds")));
         let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start);
-        non_negative(start, &SPEC.child("ordinals").child("start"), found);
+        non_negative(start, &found.at(&SPEC.child("ordinals").child("start")));
         self.selector_and_template(spec.selector.as_ref(), template, found);
     }
 
@@ -144,24 +136,24 @@ impl Validator<'_> {
         found: &mut Findings,
     ) {
         match selector {
-            None => found.required(&SELECTOR, ""),
+            None => found.at(&SELECTOR).required(""),
             Some(one) => {
-                selector::validate(one, &|| false, &SELECTOR, found);
+                selector::validate(one, &|| false, &found.at(&SELECTOR));
                 if selector::is_empty(one) {
                     let detail = "empty selector is invalid for statefulset";
-                    found.invalid(&SELECTOR, selector::to_value(selector), detail);
+                    found.at(&SELECTOR).invalid(selector::to_value(selector), detail);
                 }
             }
         }
         if selector.is_some_and(|one| !selector::parses(one)) {
-            found.invalid(&SELECTOR, selector::to_value(selector), "");
+            found.at(&SELECTOR).invalid(selector::to_value(selector), "");
         } else {
             if !selector.is_some_and(selector::is_empty) {
-                template::matches(selector, template, &TEMPLATE, found);
+                template::matches(selector, template, &found.at(&TEMPLATE));
             }
-            template::metadata(template, &|| self.old_template(), &TEMPLATE, found);
+            template::metadata(template, &|| self.old_template(), &found.at(&TEMPLATE));
         }
-        template::restrictions(WorkloadKind::StatefulSet, template, &TEMPLATE, found);
+        template::restrictions(WorkloadKind::StatefulSet, template, &found.at(&TEMPLATE));
     }
 
     fn old_template(&self) -> Option<&PodTemplateSpec> {
@@ -179,7 +171,7 @@ impl Validator<'_> {
         if !(selector_parses && self.cluster.has(since::STATEFUL_SET_TEMPLATE_VALIDATED)) {
             return;
         }
-        template::no_ephemeral_containers(template, &TEMPLATE, found);
+        template::no_ephemeral_containers(template, &found.at(&TEMPLATE));
         let claims = spec.volume_claim_templates.as_deref().unwrap_or_default();
         let old = &|| self.old_template()?.spec.as_ref();
         found.set_rule(POD_TEMPLATE_VALIDATION);
@@ -196,21 +188,16 @@ impl Validator<'_> {
         !faults.is_empty()
     }
 
-    fn update_strategy(
-        &self,
-        strategy: &StatefulSetUpdateStrategy,
-        path: &Path<'_>,
-        found: &mut Findings,
-    ) {
+    fn update_strategy(&self, strategy: &StatefulSetUpdateStrategy, path: &At<'_>) {
         match (strategy.type_.as_deref(), &strategy.rolling_update) {
             (Some("RollingUpdate" | "OnDelete"), None) => {}
             (Some("RollingUpdate"), Some(rolling)) => {
-                self.rolling_update(rolling, &path.child("rollingUpdate"), found);
+                self.rolling_update(rolling, &path.child("rollingUpdate"));
             }
             (Some("Recreate"), None) if self.may_recreate() => {}
-            (Some("OnDelete"), Some(rolling)) => self.no_rolling_update(rolling, path, found),
+            (Some("OnDelete"), Some(rolling)) => self.no_rolling_update(rolling, path),
             (Some("Recreate"), Some(rolling)) if self.may_recreate() => {
-                self.no_rolling_update(rolling, path, found);
+                self.no_rolling_update(rolling, path);
             }
             (type_, rolling) => {
                 let rolling = rolling.as_ref().map(|rolling| self.as_internal_json(rolling));
@@ -220,20 +207,15 @@ impl Validator<'_> {
                 } else {
                     "must be 'RollingUpdate' or 'OnDelete'"
                 };
-                found.invalid(path, value, detail);
+                path.invalid(value, detail);
             }
         }
     }
 
-    fn no_rolling_update(
-        &self,
-        rolling: &RollingUpdateStatefulSetStrategy,
-        path: &Path<'_>,
-        found: &mut Findings,
-    ) {
+    fn no_rolling_update(&self, rolling: &RollingUpdateStatefulSetStrategy, path: &At<'_>) {
         let value = Value::json(&self.as_internal_json(rolling));
         let detail = "only allowed for updateStrategy 'RollingUpdate'";
-        found.invalid(&path.child("rollingUpdate"), value, detail);
+        path.child("rollingUpdate").invalid(value, detail);
     }
 
     /// `AllowStatefulSetRecreateStrategy` of `statefulSetStrategy`. A stored object keeps the strategy when the gate is
@@ -250,22 +232,17 @@ impl Validator<'_> {
     }
 
     /// `validateRollingUpdateStatefulSet`
-    fn rolling_update(
-        &self,
-        rolling: &RollingUpdateStatefulSetStrategy,
-        path: &Path<'_>,
-        found: &mut Findings,
-    ) {
-        non_negative(rolling.partition, &path.child("partition"), found);
+    fn rolling_update(&self, rolling: &RollingUpdateStatefulSetStrategy, path: &At<'_>) {
+        non_negative(rolling.partition, &path.child("partition"));
         let kept = |_: &&_| self.keeps_max_unavailable();
         if let Some(value) = rolling.max_unavailable.as_ref().filter(kept) {
             let path = path.child("maxUnavailable");
-            int_or_percent::validate(value, &path, found);
+            int_or_percent::validate(value, &path);
             if int_or_percent::number(value) == 0 {
-                found.invalid(&path, int_or_percent::to_value(value), "cannot be 0");
+                path.invalid(int_or_percent::to_value(value), "cannot be 0");
             }
             if !self.kruise {
-                int_or_percent::not_more_than_100_percent(value, &path, found);
+                int_or_percent::not_more_than_100_percent(value, &path);
             }
         }
     }
@@ -290,17 +267,13 @@ impl Validator<'_> {
 }
 
 /// `ValidatePersistentVolumeClaimRetentionPolicy`
-fn retention(
-    policy: &StatefulSetPersistentVolumeClaimRetentionPolicy,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn retention(policy: &StatefulSetPersistentVolumeClaimRetentionPolicy, path: &At<'_>) {
     for (name, value) in
         [("whenDeleted", &policy.when_deleted), ("whenScaled", &policy.when_scaled)]
     {
         let value = value.as_deref().unwrap_or_default();
         if !["Retain", "Delete"].contains(&value) {
-            found.not_supported(&path.child(name), Value::json(&value), &["Retain", "Delete"]);
+            path.child(name).not_supported(Value::json(&value), &["Retain", "Delete"]);
         }
     }
 }

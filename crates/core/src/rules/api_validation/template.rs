@@ -1,15 +1,8 @@
 //! The requirements of DaemonSets and StatefulSets on a pod template, beyond a valid pod spec.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::{
-    api::core::v1::{PodSpec, PodTemplateSpec},
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
-
 use crate::kubernetes::{
     labels::{self, MIRROR_ANNOTATION},
-    names, selector,
+    names,
 };
 use crate::rules::prelude::*;
 
@@ -25,16 +18,10 @@ type Annotations = BTreeMap<String, String>;
 ///
 /// Kubernetes: `ValidateDaemonSetSpec` and `ValidatePodTemplateSpecForStatefulSet`,
 /// `pkg/apis/apps/validation/validation.go`.
-pub(super) fn matches(
-    selector: Option<&LabelSelector>,
-    template: &PodTemplateSpec,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(super) fn matches(selector: Option<&LabelSelector>, template: &PodTemplateSpec, path: &At<'_>) {
     let labels = template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
     if !selector.is_some_and(|selector| selector::matches_labels(selector, labels)) {
-        let path = path.child("metadata");
-        found.invalid(&path.child("labels"), Value::json(&labels), MISMATCH);
+        path.child("metadata").child("labels").invalid(Value::json(&labels), MISMATCH);
     }
 }
 
@@ -43,32 +30,27 @@ pub(super) fn matches(
 ///
 /// Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpecificAnnotations`,
 /// `pkg/apis/core/validation/validation.go`.
-pub(super) fn metadata(
-    template: &PodTemplateSpec,
-    old: OldTemplate<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(super) fn metadata(template: &PodTemplateSpec, old: OldTemplate<'_>, path: &At<'_>) {
     let Some(metadata) = &template.metadata else { return };
-    labels::labels(metadata.labels.as_ref(), &path.child("labels"), found);
+    labels::labels(metadata.labels.as_ref(), &path.child("labels"));
     let Some(annotations) = &metadata.annotations else { return };
     let path = path.child("annotations");
-    labels::annotations(Some(annotations), &path, found);
+    labels::annotations(Some(annotations), &path);
 
     if let Some(value) = annotations.get(MIRROR_ANNOTATION)
         && spec(template)
             .is_none_or(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty())
     {
         let detail = "must set spec.nodeName if mirror pod annotation is set";
-        found.invalid(&path.key(MIRROR_ANNOTATION), value, detail);
+        path.key(MIRROR_ANNOTATION).invalid(value, detail);
     }
     let old = || old()?.metadata.as_ref()?.annotations.as_ref();
     if let Some(cost) = bad_deletion_cost(annotations)
         && old().and_then(bad_deletion_cost).is_none()
     {
-        found.invalid(&path.key(DELETION_COST), cost, "must be a 32bit integer");
+        path.key(DELETION_COST).invalid(cost, "must be a 32bit integer");
     }
-    profiles(template, annotations, &path, found);
+    profiles(template, annotations, &path);
 }
 
 /// `GetDeletionCostFromPodAnnotations`, `pkg/apis/core/helper/helpers.go`.
@@ -81,18 +63,13 @@ fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
 }
 
 /// `ValidateSeccompPodAnnotations` and `ValidateAppArmorPodAnnotations`.
-fn profiles(
-    template: &PodTemplateSpec,
-    annotations: &Annotations,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn profiles(template: &PodTemplateSpec, annotations: &Annotations, path: &At<'_>) {
     for (key, profile) in annotations {
         if key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) {
-            seccomp(profile, &path.child(key), found);
+            seccomp(profile, &path.child(key));
         } else if let Some(container) = key.strip_prefix(APPARMOR) {
             if !spec(template).is_some_and(|spec| has_container(spec, container)) {
-                found.invalid(&path.key(key), container, "container not found");
+                path.key(key).invalid(container, "container not found");
             }
             let known = profile.is_empty()
                 || profile == "runtime/default"
@@ -100,20 +77,20 @@ fn profiles(
                 || profile.starts_with("localhost/");
             if !known {
                 let detail = format!("invalid AppArmor profile name: {}", Value::Str(profile));
-                found.invalid(&path.key(key), profile, detail);
+                path.key(key).invalid(profile, detail);
             }
         }
     }
 }
 
 /// `ValidateSeccompProfile`
-fn seccomp(profile: &str, path: &Path<'_>, found: &mut Findings) {
+fn seccomp(profile: &str, path: &At<'_>) {
     if let Some(file) = profile.strip_prefix("localhost/") {
         for message in names::local_descending_path(file) {
-            found.invalid(path, file, message);
+            path.invalid(file, message);
         }
     } else if !["runtime/default", "docker/default", "unconfined"].contains(&profile) {
-        found.invalid(path, profile, "must be a valid seccomp profile");
+        path.invalid(profile, "must be a valid seccomp profile");
     }
 }
 
@@ -125,35 +102,26 @@ fn has_container(spec: &PodSpec, name: &str) -> bool {
 
 /// Fields that these workloads forbid although a pod may have them. Kubernetes: the ends of `ValidateDaemonSetSpec` and
 /// `ValidateStatefulSetSpec`.
-pub(super) fn restrictions(
-    kind: WorkloadKind,
-    template: &PodTemplateSpec,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(super) fn restrictions(kind: WorkloadKind, template: &PodTemplateSpec, path: &At<'_>) {
     let path = path.child("spec");
     let policy = spec(template).and_then(|spec| spec.restart_policy.as_deref()).unwrap_or_default();
     if policy != "Always" {
-        found.not_supported(&path.child("restartPolicy"), Value::json(&policy), &["Always"]);
+        path.child("restartPolicy").not_supported(Value::json(&policy), &["Always"]);
     }
     if spec(template).is_some_and(|spec| spec.active_deadline_seconds.is_some()) {
         let detail = format!("activeDeadlineSeconds in {kind} is not Supported");
-        found.forbidden(&path.child("activeDeadlineSeconds"), detail);
+        path.child("activeDeadlineSeconds").forbidden(detail);
     }
 }
 
 /// Kubernetes: the end of `ValidatePodTemplateSpec`, `pkg/apis/core/validation/validation.go`.
-pub(super) fn no_ephemeral_containers(
-    template: &PodTemplateSpec,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(super) fn no_ephemeral_containers(template: &PodTemplateSpec, path: &At<'_>) {
     if spec(template)
         .is_some_and(|spec| spec.ephemeral_containers.iter().flatten().next().is_some())
     {
         let path = path.child("spec");
         let detail = "ephemeral containers not allowed in pod template";
-        found.forbidden(&path.child("ephemeralContainers"), detail);
+        path.child("ephemeralContainers").forbidden(detail);
     }
 }
 

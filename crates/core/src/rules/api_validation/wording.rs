@@ -1,9 +1,7 @@
 //! The wording of older releases, where it differs from the newest release's.
 
-use crate::{
-    finding::Finding,
-    kubernetes::{cluster::Cluster, version::Version},
-};
+use crate::kubernetes::version::Version;
+use crate::rules::prelude::*;
 
 macro_rules! label_value {
     () => {

@@ -1,19 +1,10 @@
 //! The part of `warningsForPodSpecAndMeta` about a single container.
 
-use k8s_openapi::{
-    api::core::v1::{AppArmorProfile, Container, EnvVar, PodSpec},
-    apimachinery::pkg::apis::meta::v1::ObjectMeta,
-};
+use k8s_openapi::api::core::v1::{AppArmorProfile, EnvVar};
 
 use super::{Harm, TWICE, amounts, say};
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::{
-        absent::{list, text},
-        cluster::since,
-    },
-    validation::pod::util::Seen,
-};
+use crate::{kubernetes::cluster::since, validation::pod::util::Seen};
 
 pub(super) const SECCOMP: &str =
     "non-functional in v1.27+; use the \"seccompProfile\" field instead";

@@ -9,31 +9,15 @@ mod ports;
 
 use k8s_openapi::{
     api::core::v1::{
-        NodeSelectorTerm, PersistentVolumeClaimSpec, PodAffinityTerm, PodSpec, Volume,
-        WeightedPodAffinityTerm,
+        NodeSelectorTerm, PersistentVolumeClaimSpec, PodAffinityTerm, WeightedPodAffinityTerm,
     },
-    apimachinery::pkg::{api::resource::Quantity as Text, apis::meta::v1::ObjectMeta},
+    apimachinery::pkg::api::resource::Quantity as Text,
 };
-use std::collections::BTreeMap;
 
 pub(super) use self::{containers::is_hidden, ports::conflict};
-use super::{api_validation::wording::of_release, legacy_node_label, read};
-use crate::{
-    finding::{
-        Findings, Mode, Path, Reason, Value,
-        paths::{CLAIM_TEMPLATES, POD_SPEC, SPEC, TEMPLATE, VOLUMES},
-    },
-    kubernetes::{
-        absent::{list, text},
-        cluster::Cluster,
-        containers::visit,
-        names,
-        quantity::Quantity,
-    },
-    object::{Subject, dropped::drop_disabled},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
-    validation::pod::util::Seen,
-};
+use super::{api_validation::wording::of_release, legacy_node_label};
+use crate::rules::prelude::*;
+use crate::{kubernetes::names, object::dropped::drop_disabled, validation::pod::util::Seen};
 
 pub(super) static RULE: Rule = rule! {
     id: "api-warning",

@@ -1,14 +1,9 @@
 //! Files of one volume whose paths overlap: `warningsForOverlappingVirtualPaths`.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
+use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, VolumeProjection};
 
 use super::{Harm, say};
-use crate::kubernetes::{
-    absent::{list, text},
-    cluster::since,
-};
+use crate::kubernetes::cluster::since;
 use crate::rules::prelude::*;
 
 const LOST: Harm = Some("one of the two is lost, or the pods never start: give each its own path");

@@ -1,14 +1,8 @@
 //! The part of `warningsForPodSpecAndMeta` about ports, over all containers together.
 
-use std::collections::HashMap;
-
-use k8s_openapi::api::core::v1::{ContainerPort, PodSpec};
+use k8s_openapi::api::core::v1::ContainerPort;
 
 use super::{TWICE, say};
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::{is_sidecar, visit},
-};
 use crate::rules::prelude::*;
 
 /// How many earlier ports with the same number a port is compared with.

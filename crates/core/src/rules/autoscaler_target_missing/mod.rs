@@ -1,7 +1,7 @@
 //! An autoscaler whose target has the name of the set, but another kind.
 
+use crate::rules::autoscaler_fights_replicas::SCALERS;
 use crate::rules::prelude::*;
-use crate::rules::{autoscaler_fights_replicas::SCALERS, rule::inventory::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "autoscaler-target-missing",

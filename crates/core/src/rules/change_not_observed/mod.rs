@@ -1,14 +1,7 @@
 //! Sets whose controller has not observed their latest change.
 
-use super::status::{
-    phrases::{count, names},
-    refusal::annotate,
-};
+use super::status::refusal::annotate;
 use crate::rules::prelude::*;
-use crate::{
-    observed::WorkloadStatus,
-    rules::rule::status::{ObjectName, SETS},
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "change-not-observed",

@@ -1,7 +1,5 @@
 //! A volume that a claim template of the same name replaces.
 
-use std::collections::HashSet;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,18 +9,15 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@claims@few && @volumes.exists(v, !has(v.emptyDir) && \
-        v.?persistentVolumeClaim.?claimName.orValue('') != v.name && \
-        @claims.exists(c, c.metadata.?name.orValue('') == v.name))",
-    message: "'no pod will have this volume: a claim template with the same name replaces ' + \
-        @volumes.filter(v, @claims@few && @claims.exists(c, c.metadata.?name.orValue('') == \
-        v.name)).map(v, v.name).join(', ')",
-    help: "give one of the two another name, or remove the volume",
-    ..Cel::EMPTY
+    cel: {
+        fault: "@claims@few && @volumes.exists(v, !has(v.emptyDir) && \
+            v.?persistentVolumeClaim.?claimName.orValue('') != v.name && \
+            @claims.exists(c, c.metadata.?name.orValue('') == v.name))",
+        message: "'no pod will have this volume: a claim template with the same name replaces ' + \
+            @volumes.filter(v, @claims@few && @claims.exists(c, c.metadata.?name.orValue('') == \
+            v.name)).map(v, v.name).join(', ')",
+        help: "give one of the two another name, or remove the volume",
+    },
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,10 +1,6 @@
 //! Claims that an earlier set of the same name has left behind.
 
-use super::status::{
-    claims::of_set,
-    phrases::{at, names, words},
-};
-use crate::observed::WorkloadState;
+use super::status::claims::of_set;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

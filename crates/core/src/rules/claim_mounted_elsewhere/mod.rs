@@ -1,11 +1,5 @@
 //! A claim whose data has a different path after the change.
 
-use k8s_openapi::api::core::v1::{Container, VolumeMount};
-
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::{arguments, containers},
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

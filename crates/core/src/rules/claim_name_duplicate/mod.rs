@@ -1,7 +1,5 @@
 //! Two claim templates with the same name.
 
-use std::collections::BTreeSet;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,15 +9,12 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "[@.spec.?volumeClaimTemplates.orValue([]).map(c, c.metadata.?name.orValue(''))]@twice",
-    message: "'claim templates with the same name: each pod will get only one claim for them, made \
-        from the last'",
-    help: "give each claim template a different name",
-    ..Cel::EMPTY
+    cel: {
+        fault: "[@.spec.?volumeClaimTemplates.orValue([]).map(c, c.metadata.?name.orValue(''))]@twice",
+        message: "'claim templates with the same name: each pod will get only one claim for them, made \
+            from the last'",
+        help: "give each claim template a different name",
+    },
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,6 +1,6 @@
 //! A claim template that the driver of its StorageClass does not provision.
 
-use crate::inventory::{details::ClaimNeed, object_summary::ObjectSummary};
+use crate::inventory::details::ClaimNeed;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,14 +1,8 @@
 //! Claims of a StatefulSet that are not bound.
 
-use std::collections::BTreeMap;
-
 use super::{
     class_of_claims_missing,
-    status::{
-        claims::{Unbound, WhyUnbound, of_set, unbound},
-        phrases::names,
-        stateful_set::Replicas,
-    },
+    status::claims::{Unbound, WhyUnbound, of_set, unbound},
 };
 use crate::rules::prelude::*;
 

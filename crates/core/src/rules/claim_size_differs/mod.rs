@@ -2,13 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::status::phrases::names;
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::quantity::Quantity,
-    observed::{PersistentVolumeClaim, WorkloadState},
-    rollout::stateful_set::Settings,
-};
+use crate::{observed::PersistentVolumeClaim, rollout::stateful_set::Settings};
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-size-differs",

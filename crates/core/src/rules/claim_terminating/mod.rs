@@ -1,10 +1,8 @@
 //! Claims of a StatefulSet that are deleted as soon as their pods end.
 
-use std::collections::BTreeMap;
-
-use super::status::{claims::of_set, phrases::names, stateful_set::Replicas};
+use super::status::claims::of_set;
+use crate::observed::PersistentVolumeClaim;
 use crate::rules::prelude::*;
-use crate::{finding::Command, observed::PersistentVolumeClaim};
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-terminating",

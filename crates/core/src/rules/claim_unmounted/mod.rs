@@ -1,7 +1,5 @@
 //! A claim template that no container uses.
 
-use std::collections::BTreeSet;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,17 +9,14 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@claims@few && @claims.exists(c, c.metadata.?name.orValue('') != '' && !@all.exists(i, \
-        i.?volumeMounts.orValue([]).exists(m, m.name == c.metadata.name) || \
-        i.?volumeDevices.orValue([]).exists(d, d.name == c.metadata.name)))",
-    message: "'each pod gets a claim and waits for it, but no container mounts it: ' + \
-        @.spec.volumeClaimTemplates.map(c, c.metadata.?name.orValue('')).join(', ')",
-    help: "add a volumeMount of that name, or remove the claim template",
-    ..Cel::EMPTY
+    cel: {
+        fault: "@claims@few && @claims.exists(c, c.metadata.?name.orValue('') != '' && !@all.exists(i, \
+            i.?volumeMounts.orValue([]).exists(m, m.name == c.metadata.name) || \
+            i.?volumeDevices.orValue([]).exists(d, d.name == c.metadata.name)))",
+        message: "'each pod gets a claim and waits for it, but no container mounts it: ' + \
+            @.spec.volumeClaimTemplates.map(c, c.metadata.?name.orValue('')).join(', ')",
+        help: "add a volumeMount of that name, or remove the claim template",
+    },
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,13 +1,7 @@
 //! Missing StorageClasses that the claims of several sets wait for.
 
-use std::collections::BTreeMap;
-
-use super::status::{
-    claims::of_set,
-    phrases::{count, sets_of},
-};
+use super::status::claims::of_set;
 use crate::rules::prelude::*;
-use crate::{finding::paths::METADATA, observed::WorkloadStatus, rules::rule::status::ObjectName};
 
 pub(super) static RULE: Rule = rule! {
     id: "class-of-claims-missing",

@@ -1,6 +1,5 @@
 //! A command that is not split into its words as it has to be.
 
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -9,21 +8,18 @@ pub(super) static RULE: Rule = rule! {
     summary: "a command whose arguments are in the same string as its program",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        let name = &container.name;
-        let effect = format!("container {name:?} never starts");
-        let (command, args) = (list(&container.command), list(&container.args));
-        report(command, &effect, path, found);
-        unread(command, if command.is_empty() { &[] } else { args }, path, found);
-        read::actions(container, path, &mut |it| {
-            report(it.command, it.effect, it.path, found);
-            unread(it.command, &[], it.path, found);
-        });
+fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let name = &container.name;
+    let effect = format!("container {name:?} never starts");
+    let (command, args) = (list(&container.command), list(&container.args));
+    report(command, &effect, path, found);
+    unread(command, if command.is_empty() { &[] } else { args }, path, found);
+    read::actions(container, path, &mut |it| {
+        report(it.command, it.effect, it.path, found);
+        unread(it.command, &[], it.path, found);
     });
 }
 

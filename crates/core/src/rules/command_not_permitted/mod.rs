@@ -1,8 +1,7 @@
 //! A command that needs a right that its container does not have.
 
-use k8s_openapi::api::core::v1::{Capabilities, Container, PodSpec};
+use k8s_openapi::api::core::v1::Capabilities;
 
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,31 +10,28 @@ pub(super) static RULE: Rule = rule! {
     summary: "a chown, mount, nsenter or sysctl -w without the right that it needs",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        let rights = Rights::of(container, spec);
-        let lists = [("command", list(&container.command)), ("args", list(&container.args))];
-        let words = lists.into_iter().flat_map(|(list, words)| {
-            words.iter().enumerate().map(move |(i, word)| (list, i, word.as_str()))
-        });
-        let words: Vec<_> = words.collect();
-        let all: Vec<&str> = words.iter().map(|(.., word)| *word).collect();
-        let (at, lack) = match read::script_at(&all) {
-            Some(at) => (at, all.get(at).and_then(|it| of_script(it, &rights))),
-            None if list(&container.command).is_empty() => return,
-            None => (0, rights.lack(&all)),
-        };
-        if let Some((list, i, _)) = words.get(at)
-            && let Some(Lack { what, why, help }) = lack
-        {
-            let (path, message) = (path.child(list), format!("{what}, because {why}"));
-            found.report(&path.index(*i), Reason::Forbidden, message, help);
-        }
+fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let rights = Rights::of(container, spec);
+    let lists = [("command", list(&container.command)), ("args", list(&container.args))];
+    let words = lists.into_iter().flat_map(|(list, words)| {
+        words.iter().enumerate().map(move |(i, word)| (list, i, word.as_str()))
     });
+    let words: Vec<_> = words.collect();
+    let all: Vec<&str> = words.iter().map(|(.., word)| *word).collect();
+    let (at, lack) = match read::script_at(&all) {
+        Some(at) => (at, all.get(at).and_then(|it| of_script(it, &rights))),
+        None if list(&container.command).is_empty() => return,
+        None => (0, rights.lack(&all)),
+    };
+    if let Some((list, i, _)) = words.get(at)
+        && let Some(Lack { what, why, help }) = lack
+    {
+        let (path, message) = (path.child(list), format!("{what}, because {why}"));
+        found.report(&path.index(*i), Reason::Forbidden, message, help);
+    }
 }
 
 /// What comes after a condition may not run, and a script may expect a failure or make the files itself.

@@ -1,17 +1,8 @@
 //! A ConfigMap or Secret that pods need, and that has no such key or another name.
 
-use std::collections::HashSet;
-
 use super::neighbors::missing::is_missing;
+use crate::inventory::configs::{How, Use};
 use crate::rules::prelude::*;
-use crate::{
-    finding::nearest_of,
-    inventory::{
-        configs::{How, Use},
-        object_summary::ObjectSummary,
-    },
-    rules::rule::inventory::SETS,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "config-missing",

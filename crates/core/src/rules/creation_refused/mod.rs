@@ -1,18 +1,12 @@
 //! Pods that the API server refuses to create.
 
 use super::status::{
-    daemon_set::Daemons,
-    phrases::{at, names},
     quota,
-    refusal::{Refusal, annotate, by_admission, quoted_after},
-    stateful_set::Replicas,
+    refusal::{annotate, by_admission, quoted_after},
     webhooks,
 };
+use crate::observed::{LONGEST_WAIT, SLACK};
 use crate::rules::prelude::*;
-use crate::{
-    observed::{LONGEST_WAIT, SLACK, WorkloadState},
-    rules::rule::status::SETS,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "creation-refused",

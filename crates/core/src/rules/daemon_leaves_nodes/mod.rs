@@ -1,9 +1,6 @@
 //! A DaemonSet whose new template excludes nodes that its pods run on.
 
-use std::collections::HashSet;
-
 use super::neighbors::nodes::MatchingNodes;
-use crate::inventory::object_summary::ObjectSummary;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,10 +1,5 @@
 //! A new release of a database that does not start with the data of the old one.
 
-use std::collections::HashSet;
-
-use k8s_openapi::api::core::v1::{Container, PodSpec, VolumeMount};
-
-use crate::kubernetes::absent::{list, text};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

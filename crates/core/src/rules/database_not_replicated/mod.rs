@@ -1,8 +1,5 @@
 //! Several pods of a database that doesn't replicate.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
-use crate::kubernetes::{absent::list, containers::arguments};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,14 +1,10 @@
 //! Pods that the API server refuses to delete.
 
 use super::{
-    status::{
-        outlook::IDLE,
-        refusal::{Refusal, by_admission},
-    },
+    status::{outlook::IDLE, refusal::by_admission},
     two_pods_on_node,
 };
 use crate::rules::prelude::*;
-use crate::{observed::WorkloadState, rules::rule::status::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "deletion-refused",

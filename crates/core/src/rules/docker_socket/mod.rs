@@ -1,6 +1,5 @@
 //! A pod that wants the socket of Docker.
 
-use crate::kubernetes::{absent::list, containers::containers};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -9,13 +8,12 @@ pub(super) static RULE: Rule = rule! {
     summary: "a hostPath with the socket of Docker, which Kubernetes no longer uses",
     group: Upgrade,
     mode: Mode::Audit,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 const SOCKETS: [&str; 2] = ["/run/docker.sock", "/run/dockershim.sock"];
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     for (i, volume) in list(&spec.volumes).iter().enumerate() {
         let Some(host) = &volume.host_path else { continue };
         let mut mounts = containers(spec).flat_map(|it| list(&it.volume_mounts));

@@ -1,12 +1,8 @@
 //! A list with keys that contains the same entry twice.
 
-use std::collections::HashMap;
-
-use k8s_openapi::api::core::v1::Container;
-
 use super::api_warning::{conflict, is_hidden};
 use crate::rules::prelude::*;
-use crate::{finding::paths::METADATA, kubernetes::containers::visit, validation::pod::util::Seen};
+use crate::validation::pod::util::Seen;
 
 pub(super) static RULE: Rule = rule! {
     id: "duplicate-entry",

@@ -2,20 +2,10 @@
 
 use super::{
     no_container_restarts,
-    status::{
-        outlook::IDLE,
-        phrases::{at, names, one_line},
-        refusal::annotate,
-        stateful_set::Replicas,
-        template_churn,
-        webhooks::down_for,
-    },
+    status::{outlook::IDLE, refusal::annotate, template_churn, webhooks::down_for},
 };
+use crate::observed::{Call, Phase, Ready, RolloutStatus};
 use crate::rules::prelude::*;
-use crate::{
-    observed::{Call, Phase, Pod, Ready, RolloutStatus},
-    rules::rule::status::SETS,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "fewer-ready-than-wanted",

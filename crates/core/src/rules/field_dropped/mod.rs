@@ -15,12 +15,11 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Object {
         phase: Phase::Manifest,
         openkruise: OpenKruise::DoesNotApply,
-        check: ObjectCheck::Both(check),
+        check: ObjectCheck::Pod(check),
     }],
 };
 
-fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     // A stored object keeps its fields.
     if subject.object.metadata.is_stored() {
         return;

@@ -1,6 +1,5 @@
 //! A fully qualified host name that is longer than Linux allows.
 
-use crate::kubernetes::absent::text;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

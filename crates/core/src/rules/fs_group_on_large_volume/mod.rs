@@ -1,6 +1,5 @@
 //! A recursive change of ownership on a large volume.
 
-use crate::kubernetes::quantity::Quantity;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -10,19 +9,16 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@pod.?securityContext.?fsGroup.hasValue() && \
-        @pod.securityContext.?fsGroupChangePolicy.orValue('') != 'OnRootMismatch' && \
-        @claims.exists(c, dyn(c).?spec.?resources.?requests[?'storage'].hasValue() && \
-        quantity(string(dyn(c).spec.resources.requests['storage'])).compareTo(quantity('100Gi')) \
-        >= 0)",
-    message: "'at each start of a pod the group of every file of a claim of 100Gi or more is \
-        changed'",
-    help: "set fsGroupChangePolicy: OnRootMismatch",
-    ..Cel::EMPTY
+    cel: {
+        fault: "@pod.?securityContext.?fsGroup.hasValue() && \
+            @pod.securityContext.?fsGroupChangePolicy.orValue('') != 'OnRootMismatch' && \
+            @claims.exists(c, dyn(c).?spec.?resources.?requests[?'storage'].hasValue() && \
+            quantity(string(dyn(c).spec.resources.requests['storage'])).compareTo(quantity('100Gi')) \
+            >= 0)",
+        message: "'at each start of a pod the group of every file of a claim of 100Gi or more is \
+            changed'",
+        help: "set fsGroupChangePolicy: OnRootMismatch",
+    },
 };
 
 const LARGE: &str = "100Gi";

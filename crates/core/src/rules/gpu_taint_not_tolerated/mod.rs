@@ -1,14 +1,12 @@
 //! A DaemonSet for nodes with a GPU that doesn't tolerate the taint of these nodes.
 
-use k8s_openapi::api::core::v1::Toleration;
-
 use crate::rules::prelude::*;
 use crate::{
     inventory::{
         details::Details,
         nodes::{Alternative, Wanted},
     },
-    kubernetes::{absent::text, tolerations::tolerates},
+    kubernetes::tolerations::tolerates,
 };
 
 pub(super) static RULE: Rule = rule! {

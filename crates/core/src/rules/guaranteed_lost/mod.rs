@@ -2,9 +2,6 @@
 
 use std::mem;
 
-use k8s_openapi::api::core::v1::Container;
-
-use crate::kubernetes::{containers::visit, quantity::Quantity};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -13,12 +10,11 @@ pub(super) static RULE: Rule = rule! {
     summary: "a pod that would be Guaranteed, but for an init container or a sidecar",
     group: Nodes,
     mode: Mode::Audit,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// Kubernetes: `ComputePodQOS`, pkg/apis/core/v1/helper/qos/qos.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     // The resources of the pod count instead, if it has some.
     let is_meant = spec.resources.is_none() && spec.containers.first().is_some_and(is_guaranteed);
     let mut first = true;

@@ -1,16 +1,6 @@
 //! A heap or cache that may grow as large as its container's memory limit.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
 use crate::rules::prelude::*;
-use crate::{
-    finding::Field,
-    kubernetes::{
-        absent::{list, text},
-        containers::visit,
-        quantity::Quantity,
-    },
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "heap-above-limit",
@@ -18,31 +8,26 @@ pub(super) static RULE: Rule = rule! {
     summary: "a heap or cache as large as the memory limit, so that the container is killed",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        let Some((limit, shown)) = limit(container, spec) else { return };
-        let Some(heap) = smallest_heap(container, path, limit) else { return };
-        if heap.bytes >= limit {
-            let message = format!(
-                "the heap may take {} of the memory limit {shown}, so the container is killed when the heap is full",
-                heap.option
-            );
-            let help = match heap.option.starts_with("-X") {
-                true => {
-                    "leave a quarter of the limit to the rest of the JVM, for example with -XX:MaxRAMPercentage=75"
-                }
-                false => {
-                    "leave a part of the limit to the rest of the program, for example a quarter"
-                }
-            };
-            let is_soft = heap.option.starts_with("GOMEMLIMIT");
-            found.report_at(heap.field, Reason::Invalid, message, help).noted_if(is_soft);
-        }
-    });
+fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let Some((limit, shown)) = limit(container, spec) else { return };
+    let Some(heap) = smallest_heap(container, path, limit) else { return };
+    if heap.bytes >= limit {
+        let message = format!(
+            "the heap may take {} of the memory limit {shown}, so the container is killed when the heap is full",
+            heap.option
+        );
+        let help = match heap.option.starts_with("-X") {
+            true => {
+                "leave a quarter of the limit to the rest of the JVM, for example with -XX:MaxRAMPercentage=75"
+            }
+            false => "leave a part of the limit to the rest of the program, for example a quarter",
+        };
+        let is_soft = heap.option.starts_with("GOMEMLIMIT");
+        found.report_at(heap.field, Reason::Invalid, message, help).noted_if(is_soft);
+    }
 }
 
 struct Heap {

@@ -1,16 +1,7 @@
 //! A pod in its node's network that looks up a Service by a name that it cannot resolve.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
+use crate::inventory::hosts::{name_in, texts, uses_node_dns};
 use crate::rules::prelude::*;
-use crate::{
-    inventory::{
-        hosts::{name_in, texts, uses_node_dns},
-        object_summary::ObjectSummary,
-    },
-    kubernetes::containers::containers,
-    rules::rule::SETS,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "host-network-dns",
@@ -19,15 +10,14 @@ pub(super) static RULE: Rule = rule! {
     group: Names,
     mode: Mode::Warn,
     scopes: [
-        Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
+        Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check: among },
     ],
 };
 
 const HELP: &str = "set dnsPolicy: ClusterFirstWithHostNet";
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if !uses_node_dns(spec) {
         return;
     }

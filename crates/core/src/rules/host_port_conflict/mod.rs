@@ -1,15 +1,10 @@
 //! A DaemonSet and a second controller that claim the same port of the same nodes.
 
-use std::collections::HashMap;
-
-use crate::rules::prelude::*;
-use crate::{
-    inventory::{
-        host_port::HostPorts,
-        object_summary::{Controller, ObjectSummary, Ports},
-    },
-    rules::rule::inventory::SETS,
+use crate::inventory::{
+    host_port::HostPorts,
+    object_summary::{Controller, Ports},
 };
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "host-port-conflict",

@@ -1,6 +1,5 @@
 //! A pod in its node's network that declares the kubelet's port.
 
-use crate::kubernetes::containers::visit;
 use crate::rules::prelude::*;
 
 /// `KubeletPort`, pkg/cluster/ports/ports.go.

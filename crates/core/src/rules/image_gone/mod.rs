@@ -1,6 +1,5 @@
 //! An image that its registry no longer has.
 
-use crate::kubernetes::{absent::text, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -9,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     summary: "an image whose registry or repository no longer has it",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
 /// Where images were, since when they are gone, and what to use. `why.md` names the announcements.
@@ -26,24 +25,20 @@ const GONE: [(&str, &str, &str); 2] = [
     ),
 ];
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        let (name, tag) = read::image(container);
-        let image = text(&container.image);
-        // A digest may still be there, and a policy may take what the node has.
-        let is_unknown = image.contains('@')
-            || image.contains("library/")
-            || container.image_pull_policy.as_deref() == Some("Never");
-        let gone =
-            GONE.iter().find(|(prefix, ..)| name.starts_with(prefix)).filter(|_| !is_unknown);
-        let Some((prefix, since, help)) = gone else { return };
-        let mut kept = ["bitnami/minideb", "bitnami/sealed-secrets"].iter();
-        let stays = kept.any(|it| name.starts_with(it));
-        if *prefix == "bitnami/" && (stays || matches!(tag, "" | "latest")) {
-            return;
-        }
-        let message = format!("{since}, so a node that does not have {image} cannot pull it");
-        found.report(&path.child("image"), Reason::NotFound, message, *help);
-    });
+fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let (name, tag) = read::image(container);
+    let image = text(&container.image);
+    // A digest may still be there, and a policy may take what the node has.
+    let is_unknown = image.contains('@')
+        || image.contains("library/")
+        || container.image_pull_policy.as_deref() == Some("Never");
+    let gone = GONE.iter().find(|(prefix, ..)| name.starts_with(prefix)).filter(|_| !is_unknown);
+    let Some((prefix, since, help)) = gone else { return };
+    let mut kept = ["bitnami/minideb", "bitnami/sealed-secrets"].iter();
+    let stays = kept.any(|it| name.starts_with(it));
+    if *prefix == "bitnami/" && (stays || matches!(tag, "" | "latest")) {
+        return;
+    }
+    let message = format!("{since}, so a node that does not have {image} cannot pull it");
+    found.report(&path.child("image"), Reason::NotFound, message, *help);
 }

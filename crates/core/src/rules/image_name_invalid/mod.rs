@@ -1,9 +1,5 @@
 //! An image whose name the kubelet cannot parse.
 
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::visit,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -12,11 +8,10 @@ pub(super) static RULE: Rule = rule! {
     summary: "an image whose name or tag no kubelet can parse",
     group: NeverStarts,
     mode: Mode::Deny,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     visit(spec, &POD_SPEC, &mut |container, path| {
         report(text(&container.image), &path.child("image"), found);
     });

@@ -1,6 +1,6 @@
 //! Volumes that are created in a zone before the pod's zone is chosen.
 
-use crate::inventory::{nodes::Nodes, object_summary::ObjectSummary};
+use crate::inventory::nodes::Nodes;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,7 +1,5 @@
 //! A label that changes with each release, in an immutable field.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

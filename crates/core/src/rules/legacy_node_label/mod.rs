@@ -1,6 +1,6 @@
 //! Pods that require the control plane's old node label.
 
-use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
+use k8s_openapi::api::core::v1::NodeSelectorTerm;
 
 use crate::rules::prelude::*;
 
@@ -10,26 +10,22 @@ pub(super) static RULE: Rule = rule! {
     summary: "a nodeSelector or node affinity that asks for the control plane's old label",
     group: Upgrade,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "'node-role.kubernetes.io/master' in @pod.?nodeSelector.orValue({}) || \
-        [@pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([])].exists(terms, \
-        terms.size() > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e, e.key == \
-        'node-role.kubernetes.io/master' && e.operator in ['In', 'Exists'])))",
-    message: "'newer clusters do not set the label node-role.kubernetes.io/master: there no node \
-        matches'",
-    help: "ask for node-role.kubernetes.io/control-plane",
-    ..Cel::EMPTY
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
+    cel: {
+        fault: "'node-role.kubernetes.io/master' in @pod.?nodeSelector.orValue({}) || \
+            [@pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([])].exists(terms, \
+            terms.size() > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e, e.key == \
+            'node-role.kubernetes.io/master' && e.operator in ['In', 'Exists'])))",
+        message: "'newer clusters do not set the label node-role.kubernetes.io/master: there no node \
+            matches'",
+        help: "ask for node-role.kubernetes.io/control-plane",
+    },
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";
 const NEW: &str = "node-role.kubernetes.io/control-plane";
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let mut report = |path: &Path<'_>| {
         let outcome = match subject.object.kind() {
             WorkloadKind::DaemonSet => {

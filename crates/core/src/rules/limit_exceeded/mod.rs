@@ -5,14 +5,11 @@ mod settings;
 
 use std::mem::discriminant;
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
-pub use super::read::{Cause, Wave};
-
 pub use self::{
     removed::{Leaving, from_nodes, scaled_down, unseen},
     settings::{Consequence, Limits},
 };
+pub use super::read::{Cause, Wave};
 use super::{
     claims_deleted_on_scale_down, ordered_rollout_stuck, parallel_rollout_stuck,
     read::{daemon_set_status, pace, wave},
@@ -20,7 +17,6 @@ use super::{
 };
 use crate::kubernetes::int_or_percent::{number, percentage, shown};
 use crate::rules::prelude::*;
-use crate::rules::rule::SETS;
 
 /// The rule for consequences that the policy forbids.
 pub static RULE: Rule = rule! {
@@ -36,8 +32,8 @@ pub static RULE: Rule = rule! {
 pub static LIMIT_EXCEEDED: &Meta = &RULE.meta;
 
 /// Returns the CEL expressions for a change that deletes claims.
-pub const fn deletes_claims_in_cel() -> &'static Cel {
-    &claims_deleted_on_scale_down::CEL
+pub const fn deletes_claims_in_cel() -> Option<&'static Cel> {
+    claims_deleted_on_scale_down::RULE.cel
 }
 
 /// Reports where an update exceeds the limits. `leaving` is `None` unless the nodes are known.

@@ -1,13 +1,6 @@
 //! A limit that its container or volume cannot keep.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
 use super::heap_above_limit::limit as memory;
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::{containers, visit},
-    quantity::Quantity,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -16,11 +9,10 @@ pub(super) static RULE: Rule = rule! {
     summary: "a limit below what any program or the volume of the pod may take",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     visit(spec, &POD_SPEC, &mut |container, path| {
         let limits = container.resources.as_ref().and_then(|it| it.limits.as_ref());
         // The API server warns of a fraction itself.

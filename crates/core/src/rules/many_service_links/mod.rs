@@ -1,7 +1,6 @@
 //! Containers with too many variables for the Services of their namespace.
 
 use crate::rules::prelude::*;
-use crate::rules::rule::inventory::SETS;
 
 pub(super) static RULE: Rule = rule! {
     id: "many-service-links",

@@ -1,12 +1,7 @@
 //! An update that takes all pods down at once.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
 use crate::rules::prelude::*;
-use crate::{
-    inventory::{details::replaces_all, object_summary::ObjectSummary},
-    kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET,
-};
+use crate::{inventory::details::replaces_all, kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET};
 
 pub(super) static RULE: Rule = rule! {
     id: "max-unavailable-everything",

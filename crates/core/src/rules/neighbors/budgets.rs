@@ -1,14 +1,7 @@
-use std::collections::HashSet;
-
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
+use crate::rules::prelude::*;
 use crate::{
-    inventory::{
-        Selecting,
-        object_summary::{DisruptionBudget, ObjectSummary},
-    },
+    inventory::{Selecting, object_summary::DisruptionBudget},
     kubernetes::int_or_percent::{number, percentage, to_value},
-    rules::rule::inventory::Query,
 };
 
 #[derive(Clone, Copy)]

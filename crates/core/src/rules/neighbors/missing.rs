@@ -1,8 +1,6 @@
 //! Objects that a template names but that do not exist.
 
-use crate::{
-    inventory::object_summary::ObjectSummary, kubernetes::kind::Kind, rules::rule::inventory::Query,
-};
+use crate::rules::prelude::*;
 
 /// Certainly missing. A namespaced object is expected in the namespace of the object that names it.
 pub(in crate::rules) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) -> bool {

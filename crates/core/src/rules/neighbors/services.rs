@@ -1,9 +1,6 @@
 use super::missing::may_be_elsewhere;
-use crate::{
-    inventory::object_summary::{Controller, ObjectSummary, Service},
-    kubernetes::kind::Kind,
-    rules::rule::inventory::Query,
-};
+use crate::inventory::object_summary::{Controller, Service};
+use crate::rules::prelude::*;
 
 /// A StatefulSet and the Services with its `serviceName`: none, one, or several versions of one.
 pub(in crate::rules) struct Governed<'a> {

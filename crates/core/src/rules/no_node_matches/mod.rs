@@ -2,13 +2,10 @@
 
 mod status;
 
-use std::collections::BTreeMap;
-
 use crate::rules::prelude::*;
 use crate::{
     inventory::{node::Node, nodes::Nodes},
     kubernetes::taints::written,
-    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,14 +1,7 @@
 //! A DaemonSet that no node of a cluster gets a pod of.
 
-use std::collections::BTreeMap;
-
 use crate::rules::prelude::*;
-use crate::{
-    finding::count,
-    kubernetes::taints,
-    observed::WorkloadState,
-    rollout::node::{Placement, WhyNot, placements},
-};
+use crate::{kubernetes::taints, rollout::node::placements};
 
 pub(super) const SCOPE: Scope =
     Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) };

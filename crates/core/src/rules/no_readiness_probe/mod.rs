@@ -1,9 +1,7 @@
 //! A server without a readiness probe.
 
-use k8s_openapi::api::core::v1::Container;
-
+use crate::finding::paths::CONTAINERS;
 use crate::rules::prelude::*;
-use crate::{finding::paths::CONTAINERS, kubernetes::containers::is_sidecar};
 
 pub(super) static RULE: Rule = rule! {
     id: "no-readiness-probe",
@@ -11,22 +9,18 @@ pub(super) static RULE: Rule = rule! {
     summary: "a server without a readiness probe, whose rollout waits for nothing",
     group: Rollout,
     mode: Mode::Audit,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: CEL,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
+    cel: {
+        fault: "@pod.containers.exists(c, c.?ports.orValue([]).exists(p, p.?protocol.orValue('TCP') \
+            in ['', 'TCP'])) && !@running.exists(c, has(c.readinessProbe)) && \
+            @pod.?readinessGates.orValue([]).size() == 0",
+        message: "'each container counts as ready as soon as it has started, so a version that does \
+            not work is rolled out to all pods'",
+        help: "give it a readinessProbe",
+    },
 };
 
-static CEL: Cel = Cel {
-    fault: "@pod.containers.exists(c, c.?ports.orValue([]).exists(p, p.?protocol.orValue('TCP') \
-        in ['', 'TCP'])) && !@running.exists(c, has(c.readinessProbe)) && \
-        @pod.?readinessGates.orValue([]).size() == 0",
-    message: "'each container counts as ready as soon as it has started, so a version that does \
-        not work is rolled out to all pods'",
-    help: "give it a readinessProbe",
-    ..Cel::EMPTY
-};
-
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
     let sidecars = inits.filter(|init| is_sidecar(init));
     let is_asked = sidecars.chain(&spec.containers).any(|it| it.readiness_probe.is_some());

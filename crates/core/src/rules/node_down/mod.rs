@@ -1,19 +1,10 @@
 //! Nodes that are down, and the sets whose pods are on them.
 
-use std::collections::BTreeMap;
-
 use super::{
     pod_stuck_terminating::{OUT_OF_SERVICE, back_in_service},
-    status::{
-        outlook::IDLE,
-        phrases::{count, names, one_line},
-    },
+    status::outlook::IDLE,
 };
 use crate::rules::prelude::*;
-use crate::{
-    observed::{Node, Pod, WorkloadStatus},
-    rules::rule::status::ObjectName,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "node-down",

@@ -1,17 +1,8 @@
 //! Nodes that a taint keeps a DaemonSet away from.
 
-use std::collections::BTreeMap;
-
-use super::status::{
-    daemon_set::Daemons,
-    phrases::{count, names},
-    toleration,
-};
+use super::status::toleration;
+use crate::kubernetes::taints;
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::taints,
-    rollout::node::{Placement, WhyNot},
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "node-not-wanted",

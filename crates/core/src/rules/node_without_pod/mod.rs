@@ -1,17 +1,10 @@
 //! Nodes that should have a pod of a DaemonSet and have none that works.
 
-use std::collections::BTreeMap;
-
 use super::status::{
-    budget_eaten::eats_budget,
-    daemon_set::{Daemons, Lack},
-    node_without_pod_since::Lacking,
-    outlook::IDLE,
-    phrases::{count, names},
-    refusal::{Refusal, annotate},
-    webhooks::down_for,
+    budget_eaten::eats_budget, daemon_set::Lack, node_without_pod_since::Lacking, outlook::IDLE,
+    refusal::annotate, webhooks::down_for,
 };
-use crate::observed::{Call, NotReadyKind, Pod};
+use crate::observed::Call;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

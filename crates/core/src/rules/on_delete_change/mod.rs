@@ -1,6 +1,5 @@
 //! A changed template that the controller does not roll out.
 
-use crate::finding::paths::UPDATE_STRATEGY;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -10,18 +9,15 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
-        !@.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) && \
-        @changes",
-    message: "'with OnDelete the changed template reaches a pod only when that pod is deleted by \
-        hand'",
-    help: "delete the pods one by one, or use RollingUpdate",
-    only: Some(Operation::Update),
-    ..Cel::EMPTY
+    cel: {
+        fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
+            !@.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) && \
+            @changes",
+        message: "'with OnDelete the changed template reaches a pod only when that pod is deleted by \
+            hand'",
+        help: "delete the pods one by one, or use RollingUpdate",
+        only: Some(Operation::Update),
+    },
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -1,8 +1,5 @@
 //! Settings for rolling updates that OnDelete ignores.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
-use crate::finding::paths::UPDATE_STRATEGY;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -12,17 +9,14 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
-        @.spec.updateStrategy.?rollingUpdate.hasValue() && \
-        (!(@.spec.updateStrategy.rollingUpdate.?maxUnavailable.orValue(dyn(1)) in [dyn(0), dyn(1)]) || \
-        @.spec.updateStrategy.rollingUpdate.?maxSurge.orValue(dyn(0)) != dyn(0))",
-    message: "'type OnDelete ignores rollingUpdate: a pod is replaced only after you delete it'",
-    help: "use type RollingUpdate, or leave rollingUpdate out",
-    ..Cel::EMPTY
+    cel: {
+        fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
+            @.spec.updateStrategy.?rollingUpdate.hasValue() && \
+            (!(@.spec.updateStrategy.rollingUpdate.?maxUnavailable.orValue(dyn(1)) in [dyn(0), dyn(1)]) || \
+            @.spec.updateStrategy.rollingUpdate.?maxSurge.orValue(dyn(0)) != dyn(0))",
+        message: "'type OnDelete ignores rollingUpdate: a pod is replaced only after you delete it'",
+        help: "use type RollingUpdate, or leave rollingUpdate out",
+    },
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

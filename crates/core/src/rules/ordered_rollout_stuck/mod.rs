@@ -5,22 +5,6 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 use crate::rules::prelude::*;
 use crate::{kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY, rules::rollout_waits};
 
-static CEL: Cel = Cel {
-    fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @start == \
-        @oldstart && @end >= @oldend && oldObject.?status.hasValue() && \
-        oldObject.status.?replicas.orValue(0) > oldObject.status.?readyReplicas.orValue(0) \
-        && @changes",
-    message: "'a pod is not ready, and the new template is not rolled out before it is, even if it \
-        is the fix'",
-    help: "if it does not become ready by itself, delete it",
-    only: Some(Operation::Update),
-    misses: Some(
-        "sets that are scaled down or renumbered in the same write, and pods whose template changed \
-         earlier",
-    ),
-    ..Cel::EMPTY
-};
-
 pub(super) static RULE: Rule = rule! {
     id: "ordered-rollout-stuck",
     title: "the rollout waits for a broken pod",
@@ -28,7 +12,20 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
+    cel: {
+        fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @start == \
+            @oldstart && @end >= @oldend && oldObject.?status.hasValue() && \
+            oldObject.status.?replicas.orValue(0) > oldObject.status.?readyReplicas.orValue(0) \
+            && @changes",
+        message: "'a pod is not ready, and the new template is not rolled out before it is, even if it \
+            is the fix'",
+        help: "if it does not become ready by itself, delete it",
+        only: Some(Operation::Update),
+        misses: Some(
+            "sets that are scaled down or renumbered in the same write, and pods whose template changed \
+             earlier",
+        ),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

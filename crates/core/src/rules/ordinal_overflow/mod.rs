@@ -9,15 +9,12 @@ pub(super) static RULE: Rule = rule! {
     group: NeverStarts,
     mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@replicas > 0 && @start + @replicas - 1 > 2147483647",
-    message: "'the ordinals would run from ' + string(@start) + ' to ' + string(@start + @replicas \
-        - 1) + ', and a pod with an ordinal above 2147483647 can never be created'",
-    help: "use a lower start",
-    ..Cel::EMPTY
+    cel: {
+        fault: "@replicas > 0 && @start + @replicas - 1 > 2147483647",
+        message: "'the ordinals would run from ' + string(@start) + ' to ' + string(@start + @replicas \
+            - 1) + ', and a pod with an ordinal above 2147483647 can never be created'",
+        help: "use a lower start",
+    },
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -9,15 +9,12 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@rolls && @start >= 1 && @partition >= @start && @partition < @replicas",
-    message: "'partition ' + string(@partition) + ' counts pods from 0, not from ordinals.start (' \
-        + string(@start) + ')'",
-    help: "subtract ordinals.start from it",
-    ..Cel::EMPTY
+    cel: {
+        fault: "@rolls && @start >= 1 && @partition >= @start && @partition < @replicas",
+        message: "'partition ' + string(@partition) + ' counts pods from 0, not from ordinals.start (' \
+            + string(@start) + ')'",
+        help: "subtract ordinals.start from it",
+    },
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -9,20 +9,17 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@rolls && @partition >= 1 && @partition < @replicas && \
-        oldObject.spec.?updateStrategy.?type.orValue('') == 'RollingUpdate' && \
-        oldObject.spec.updateStrategy.?rollingUpdate.?partition.orValue(0) == @partition && \
-        oldObject.?status.hasValue() && oldObject.status.?currentRevision.orValue('') != \
-        oldObject.status.?updateRevision.orValue('') && @changes",
-    message: "'partition ' + string(@partition) + ' still holds back the previous template, and \
-        now this one too'",
-    help: "use partition 0 to end the rollout",
-    only: Some(Operation::Update),
-    ..Cel::EMPTY
+    cel: {
+        fault: "@rolls && @partition >= 1 && @partition < @replicas && \
+            oldObject.spec.?updateStrategy.?type.orValue('') == 'RollingUpdate' && \
+            oldObject.spec.updateStrategy.?rollingUpdate.?partition.orValue(0) == @partition && \
+            oldObject.?status.hasValue() && oldObject.status.?currentRevision.orValue('') != \
+            oldObject.status.?updateRevision.orValue('') && @changes",
+        message: "'partition ' + string(@partition) + ' still holds back the previous template, and \
+            now this one too'",
+        help: "use partition 0 to end the rollout",
+        only: Some(Operation::Update),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -1,11 +1,9 @@
 //! A PodDisruptionBudget that allows no eviction although all pods are healthy.
 
-use std::collections::BTreeMap;
-
 use crate::rules::prelude::*;
 use crate::{
-    observed::{PodDisruptionBudget, StatefulSet, WorkloadState},
-    rules::{neighbors::budgets, status::phrases::one_line},
+    observed::{PodDisruptionBudget, StatefulSet},
+    rules::neighbors::budgets,
 };
 
 pub(super) const SCOPE: Scope =

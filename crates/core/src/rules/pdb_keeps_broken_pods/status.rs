@@ -1,10 +1,7 @@
 //! A PodDisruptionBudget that keeps broken pods on their nodes.
 
+use crate::observed::PodDisruptionBudget;
 use crate::rules::prelude::*;
-use crate::{
-    observed::{Pod, PodDisruptionBudget},
-    rules::status::phrases::names,
-};
 
 pub(super) const SCOPE: Scope =
     Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) };

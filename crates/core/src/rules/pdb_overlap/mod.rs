@@ -2,7 +2,6 @@
 
 use super::neighbors::budgets::Protection;
 use crate::rules::prelude::*;
-use crate::{finding::paths::TEMPLATE_LABELS, rules::rule::inventory::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "pdb-overlap",

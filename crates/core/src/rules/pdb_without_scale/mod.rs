@@ -1,11 +1,8 @@
 //! A DaemonSet whose PodDisruptionBudget needs a scale subresource. DaemonSets have none.
 
 use super::neighbors::budgets::Protection;
+use crate::inventory::object_summary::DisruptionBudget;
 use crate::rules::prelude::*;
-use crate::{
-    finding::paths::TEMPLATE_LABELS, inventory::object_summary::DisruptionBudget,
-    kubernetes::int_or_percent,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "pdb-without-scale",

@@ -1,15 +1,8 @@
 //! Pods of a StatefulSet that cannot be created, because other pods have their names.
 
-use super::status::{
-    phrases::{names, since},
-    refusal,
-    stateful_set::Replicas,
-};
+use super::status::refusal;
 use crate::rules::prelude::*;
-use crate::{
-    observed::{ForeignPod, Observed, WorkloadStatus},
-    rollout::stateful_set::Settings,
-};
+use crate::{observed::ForeignPod, rollout::stateful_set::Settings};
 
 pub(super) static RULE: Rule = rule! {
     id: "pod-name-taken",

@@ -1,15 +1,7 @@
 //! Pods of a StatefulSet whose deletion does not end.
 
-use std::collections::BTreeMap;
-
-use super::status::{
-    budget_eaten::eats_budget,
-    daemon_set::Daemons,
-    phrases::{names, one_line, since, words},
-    stateful_set::Replicas,
-};
+use super::status::budget_eaten::eats_budget;
 use crate::rules::prelude::*;
-use crate::{finding::Command, observed::Pod, rollout::node::Placement, rules::rule::status::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "pod-stuck-terminating",

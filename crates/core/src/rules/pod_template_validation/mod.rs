@@ -1,7 +1,6 @@
 //! Validates the spec of a pod template as the API server does.
 
 use crate::rules::prelude::*;
-use crate::rules::rule::SETS;
 
 /// The rule for the rest of the pod template.
 pub static RULE: Rule = rule! {

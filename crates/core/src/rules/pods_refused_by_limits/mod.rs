@@ -9,10 +9,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::rules::prelude::*;
 use crate::{
-    finding::Field,
     inventory::{demand::Demand, view::Freshness},
     kubernetes::quantity,
-    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -4,7 +4,6 @@ use crate::rules::prelude::*;
 use crate::{
     inventory::view::Freshness,
     kubernetes::pod_security::{FailedCheck, Standard},
-    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,8 +1,5 @@
 //! A probe or hook with the name of a port that its container lacks.
 
-use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
-
-use crate::kubernetes::containers::visit;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,18 +8,15 @@ pub(super) static RULE: Rule = rule! {
     summary: "a probe or hook that names a port that its container does not have",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
 /// Kubernetes: `ResolveContainerPort`, pkg/probe/util.go, and `resolvePort`, pkg/kubelet/lifecycle/handlers.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        read::actions(container, path, &mut |it| {
-            if let Some((_, port)) = it.asked {
-                report(container, port, it.effect, it.path, found);
-            }
-        });
+fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    read::actions(container, path, &mut |it| {
+        if let Some((_, port)) = it.asked {
+            report(container, port, it.effect, it.path, found);
+        }
     });
 }
 

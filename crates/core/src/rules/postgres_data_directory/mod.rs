@@ -1,13 +1,5 @@
 //! A database of the official PostgreSQL image in a directory that the image does not use.
 
-use std::collections::HashSet;
-
-use k8s_openapi::api::core::v1::{Container, VolumeMount};
-
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::visit,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -16,15 +8,14 @@ pub(super) static RULE: Rule = rule! {
     summary: "a postgres image whose volume is mounted where it keeps no database",
     group: Data,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// Before release 18.
 const DATA: &str = "/var/lib/postgresql/data";
 
 /// github.com/docker-library/postgres: `docker_setup_env` and `docker_error_old_databases`, docker-entrypoint.sh.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let templates = subject.object.stateful_set().into_iter().flat_map(read::claims);
     let volumes = list(&spec.volumes).iter().filter(|it| it.persistent_volume_claim.is_some());
     let claims: HashSet<&str> =

@@ -1,8 +1,5 @@
 //! A preStop hook that takes all the time that the pod has to stop.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
-use crate::kubernetes::containers::is_sidecar;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,14 +8,13 @@ pub(super) static RULE: Rule = rule! {
     summary: "a preStop hook that sleeps for the whole grace period",
     group: Rollout,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// `DefaultTerminationGracePeriodSeconds`.
 const DEFAULT_GRACE: i64 = 30;
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let grace = spec.termination_grace_period_seconds.unwrap_or(DEFAULT_GRACE);
     visit(spec, &mut |container, path| {
         let Some((action, seconds)) = sleep(container) else { return };

@@ -2,7 +2,6 @@
 
 use super::neighbors::missing::is_missing;
 use crate::rules::prelude::*;
-use crate::rules::rule::inventory::SETS;
 
 pub(super) static RULE: Rule = rule! {
     id: "priority-class-missing",

@@ -1,8 +1,5 @@
 //! A probe or hook with the address of the node itself.
 
-use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
-
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,12 +8,11 @@ pub(super) static RULE: Rule = rule! {
     summary: "a probe or hook with the host localhost, which is the node",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// Kubernetes: `NewRequestForHTTPGetAction`, pkg/probe/http/request.go; `runProbe`, pkg/kubelet/prober/prober.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if spec.host_network == Some(true) {
         return;
     }

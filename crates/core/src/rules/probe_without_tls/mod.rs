@@ -1,11 +1,5 @@
 //! A probe that asks a port of TLS without TLS.
 
-use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
-
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::{arguments, visit},
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -14,27 +8,22 @@ pub(super) static RULE: Rule = rule! {
     summary: "a probe without scheme HTTPS at a port that is named https",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
 /// Kubernetes: `DoHTTPProbe`, pkg/probe/http/http.go: each status from 400 on is a failure.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        read::actions(container, path, &mut |it| {
-            let port = it.asked.filter(|(host, _)| it.is_plain && host.is_empty());
-            let Some(name) = port.and_then(|(_, port)| name(container, port)) else { return };
-            if name.split('-').any(|it| it == "https") {
-                let message = format!(
-                    "the port {name:?} answers a request without TLS with an error, so {}",
-                    if it.is_probe { it.effect } else { "the hook does nothing" }
-                );
-                let help = "set scheme: HTTPS: the kubelet does not check the certificate";
-                found
-                    .report(it.path, Reason::Invalid, message, help)
-                    .noted_if(!serves_tls(container));
-            }
-        });
+fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    read::actions(container, path, &mut |it| {
+        let port = it.asked.filter(|(host, _)| it.is_plain && host.is_empty());
+        let Some(name) = port.and_then(|(_, port)| name(container, port)) else { return };
+        if name.split('-').any(|it| it == "https") {
+            let message = format!(
+                "the port {name:?} answers a request without TLS with an error, so {}",
+                if it.is_probe { it.effect } else { "the hook does nothing" }
+            );
+            let help = "set scheme: HTTPS: the kubelet does not check the certificate";
+            found.report(it.path, Reason::Invalid, message, help).noted_if(!serves_tls(container));
+        }
     });
 }
 

@@ -1,8 +1,5 @@
-use crate::{
-    finding::{Command, Effect},
-    object::Object,
-    rules::command::Kubectl,
-};
+use crate::rules::command::Kubectl;
+use crate::rules::prelude::*;
 
 /// Returns `kubectl COMMAND -n NAMESPACE NAME`. Without a namespace, both use kubectl's current one.
 pub(crate) fn kubectl<T>(

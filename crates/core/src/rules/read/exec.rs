@@ -1,14 +1,8 @@
 //! What a kubelet runs in a container, and what it asks of it.
 
-use k8s_openapi::{
-    api::core::v1::{Container, ExecAction, HTTPGetAction, TCPSocketAction},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::api::core::v1::{ExecAction, HTTPGetAction, TCPSocketAction};
 
-use crate::{
-    finding::Path,
-    kubernetes::absent::{list, text},
-};
+use crate::rules::prelude::*;
 
 const KILLED: &str = "the container is killed again and again";
 const NEVER_READY: &str = "the container never becomes ready";

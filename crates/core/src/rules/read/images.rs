@@ -1,8 +1,6 @@
 //! Images whose behavior is known.
 
-use k8s_openapi::api::core::v1::{Container, VolumeMount};
-
-use crate::kubernetes::absent::{list, text};
+use crate::rules::prelude::*;
 
 /// The official images of databases, and the directories of their data: `VOLUME` in the Dockerfiles
 /// of github.com/docker-library and github.com/redis/docker-library-redis.

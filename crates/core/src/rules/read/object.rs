@@ -1,12 +1,6 @@
-use k8s_openapi::{
-    api::{
-        apps::v1::{DaemonSetStatus, StatefulSetStatus},
-        core::v1::PodSpec,
-    },
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
+use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 
-use crate::{kubernetes::selector, object::Object};
+use crate::rules::prelude::*;
 
 pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
     object.template().spec.as_ref()

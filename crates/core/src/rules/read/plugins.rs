@@ -1,6 +1,4 @@
-use k8s_openapi::api::core::v1::{PodSpec, Volume};
-
-use crate::kubernetes::containers::containers;
+use crate::rules::prelude::*;
 
 /// Contains a folder for each storage plugin.
 const STORAGE: &str = "/kubelet/plugins";

@@ -1,10 +1,7 @@
-use k8s_openapi::api::core::v1::{Affinity, Container, PodAffinityTerm, PodSpec};
+use k8s_openapi::api::core::v1::{Affinity, PodAffinityTerm};
 
 use super::object::pod_spec;
-use crate::{
-    kubernetes::{containers::is_sidecar, selector},
-    object::Object,
-};
+use crate::rules::prelude::*;
 
 /// The required terms that keep the template's own pods apart, with their indexes.
 pub(crate) fn self_anti_affinity<'a>(

@@ -1,16 +1,10 @@
 use std::ops::Range;
 
-use k8s_openapi::{
-    api::core::v1::PersistentVolumeClaim, apimachinery::pkg::util::intstr::IntOrString,
-};
-
-pub(crate) use crate::rollout::stateful_set::{ordinals, partition, replaced};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use super::{object::stateful_set_status, scaled};
-use crate::{
-    kubernetes::cluster::Cluster,
-    object::{StatefulSetSpec, Subject},
-};
+pub(crate) use crate::rollout::stateful_set::{ordinals, partition, replaced};
+use crate::rules::prelude::*;
 
 /// How many pods a rolling update may take down at once if the feature gate is on. `None` if the field is not set, or
 /// has a value that the API server rejects.

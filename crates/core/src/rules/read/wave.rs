@@ -3,11 +3,8 @@ use super::{
     scaled,
     stateful_sets::{max_unavailable, partition},
 };
-use crate::{
-    finding::{Field, paths::SPEC},
-    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
-    object::{Object, Subject, Workload},
-};
+use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
+use crate::rules::prelude::*;
 
 /// The pods that a rollout replaces.
 #[derive(Clone, Copy, Debug)]

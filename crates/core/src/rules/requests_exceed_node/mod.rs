@@ -1,8 +1,8 @@
 //! Pods that request more than any node has.
 
 use super::neighbors::nodes::MatchingNodes;
+use crate::inventory::resources::Resources;
 use crate::rules::prelude::*;
-use crate::{inventory::resources::Resources, rules::rule::inventory::SETS};
 
 pub(super) static RULE: Rule = rule! {
     id: "requests-exceed-node",

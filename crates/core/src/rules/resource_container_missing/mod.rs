@@ -3,13 +3,6 @@
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, ResourceFieldSelector};
 
 use crate::rules::prelude::*;
-use crate::{
-    finding::nearest_of,
-    kubernetes::{
-        absent::{list, text},
-        containers::{containers, visit},
-    },
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "resource-container-missing",
@@ -17,12 +10,11 @@ pub(super) static RULE: Rule = rule! {
     summary: "a resourceFieldRef to a container that the pod does not have",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// Kubernetes: `findContainerInPod`, pkg/api/v1/resource/helpers.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     // Then it is a patch: other containers are elsewhere.
     if containers(spec).any(|it| it.image.is_none()) {
         return;

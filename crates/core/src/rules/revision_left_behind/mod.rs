@@ -1,17 +1,7 @@
 //! Pods that have had an older template for days.
 
-use super::status::{
-    daemon_set::Daemons,
-    phrases::{count, names, words},
-    stateful_set::Replicas,
-};
+use crate::rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy};
 use crate::rules::prelude::*;
-use crate::{
-    finding::paths::UPDATE_STRATEGY,
-    observed::{Pod, WorkloadState},
-    rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
-    rules::rule::status::SETS,
-};
 
 /// In seconds.
 const DAYS: i64 = 7 * 24 * 3_600;

@@ -1,10 +1,7 @@
 //! Revisions that belong to no set.
 
-use std::collections::BTreeMap;
-
-use super::status::phrases::{count, names, words};
+use crate::observed::Revision;
 use crate::rules::prelude::*;
-use crate::{observed::Revision, rules::rule::status::ObjectName};
 
 pub(super) static RULE: Rule = rule! {
     id: "revision-orphan",

@@ -2,17 +2,9 @@
 
 use super::{
     pod_stuck_terminating,
-    status::{
-        budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},
-        daemon_set::Daemons,
-        phrases::{count, names, positive, since},
-    },
+    status::budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},
 };
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::int_or_percent,
-    observed::{Node, NotReadyKind, Pod},
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "rollout-budget-eaten",

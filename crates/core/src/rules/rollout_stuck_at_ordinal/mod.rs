@@ -2,17 +2,10 @@
 
 use super::{
     pod_stuck_terminating,
-    status::{
-        phrases::lacking,
-        stateful_set::{ORDERED, Replicas},
-        waiting_pod::Halt,
-    },
+    status::{phrases::lacking, stateful_set::ORDERED, waiting_pod::Halt},
 };
 use crate::rules::prelude::*;
-use crate::{
-    observed::{NotReadyKind, Pod},
-    rules::rollout_waits,
-};
+use crate::rules::rollout_waits;
 
 pub(super) static RULE: Rule = rule! {
     id: "rollout-stuck-at-ordinal",

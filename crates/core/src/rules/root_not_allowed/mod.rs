@@ -1,6 +1,5 @@
 //! A container that has to run as root but must not.
 
-use crate::kubernetes::containers::visit;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -9,13 +8,12 @@ pub(super) static RULE: Rule = rule! {
     summary: "runAsNonRoot together with runAsUser 0, so that the container never starts",
     group: NeverStarts,
     mode: Mode::Deny,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// Kubernetes: `verifyRunAsNonRoot`, pkg/kubelet/kuberuntime/security_context_others.go;
 /// `DetermineEffectiveSecurityContext`, pkg/securitycontext/util.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if spec.os.as_ref().is_some_and(|os| os.name == "windows") {
         return;
     }

@@ -1,18 +1,14 @@
 //! The object that a cross-object rule checks, its surroundings, and the rule's findings.
 
-pub(in crate::rules) use super::SETS;
-use std::{collections::BTreeSet, fmt};
+use std::fmt;
 
-use k8s_openapi::api::core::v1::PodTemplateSpec;
-
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Field, Finding, Findings, Help, Meta, Reason, Reported},
+    finding::Reported,
     inventory::{
         Inventory,
-        object_summary::ObjectSummary,
         view::{Freshness, View},
     },
-    kubernetes::{cluster::Cluster, kind::Kind},
 };
 
 /// The evidence for a rule's findings.

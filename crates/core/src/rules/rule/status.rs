@@ -1,13 +1,9 @@
 //! The set that a rule about status checks, and the findings of the rule.
 
-pub(in crate::rules) use super::{SETS, StatusCheck};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{
-    finding::{Facts, Finding, Findings, Help, Meta, Path, Reason},
-    kubernetes::{cluster::Cluster, kind::Kind},
-    observed::{Observed, WorkloadStatus},
-};
+pub(in crate::rules) use super::StatusCheck;
+use crate::rules::prelude::*;
 
 /// A running cluster, and the time at which it was read.
 #[derive(Clone, Copy, Debug)]

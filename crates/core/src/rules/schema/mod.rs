@@ -1,7 +1,6 @@
 //! Manifests that do not decode.
 
 use crate::rules::prelude::*;
-use crate::rules::rule::SETS;
 
 /// The rule for documents that do not decode.
 pub static RULE: Rule = rule! {

@@ -1,11 +1,7 @@
 //! A program in a ConfigMap or Secret that nobody may execute.
 
-use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec, Volume, VolumeMount};
+use k8s_openapi::api::core::v1::KeyToPath;
 
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::visit,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -14,34 +10,31 @@ pub(super) static RULE: Rule = rule! {
     summary: "a command that is a file of a ConfigMap or Secret which is not executable",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
 /// The mode of files if a volume sets none.
 const DEFAULT: i32 = 0o644;
 
 /// Kubernetes: `MakePayload`, pkg/volume/configmap/configmap.go and pkg/volume/secret/secret.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        let effect = format!("container {:?} never starts", container.name);
-        let mut report = |command: &[String], effect: &str, path: &Path<'_>| {
-            let Some((i, file)) = executed(command) else { return };
-            let Some(mode) = mode(file, container, spec).filter(|mode| mode & 0o111 == 0) else {
-                return;
-            };
-            let message = format!(
-                "nobody may execute {file}, because its mode in the volume is {mode:04o}, so {effect}"
-            );
-            let help =
-                "set defaultMode: 0755 for the volume, or let a shell read the script: [sh, FILE]";
-            let path = path.child("command");
-            found.report(&path.index(i), Reason::Invalid, message, help).planned_if(true);
+fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let effect = format!("container {:?} never starts", container.name);
+    let mut report = |command: &[String], effect: &str, path: &Path<'_>| {
+        let Some((i, file)) = executed(command) else { return };
+        let Some(mode) = mode(file, container, spec).filter(|mode| mode & 0o111 == 0) else {
+            return;
         };
-        report(list(&container.command), &effect, path);
-        read::actions(container, path, &mut |it| {
-            report(it.command, it.effect, it.path);
-        });
+        let message = format!(
+            "nobody may execute {file}, because its mode in the volume is {mode:04o}, so {effect}"
+        );
+        let help =
+            "set defaultMode: 0755 for the volume, or let a shell read the script: [sh, FILE]";
+        let path = path.child("command");
+        found.report(&path.index(i), Reason::Invalid, message, help).planned_if(true);
+    };
+    report(list(&container.command), &effect, path);
+    read::actions(container, path, &mut |it| {
+        report(it.command, it.effect, it.path);
     });
 }
 

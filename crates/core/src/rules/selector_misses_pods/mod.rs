@@ -2,13 +2,8 @@
 
 use crate::rules::prelude::*;
 use crate::{
-    finding::{nearest_of, paths::TEMPLATE_LABELS},
-    inventory::{
-        labels::{Labels, Selector},
-        object_summary::ObjectSummary,
-    },
+    inventory::labels::{Labels, Selector},
     kubernetes::managed_labels,
-    rules::rule::inventory::SETS,
 };
 
 pub(super) static RULE: Rule = rule! {

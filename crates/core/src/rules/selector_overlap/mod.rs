@@ -6,7 +6,6 @@ mod tests;
 
 use self::overlap::Overlap;
 use crate::rules::prelude::*;
-use crate::rules::rule::inventory::SETS;
 
 pub(super) static RULE: Rule = rule! {
     id: "selector-overlap",

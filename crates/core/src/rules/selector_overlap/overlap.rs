@@ -1,7 +1,5 @@
-use crate::inventory::{
-    labels::Labels,
-    object_summary::{Controller, ObjectSummary},
-};
+use crate::inventory::{labels::Labels, object_summary::Controller};
+use crate::rules::prelude::*;
 
 pub(super) enum Overlap<'a> {
     /// The other selector matches this one's pods.

@@ -9,18 +9,15 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@replicas >= 2 && \
-        @pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
-        @itself)",
-    message: "'each of the ' + string(@replicas) + ' replicas needs a node or zone of its own, and \
-        those that find none stay Pending'",
-    help: "use topologySpreadConstraints or a preferred term if two may share one",
-    misses: Some("terms with matchExpressions or namespaces"),
-    ..Cel::EMPTY
+    cel: {
+        fault: "@replicas >= 2 && \
+            @pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
+            @itself)",
+        message: "'each of the ' + string(@replicas) + ' replicas needs a node or zone of its own, and \
+            those that find none stay Pending'",
+        help: "use topologySpreadConstraints or a preferred term if two may share one",
+        misses: Some("terms with matchExpressions or namespaces"),
+    },
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,7 +1,6 @@
 //! An image that misreads the variable that Kubernetes sets for a Service.
 
 use crate::rules::prelude::*;
-use crate::rules::rule::inventory::SETS;
 
 pub(super) static RULE: Rule = rule! {
     id: "service-link-misread",

@@ -2,9 +2,8 @@
 
 use crate::rules::prelude::*;
 use crate::{
-    finding::{nearest_of, paths::CONTAINERS},
-    inventory::{Selecting, labels::Selector, object_summary::ObjectSummary},
-    rules::rule::inventory::SETS,
+    finding::paths::CONTAINERS,
+    inventory::{Selecting, labels::Selector},
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -4,7 +4,7 @@ use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 use crate::{
     finding::ClusterAssumption,
-    inventory::object_summary::{Controller, ObjectSummary, Service},
+    inventory::object_summary::{Controller, Service},
     kubernetes::managed_labels,
 };
 

@@ -1,10 +1,7 @@
 //! Sets whose deletion does not end.
 
+use crate::finding::paths::FINALIZERS;
 use crate::rules::prelude::*;
-use crate::{
-    finding::paths::FINALIZERS,
-    rules::rule::status::{ObjectName, SETS},
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "set-stuck-terminating",

@@ -1,10 +1,5 @@
 //! A single volume for all pods.
 
-use std::collections::{HashMap, HashSet};
-
-use k8s_openapi::api::core::v1::{PodSpec, Volume};
-
-use crate::kubernetes::containers::containers;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

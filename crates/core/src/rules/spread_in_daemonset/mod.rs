@@ -1,8 +1,5 @@
 //! Daemon pods that keep each other off their nodes.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-
-use crate::kubernetes::selector;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -12,20 +9,17 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
-        term.topologyKey != 'kubernetes.io/hostname' && @itself)",
-    message: "'the pods keep each other off nodes in the same place, but each can run on one node \
-        only: all but one stay Pending forever'",
-    help: "leave the term out",
-    misses: Some(
-        "terms by hostname, with matchExpressions or namespaces, and \
-        topologySpreadConstraints",
-    ),
-    ..Cel::EMPTY
+    cel: {
+        fault: "@pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
+            term.topologyKey != 'kubernetes.io/hostname' && @itself)",
+        message: "'the pods keep each other off nodes in the same place, but each can run on one node \
+            only: all but one stay Pending forever'",
+        help: "leave the term out",
+        misses: Some(
+            "terms by hostname, with matchExpressions or namespaces, and \
+            topologySpreadConstraints",
+        ),
+    },
 };
 
 const HOSTNAME: &str = "kubernetes.io/hostname";

@@ -1,14 +1,7 @@
 //! Constraints that should keep the pods of a set apart and select other pods.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-
+use crate::kubernetes::managed_labels;
 use crate::rules::prelude::*;
-use crate::{
-    finding::nearest_of,
-    kubernetes::{managed_labels, selector},
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "spread-misses-own-pods",

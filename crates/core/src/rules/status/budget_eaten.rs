@@ -1,11 +1,7 @@
 //! Finds the pods that block the update of a DaemonSet.
 
-use super::daemon_set::Daemons;
-use crate::{
-    observed::{Node, Pod},
-    rollout::{daemon_set::Settings, node::Placement},
-    rules::{rollout_waits::Unavailability, rule::status::StatusQuery},
-};
+use crate::rules::prelude::*;
+use crate::{rollout::daemon_set::Settings, rules::rollout_waits::Unavailability};
 
 pub(in crate::rules) struct Eaten<'a> {
     pub(in crate::rules) budget: Unavailability,

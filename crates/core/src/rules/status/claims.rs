@@ -1,17 +1,8 @@
 //! Explains why claims of StatefulSets are not bound.
 
-use std::collections::BTreeMap;
-
-use super::{
-    phrases::{names, one_line},
-    scheduler,
-};
-use crate::{
-    kubernetes::kind::Kind,
-    observed::{NotReadyKind, Observed, PersistentVolumeClaim, Pod, WorkloadState},
-    rollout::stateful_set::Settings,
-    rules::rule::status::StatusQuery,
-};
+use super::scheduler;
+use crate::rules::prelude::*;
+use crate::{observed::PersistentVolumeClaim, rollout::stateful_set::Settings};
 
 pub(crate) struct Unbound<'a> {
     pub name: String,

@@ -1,11 +1,5 @@
-use std::collections::BTreeMap;
-
-use crate::{
-    kubernetes::kind::Kind,
-    observed::{DaemonSet, Node, NotReadyKind, Pod, WorkloadState, WorkloadStatus},
-    rollout::node::{Placement, placements},
-    rules::rule::status::StatusQuery,
-};
+use crate::rules::prelude::*;
+use crate::{observed::DaemonSet, rollout::node::placements};
 
 pub(in crate::rules) struct Daemons<'a> {
     of: &'a WorkloadStatus,

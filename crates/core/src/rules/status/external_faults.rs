@@ -5,12 +5,8 @@ use super::{
     scheduler,
     webhooks::{down_for, fault_of_named},
 };
-use crate::{
-    finding::{Command, Help},
-    kubernetes::kind::Kind,
-    observed::{Call, NotReadyKind, NotReadyReason, Pod},
-    rules::rule::status::StatusQuery,
-};
+use crate::observed::{Call, NotReadyReason};
+use crate::rules::prelude::*;
 
 /// How container runtimes and kubelets describe a network failure of a pod.
 const NETWORK: [&str; 3] = ["network for ", "NetworkPlugin", "CNI network"];

@@ -1,11 +1,7 @@
 //! Detects pods that alternate between ready and unready, and so never become available.
 
-use super::foreign_text::one_line;
-use crate::{
-    kubernetes::kind::Kind,
-    observed::{Event, LONGEST_GAP, Pod},
-    rules::rule::status::StatusQuery,
-};
+use crate::observed::LONGEST_GAP;
+use crate::rules::prelude::*;
 
 const FEWEST: i32 = 3;
 /// The recorder counts each failure up to this number, and only some of the later ones.

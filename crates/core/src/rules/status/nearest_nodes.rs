@@ -1,13 +1,9 @@
 //! Finds the nodes that come closest to taking an unschedulable pod.
 
-use std::collections::BTreeMap;
-
-use super::foreign_text::names;
+use crate::rules::prelude::*;
 use crate::{
-    kubernetes::{kind::Kind, taints::is_transient},
-    observed::WorkloadState,
-    rollout::node::{NodeInfo, Placing, WhyNot, reasons},
-    rules::rule::status::StatusQuery,
+    kubernetes::taints::is_transient,
+    rollout::node::{NodeInfo, Placing, reasons},
 };
 
 /// The taint of a cordoned node.

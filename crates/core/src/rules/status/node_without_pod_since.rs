@@ -1,9 +1,4 @@
-use super::daemon_set::Daemons;
-use crate::{
-    observed::{Node, Pod},
-    rollout::node::Placement,
-    rules::rule::status::StatusQuery,
-};
+use crate::rules::prelude::*;
 
 /// How soon after its cause a controller writes a status, in seconds.
 const AT_ONCE: i64 = 5;

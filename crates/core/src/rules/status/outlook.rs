@@ -1,11 +1,7 @@
 //! Predicts whether a pod becomes ready by itself, for commands that wait.
 
-use crate::{
-    finding::{Hold, Outlook},
-    kubernetes::kind::Kind,
-    observed::{NewNode, NotReadyKind, Pod},
-    rules::rule::status::StatusQuery,
-};
+use crate::observed::NewNode;
+use crate::rules::prelude::*;
 
 /// Nothing happens, as in the moment between two pods.
 pub const IDLE: &str = "idle";

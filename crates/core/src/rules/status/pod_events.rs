@@ -1,11 +1,7 @@
 //! Explains the status of a pod with its events.
 
-use super::foreign_text::one_line;
-use crate::{
-    kubernetes::kind::Kind,
-    observed::{Event, INITIALIZING, LONGEST_GAP, NOT_READY, NotReadyKind, NotReadyReason, Pod},
-    rules::rule::status::StatusQuery,
-};
+use crate::observed::{INITIALIZING, LONGEST_GAP, NOT_READY, NotReadyReason};
+use crate::rules::prelude::*;
 
 const WHY_NOT_STARTED: [&str; 7] = [
     "FailedAttachVolume",

@@ -1,11 +1,7 @@
 //! Detects pods that end and are replaced again and again.
 
-use super::foreign_text::one_line;
-use crate::{
-    kubernetes::kind::Kind,
-    observed::{Event, LONGEST_GAP, Pod, is_of_ended},
-    rules::rule::status::StatusQuery,
-};
+use crate::observed::{LONGEST_GAP, is_of_ended};
+use crate::rules::prelude::*;
 
 /// A rollout creates one pod less often than this.
 const MANY_TIMES: i32 = 10;

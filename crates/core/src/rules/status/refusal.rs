@@ -1,12 +1,6 @@
-use super::{
-    phrases::{at, one_line},
-    webhooks,
-};
-use crate::{
-    finding::{Command, Effect, Help},
-    observed::{Event, LONGEST_WAIT, Pod, SLACK, TRY_AGAIN},
-    rules::rule::status::StatusQuery,
-};
+use super::webhooks;
+use crate::observed::{LONGEST_WAIT, SLACK, TRY_AGAIN};
+use crate::rules::prelude::*;
 
 /// How long after a refusal a new pod shows that the cause is fixed, in seconds. One sync creates all missing pods. For
 /// an object with many events, the recorder emits only one in five minutes.

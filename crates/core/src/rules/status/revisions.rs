@@ -1,14 +1,10 @@
 //! The revisions of a set: how to roll back, and what the newest changes.
 
-use super::{phrases::positive, stateful_set::Replicas};
+use crate::rules::prelude::*;
 use crate::{
-    finding::{
-        Command, Effect,
-        difference::{Difference, differences},
-    },
-    observed::{Revision, WorkloadState},
+    finding::difference::{Difference, differences},
+    observed::Revision,
     rollout::undo::Undo,
-    rules::rule::status::StatusQuery,
 };
 
 impl<'a> StatusQuery<'a> {

@@ -1,9 +1,5 @@
-use super::{foreign_text::one_line, phrases::at};
-use crate::{
-    finding::Help,
-    observed::{NewNode, Pod, Scaling},
-    rules::rule::status::StatusQuery,
-};
+use crate::observed::{NewNode, Scaling};
+use crate::rules::prelude::*;
 
 impl StatusQuery<'_> {
     pub(super) fn scaling(&self, pod: &Pod) -> Option<Scaling<'_>> {

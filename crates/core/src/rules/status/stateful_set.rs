@@ -1,9 +1,7 @@
-use std::collections::BTreeMap;
-
+use crate::rules::prelude::*;
 use crate::{
-    observed::{Pod, StatefulSet, WorkloadState},
+    observed::StatefulSet,
     rollout::stateful_set::{Settings, Strategy},
-    rules::rule::status::StatusQuery,
 };
 
 pub(in crate::rules) const ORDERED: &str = "with podManagementPolicy OrderedReady";

@@ -1,11 +1,7 @@
 //! Detects sets whose template changes so often that no rollout ends.
 
-use super::phrases::at;
-use crate::{
-    finding::{Facts, Help, paths::TEMPLATE},
-    observed::{LONGEST_GAP, WorkloadState},
-    rules::rule::status::{Report, StatusQuery},
-};
+use crate::observed::LONGEST_GAP;
+use crate::rules::prelude::*;
 
 /// The fewest revisions in five minutes that no person creates.
 const NEW: usize = 6;

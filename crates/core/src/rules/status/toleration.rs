@@ -1,9 +1,5 @@
-use super::phrases::positive;
-use crate::{
-    finding::{Command, Effect},
-    observed::DaemonSet,
-    rules::rule::status::StatusQuery,
-};
+use crate::observed::DaemonSet;
+use crate::rules::prelude::*;
 
 /// Returns the command that makes a DaemonSet tolerate a taint, `key=value:effect`.
 pub(in crate::rules) fn add(query: &StatusQuery<'_>, set: &DaemonSet, taint: &str) -> Command {

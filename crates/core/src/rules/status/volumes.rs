@@ -1,13 +1,7 @@
 //! Finds volumes that only nodes unable to run the pod can use.
 
-use std::collections::BTreeMap;
-
-use super::stateful_set::Replicas;
-use crate::{
-    kubernetes::{kind::Kind, node_selector},
-    observed::{Node, NotReadyKind, Pod},
-    rules::rule::status::StatusQuery,
-};
+use crate::kubernetes::node_selector;
+use crate::rules::prelude::*;
 
 /// A bound claim whose volume is unusable on every node that can run its pod.
 pub(in crate::rules) struct Elsewhere<'a> {

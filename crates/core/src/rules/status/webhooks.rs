@@ -1,13 +1,7 @@
 //! Webhooks of other programs that the API server cannot call.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-
-use super::phrases::{at, sets_of, since};
-use crate::{
-    kubernetes::{kind::Kind, selector},
-    observed::{Call, Webhook, WorkloadStatus},
-    rules::rule::status::{Audit, StatusQuery},
-};
+use crate::observed::{Call, Webhook};
+use crate::rules::prelude::*;
 
 pub(in crate::rules) enum CallFailure<'a> {
     /// No endpoint of the Service has received requests since this time, in seconds since 1970.

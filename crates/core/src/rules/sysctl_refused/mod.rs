@@ -1,6 +1,6 @@
 //! A sysctl that the kubelet refuses.
 
-use crate::kubernetes::{absent::list, pod_security::SAFE_SYSCTLS};
+use crate::kubernetes::pod_security::SAFE_SYSCTLS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
     summary: "a sysctl for which the kubelet refuses each pod, without end",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// Kubernetes: `nameToNamespace`, component-helpers/node/util/sysctl/namespace.go.
@@ -30,8 +30,7 @@ const NAMESPACED: [&str; 10] = [
 const SAFE_LATER: [&str; 2] = ["net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_slow_start_after_idle"];
 
 /// Kubernetes: `validateSysctl` and `NewAllowlist`, pkg/kubelet/sysctl/allowlist.go.
-fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let sysctls = spec.security_context.as_ref().map_or(&[][..], |it| list(&it.sysctls));
     let context = POD_SPEC.child("securityContext");
     let at = context.child("sysctls");

@@ -1,8 +1,8 @@
 //! A DaemonSet that leaves nodes for good: its new template does not tolerate their taint.
 
 use super::neighbors::nodes::MatchingNodes;
+use crate::kubernetes::taints::written;
 use crate::rules::prelude::*;
-use crate::{inventory::object_summary::ObjectSummary, kubernetes::taints::written};
 
 pub(super) static RULE: Rule = rule! {
     id: "taint-no-longer-tolerated",

@@ -8,28 +8,24 @@ pub(super) static RULE: Rule = rule! {
     summary: "a template with a hostname: it is ignored, or the same for all pods",
     group: Names,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@.kind == 'StatefulSet' \
-        ? (@pod.?hostname.orValue('') != '' || @pod.?subdomain.orValue('') != '' \
-           && dyn(@pod.subdomain) != dyn(@).spec.?serviceName.orValue('')) \
-        : (@pod.?hostname.orValue('') != '' && !@pod.?hostNetwork.orValue(false))",
-    message: "@.kind == 'StatefulSet' \
-        ? 'hostname and subdomain are ignored: each pod gets its own name and serviceName instead' \
-        : 'the pods on all nodes have the same hostname, ' + @pod.hostname",
-    help: "leave them out: each pod then has its own name",
-    misses: Some("hostnameOverride"),
-    ..Cel::EMPTY
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
+    cel: {
+        fault: "@.kind == 'StatefulSet' \
+            ? (@pod.?hostname.orValue('') != '' || @pod.?subdomain.orValue('') != '' \
+               && dyn(@pod.subdomain) != dyn(@).spec.?serviceName.orValue('')) \
+            : (@pod.?hostname.orValue('') != '' && !@pod.?hostNetwork.orValue(false))",
+        message: "@.kind == 'StatefulSet' \
+            ? 'hostname and subdomain are ignored: each pod gets its own name and serviceName instead' \
+            : 'the pods on all nodes have the same hostname, ' + @pod.hostname",
+        help: "leave them out: each pod then has its own name",
+        misses: Some("hostnameOverride"),
+    },
 };
 
 /// While this gate is off, the API server drops `hostnameOverride`.
 const OVERRIDE_GATE: &str = "HostnameOverride";
 
-fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let hostname = spec.hostname.as_deref().filter(|it| !it.is_empty());
     let subdomain = spec.subdomain.as_deref().filter(|it| !it.is_empty());
     let overridden = spec.hostname_override.as_deref().filter(|_| cluster.enabled(OVERRIDE_GATE));

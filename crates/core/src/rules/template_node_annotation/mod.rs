@@ -10,15 +10,12 @@ pub(super) static RULE: Rule = rule! {
     group: Guard,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "'setguard.io/node' in @.spec.template.?metadata.?annotations.orValue({})",
-    message: "'all pods ask for the node ' + \
-        @.spec.template.metadata.annotations['setguard.io/node']",
-    help: "remove it: only a paired controller sets it, on each pod that it creates",
-    ..Cel::EMPTY
+    cel: {
+        fault: "'setguard.io/node' in @.spec.template.?metadata.?annotations.orValue({})",
+        message: "'all pods ask for the node ' + \
+            @.spec.template.metadata.annotations['setguard.io/node']",
+        help: "remove it: only a paired controller sets it, on each pod that it creates",
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

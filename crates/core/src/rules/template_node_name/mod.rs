@@ -10,15 +10,12 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@pod.?nodeName.orValue('') != '' && @pod.?schedulingGates.orValue([]).size() == 0",
-    message: "'all pods are bound to node ' + @pod.nodeName + ' without the scheduler, and none \
-        can run if it is missing'",
-    help: "leave nodeName out and choose nodes by nodeSelector or node affinity",
-    ..Cel::EMPTY
+    cel: {
+        fault: "@pod.?nodeName.orValue('') != '' && @pod.?schedulingGates.orValue([]).size() == 0",
+        message: "'all pods are bound to node ' + @pod.nodeName + ' without the scheduler, and none \
+            can run if it is missing'",
+        help: "leave nodeName out and choose nodes by nodeSelector or node affinity",
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

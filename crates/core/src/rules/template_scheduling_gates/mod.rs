@@ -9,20 +9,16 @@ pub(super) static RULE: Rule = rule! {
     summary: "a template with schedulingGates: every pod waits for them to be removed",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: CEL,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
+    cel: {
+        fault: "@pod.?schedulingGates.orValue([]).size() > 0 && @pod.?nodeName.orValue('') == ''",
+        message: "'no pod is scheduled until you remove ' + @pod.schedulingGates.map(g, \
+            g.name).join(', ') + ' from it, again for each new pod'",
+        help: "leave the gates out of the template, and let a webhook put them on pods",
+    },
 };
 
-static CEL: Cel = Cel {
-    fault: "@pod.?schedulingGates.orValue([]).size() > 0 && @pod.?nodeName.orValue('') == ''",
-    message: "'no pod is scheduled until you remove ' + @pod.schedulingGates.map(g, \
-        g.name).join(', ') + ' from it, again for each new pod'",
-    help: "leave the gates out of the template, and let a webhook put them on pods",
-    ..Cel::EMPTY
-};
-
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
     // With a node too, no pod is created that could wait.
     if gates.is_empty() || created_pod::is_bound_and_gated(spec) {

@@ -1,7 +1,5 @@
 //! A toleration that adds nothing.
 
-use k8s_openapi::api::core::v1::Toleration;
-
 use crate::kubernetes::tolerations::{Index, covers};
 use crate::rules::prelude::*;
 
@@ -12,17 +10,14 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@tolerations.all(t, !has(t.tolerationSeconds)) && [@tolerations]@twice",
-    message: "'two tolerations are the same'",
-    help: "leave one of them out",
-    misses: Some(
-        "tolerations that a broader one covers, and those next to one with tolerationSeconds",
-    ),
-    ..Cel::EMPTY
+    cel: {
+        fault: "@tolerations.all(t, !has(t.tolerationSeconds)) && [@tolerations]@twice",
+        message: "'two tolerations are the same'",
+        help: "leave one of them out",
+        misses: Some(
+            "tolerations that a broader one covers, and those next to one with tolerationSeconds",
+        ),
+    },
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,7 +1,5 @@
 //! A time limit on a daemon pod's toleration.
 
-use k8s_openapi::api::core::v1::Toleration;
-
 use crate::kubernetes::tolerations::Index;
 use crate::rules::prelude::*;
 
@@ -16,19 +14,16 @@ pub(crate) static RULE: Rule = rule! {
         // Injection reports it for pods.
         Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] },
     ],
-    cel: CEL,
-};
-
-static CEL: Cel = Cel {
-    fault: "@tolerations@few && @tolerations.exists(t, has(t.tolerationSeconds) && !(t.?key.orValue('') in \
-        ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] && \
-        t.?operator.orValue('') == 'Exists' && t.?effect.orValue('') == 'NoExecute') && \
-        !@tolerations.exists(u, !has(u.tolerationSeconds) && (u.?key.orValue('') == '' || u.?key.orValue('') == t.?key.orValue(''))))",
-    message: "'after tolerationSeconds a pod of the daemon is evicted from a tainted node, \
-        recreated on the same node, and evicted again'",
-    help: "remove tolerationSeconds, or the toleration",
-    misses: Some("tolerations with a key for which another one has no limit"),
-    ..Cel::EMPTY
+    cel: {
+        fault: "@tolerations@few && @tolerations.exists(t, has(t.tolerationSeconds) && !(t.?key.orValue('') in \
+            ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] && \
+            t.?operator.orValue('') == 'Exists' && t.?effect.orValue('') == 'NoExecute') && \
+            !@tolerations.exists(u, !has(u.tolerationSeconds) && (u.?key.orValue('') == '' || u.?key.orValue('') == t.?key.orValue(''))))",
+        message: "'after tolerationSeconds a pod of the daemon is evicted from a tainted node, \
+            recreated on the same node, and evicted again'",
+        help: "remove tolerationSeconds, or the toleration",
+        misses: Some("tolerations with a key for which another one has no limit"),
+    },
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

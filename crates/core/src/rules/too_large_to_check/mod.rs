@@ -17,16 +17,13 @@ pub static RULE: Rule = rule! {
         kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod],
         by: &[Runner::Check, Runner::Validate],
     }],
-    cel: CEL,
-};
-
-/// The policies give up on smaller objects than the webhook.
-static CEL: Cel = Cel {
-    fault: LONG,
-    message: "'a list has more than 256 entries, and policies that read the list pass over this object'",
-    help: "make the list shorter",
-    misses: Some("objects that are large without a long list"),
-    ..Cel::EMPTY
+    // The policies give up on smaller objects than the webhook.
+    cel: {
+        fault: LONG,
+        message: "'a list has more than 256 entries, and policies that read the list pass over this object'",
+        help: "make the list shorter",
+        misses: Some("objects that are large without a long list"),
+    },
 };
 
 /// The description of this rule.

@@ -1,12 +1,7 @@
 //! Nodes with more than one pod of a DaemonSet.
 
-use super::status::{
-    daemon_set::Daemons,
-    phrases::{count, names, words},
-    refusal::Refusal,
-};
+use crate::rollout::daemon_set::Settings;
 use crate::rules::prelude::*;
-use crate::{observed::Pod, rollout::daemon_set::Settings};
 
 pub(super) static RULE: Rule = rule! {
     id: "two-pods-on-node",

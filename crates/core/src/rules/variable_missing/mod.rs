@@ -1,13 +1,5 @@
 //! A reference to a variable that the container lacks.
 
-use std::collections::HashSet;
-
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
-use crate::kubernetes::{
-    absent::{list, text},
-    containers::visit,
-};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -16,19 +8,16 @@ pub(super) static RULE: Rule = rule! {
     summary: "a reference $(NAME) to a variable that is not defined, or only later",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
 /// Kubernetes: `makeEnvironmentVariables`, pkg/kubelet/kubelet_pods.go; `ExpandContainerCommandAndArgs` and
 /// `ExpandContainerVolumeMounts`, pkg/kubelet/container/helpers.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        // The names in a ConfigMap or Secret are unknown here, and a container without an image is only a patch.
-        if list(&container.env_from).is_empty() && container.image.is_some() {
-            of_container(container, spec, path, found);
-        }
-    });
+fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    // The names in a ConfigMap or Secret are unknown here, and a container without an image is only a patch.
+    if list(&container.env_from).is_empty() && container.image.is_some() {
+        of_container(container, spec, path, found);
+    }
 }
 
 fn of_container(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {

@@ -1,9 +1,6 @@
 //! A variable in the command of a probe or hook, where nothing replaces it.
 
-use k8s_openapi::api::core::v1::Container;
-
 use super::read::Action;
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -12,14 +9,11 @@ pub(super) static RULE: Rule = rule! {
     summary: "a variable in a probe or hook that nothing replaces by its value",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        read::actions(container, path, &mut |it| of_command(container, it, found));
-    });
+fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    read::actions(container, path, &mut |it| of_command(container, it, found));
 }
 
 /// Kubernetes: `ExpandContainerCommandOnlyStatic`, pkg/kubelet/container/helpers.go; `Run`,

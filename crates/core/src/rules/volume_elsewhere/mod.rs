@@ -1,11 +1,6 @@
 //! A pod whose volume can be used only on nodes where the pod cannot run.
 
-use super::status::{
-    phrases::names,
-    stateful_set::Replicas,
-    volumes::{Elsewhere, elsewhere},
-};
-use crate::observed::Pod;
+use super::status::volumes::{Elsewhere, elsewhere};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

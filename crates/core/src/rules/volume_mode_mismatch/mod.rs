@@ -1,8 +1,5 @@
 //! A block device that a container mounts, or a file system that it wants as a device.
 
-use std::collections::BTreeMap;
-
-use crate::kubernetes::{absent::list, containers::visit};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,12 +8,11 @@ pub(super) static RULE: Rule = rule! {
     summary: "a block device that is mounted, or a file system that is used as a device",
     group: NeverStarts,
     mode: Mode::Deny,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 /// Kubernetes: `createVolumeSpec`, pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go.
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let Some(spec) = read::pod_spec(&subject.object) else { return };
+fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let ephemeral = list(&spec.volumes).iter().filter_map(|volume| {
         let claim = &volume.ephemeral.as_ref()?.volume_claim_template.as_ref()?.spec;
         Some((volume.name.as_str(), claim.volume_mode.as_deref()))

@@ -1,15 +1,10 @@
 //! Webhooks of others that cannot be called, so that pods are refused.
 
-use super::status::{
-    phrases::{sets_of, since},
-    refusal::Refusal,
-    webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace},
+use super::status::webhooks::{
+    CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace,
 };
+use crate::observed::{Call, Webhook};
 use crate::rules::prelude::*;
-use crate::{
-    observed::{Call, Webhook, WorkloadStatus},
-    rules::rule::status::ObjectName,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "webhook-down",

@@ -1,11 +1,6 @@
-use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
-
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{Findings, paths::POD_SPEC},
-    kubernetes::containers,
-    validation::pod::util::{list, text},
-};
+use crate::kubernetes::containers;
+use crate::validation::prelude::*;
 
 /// In every cluster, with their priorities. Kubernetes: `SystemPriorityClasses`, pkg/apis/scheduling/v1/helpers.go.
 const SYSTEM_CLASSES: [(&str, i32); 2] =
@@ -37,7 +32,7 @@ fn priority(spec: &PodSpec, found: &mut Findings) {
                  priority admission controller computed {computed} from the given PriorityClass \
                  name"
             );
-            found.forbidden(&POD_SPEC.child("priority"), detail);
+            found.at(&POD_SPEC.child("priority")).forbidden(detail);
         }
         if let Some(policy) = spec.preemption_policy.as_deref().filter(|policy| *policy == "Never")
         {
@@ -46,7 +41,7 @@ fn priority(spec: &PodSpec, found: &mut Findings) {
                  priority admission controller computed {PREEMPTS} from the given PriorityClass \
                  name"
             );
-            found.forbidden(&POD_SPEC.child("preemptionPolicy"), detail);
+            found.at(&POD_SPEC.child("preemptionPolicy")).forbidden(detail);
         }
     });
 }
@@ -58,7 +53,7 @@ fn overhead(spec: &PodSpec, found: &mut Findings) {
         let help = "leave it out, and set runtimeClassName to a RuntimeClass that has it";
         found.quote(REFUSED, help, |found| {
             let detail = "Pod Overhead set without corresponding RuntimeClass defined Overhead";
-            found.forbidden(&POD_SPEC.child("overhead"), detail);
+            found.at(&POD_SPEC.child("overhead")).forbidden(detail);
         });
     }
 }
@@ -76,20 +71,20 @@ fn mirror(pod: &CreatedPod<'_>, found: &mut Findings) {
         let accounts = [account, ("serviceAccount", &spec.service_account)];
         if let Some((field, _)) = accounts.into_iter().find(|(_, name)| !text(name).is_empty()) {
             let detail = "a mirror pod may not reference service accounts";
-            found.forbidden(&POD_SPEC.child(field), detail);
+            found.at(&POD_SPEC.child(field)).forbidden(detail);
         }
         if names_secret(pod) {
-            found.forbidden(&POD_SPEC, "a mirror pod may not reference secrets");
+            found.at(&POD_SPEC).forbidden("a mirror pod may not reference secrets");
         }
         let mut sources = pod.volumes().filter_map(|(_, volume)| volume.projected.as_ref());
         if sources.any(|it| list(&it.sources).iter().any(|it| it.service_account_token.is_some())) {
             let detail = "a mirror pod may not use ServiceAccountToken volume projections";
-            found.forbidden(&POD_SPEC.child("volumes"), detail);
+            found.at(&POD_SPEC.child("volumes")).forbidden(detail);
         }
         let claims = list(&spec.resource_claims);
         if !claims.is_empty() && pod.cluster.enabled("DynamicResourceAllocation") {
             let detail = "static pods do not support resource claims";
-            found.forbidden(&POD_SPEC.child("resourceClaims"), detail);
+            found.at(&POD_SPEC.child("resourceClaims")).forbidden(detail);
         }
     });
 }

@@ -1,13 +1,8 @@
-use std::{collections::BTreeSet, ops::Range};
+use std::ops::Range;
 
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{
-        Findings,
-        paths::{CLAIM_TEMPLATES, VOLUMES},
-    },
-    object::StatefulSetSpec,
-};
+use crate::finding::paths::CLAIM_TEMPLATES;
+use crate::validation::prelude::*;
 
 /// `ValidateVolumes`: a volume must not use the claim of an ephemeral volume of the same pod. A claim's name begins
 /// with the pod's, and only a StatefulSet's pods have predictable names.
@@ -37,13 +32,13 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
             if let Some(claim) = claim.filter(|claim| is_created(claim)) {
                 let path = VOLUMES.index(i);
                 let path = path.child("persistentVolumeClaim");
-                found.invalid(&path.child("claimName"), claim, detail);
+                found.at(&path.child("claimName")).invalid(claim, detail);
             }
         }
         for template in pod.claims() {
             let claim = format!("{template}-{name}-{}", ordinals.start);
             if is_created(&claim) {
-                found.invalid(&CLAIM_TEMPLATES, &claim, detail);
+                found.at(&CLAIM_TEMPLATES).invalid(&claim, detail);
             }
         }
     });

@@ -1,15 +1,7 @@
-use std::collections::BTreeMap;
-
-use k8s_openapi::{
-    api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
+use k8s_openapi::api::core::v1::PodAffinityTerm;
 
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{Findings, Path, paths::POD_SPEC},
-    kubernetes::pod_affinity,
-    validation::pod::util::{Seen, list},
-};
+use crate::validation::prelude::*;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -29,9 +21,10 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
         };
         if keys && merged() {
             let path = POD_SPEC.child("topologySpreadConstraints");
+            let path = found.at(&path);
             for (i, it) in constraints.iter().enumerate() {
                 let keys = list(&it.match_label_keys);
-                label_keys(pod, keys, it.label_selector.as_ref(), &path.index(i), found);
+                label_keys(pod, keys, it.label_selector.as_ref(), &path.index(i));
             }
         }
         if pod.spec.affinity.is_some() && on("MatchLabelKeysInPodAffinity") {
@@ -43,9 +36,10 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
 fn affinity(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(affinity) = &pod.spec.affinity else { return };
     let path = POD_SPEC.child("affinity");
-    let mut term = |it: &PodAffinityTerm, path: &Path<'_>| {
+    let path = found.at(&path);
+    let term = |it: &PodAffinityTerm, path: &At<'_>| {
         let keys = list(&it.match_label_keys);
-        label_keys(pod, keys, it.label_selector.as_ref(), path, found);
+        label_keys(pod, keys, it.label_selector.as_ref(), path);
     };
     for (name, required, preferred) in pod_affinity::groups(affinity) {
         let path = path.child(name);
@@ -64,8 +58,7 @@ fn label_keys(
     pod: &CreatedPod<'_>,
     keys: &[String],
     selector: Option<&LabelSelector>,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
     // Validation of the template reports keys without a selector.
     let Some(selector) = selector.filter(|_| !keys.is_empty()) else { return };
@@ -87,8 +80,7 @@ fn label_keys(
         let is_selected = in_labels || in_expressions > 0;
         // A key in the selector is reported once, any other key when it occurs again.
         if is_first == is_selected && !reported {
-            let detail = "exists in both matchLabelKeys and labelSelector";
-            found.invalid(&path.index(i), key, detail);
+            path.index(i).invalid(key, "exists in both matchLabelKeys and labelSelector");
         }
     }
 }

@@ -1,12 +1,7 @@
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::cell::OnceCell;
 
-use k8s_openapi::api::core::v1::{PodSpec, Volume};
-
-use crate::{
-    kubernetes::{cluster::Cluster, labels::MIRROR_ANNOTATION, managed_labels},
-    object::{Object, StatefulSetSpec},
-    validation::pod::util::{list, text},
-};
+use crate::kubernetes::{labels::MIRROR_ANNOTATION, managed_labels};
+use crate::validation::prelude::*;
 
 /// The API server's text follows.
 pub(super) const REFUSED: &str = "no pod can be created: ";

@@ -1,10 +1,5 @@
-use k8s_openapi::api::core::v1::Container;
-
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{Findings, Path, paths::POD_SPEC},
-    validation::pod::util::{Seen, list, text},
-};
+use crate::validation::prelude::*;
 
 /// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, gives each port a `hostPort`. Then
 /// `AccumulateUniqueHostPorts` rejects ports that occur twice in all containers together, or in one init container:
@@ -18,11 +13,11 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
         let path = POD_SPEC.child("containers");
         let mut ports = Ports::new();
         for (i, container) in pod.spec.containers.iter().enumerate() {
-            ports.add(container, &path.index(i), found);
+            ports.add(container, &found.at(&path.index(i)));
         }
         let path = POD_SPEC.child("initContainers");
         for (i, container) in list(&pod.spec.init_containers).iter().enumerate() {
-            Ports::new().add(container, &path.index(i), found);
+            Ports::new().add(container, &found.at(&path.index(i)));
         }
     });
 }
@@ -41,7 +36,7 @@ impl<'a> Ports<'a> {
         Ports { of_pod: Seen::new(), explicit: Seen::new() }
     }
 
-    fn add(&mut self, container: &'a Container, path: &Path<'_>, found: &mut Findings) {
+    fn add(&mut self, container: &'a Container, path: &At<'_>) {
         let path = path.child("ports");
         for (i, port) in list(&container.ports).iter().enumerate() {
             let given = port.host_port.filter(|number| *number != 0);
@@ -55,7 +50,7 @@ impl<'a> Ports<'a> {
                 let (protocol, ip, number) = key;
                 let value = format!("{protocol}/{ip}/{number}");
                 let field = if given.is_some() { "hostPort" } else { "containerPort" };
-                found.duplicate(&path.index(i).child(field), &value);
+                path.index(i).child(field).duplicate(&value);
             }
         }
     }

@@ -1,18 +1,12 @@
-use k8s_openapi::{
-    api::core::v1::{Container, PodSpec, ResourceRequirements},
-    apimachinery::pkg::api::resource::Quantity,
-};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::pod::{CreatedPod, REFUSED};
+use crate::validation::prelude::*;
 use crate::{
-    finding::{Finding, Findings, paths::POD_SPEC},
+    finding::Finding,
     validation::pod::{
         consistency::{self, aggregate},
-        context::PodContext,
-        options::Options,
         resources::ResourceList,
-        util::list,
-        volumes::Volumes,
     },
 };
 
@@ -30,7 +24,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let mut faults = |spec: &PodSpec| {
         let before = found.checkpoint();
         let cx = PodContext::of(spec, &opts, &volumes, &[]);
-        consistency::validate(spec, &cx, &POD_SPEC, found);
+        consistency::validate(spec, &cx, &found.at(&POD_SPEC));
         found.rewind(before)
     };
     let of_template = faults(pod.spec);

@@ -1,9 +1,6 @@
 use super::pod::{CreatedPod, REFUSED};
-use crate::{
-    finding::{Findings, paths::POD_SPEC},
-    kubernetes::containers,
-    validation::pod::util::list,
-};
+use crate::kubernetes::containers;
+use crate::validation::prelude::*;
 
 /// The plugin mounts no token into a container that mounts a volume there.
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -26,7 +23,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let help = "the service account's token is mounted there: use another name or path, or set \
                 automountServiceAccountToken to false";
     found.quote(REFUSED, help, |found| {
-        containers::visit(pod.spec, &POD_SPEC, &mut |container, path| {
+        visit(pod.spec, &found.at(&POD_SPEC), &mut |container, path| {
             if list(&container.volume_mounts).iter().any(|mount| mount.mount_path == MOUNT_PATH) {
                 return;
             }
@@ -35,11 +32,11 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
                 let path = path.index(i);
                 if volume == Some(&device.name) {
                     let detail = "must not already exist in volumeMounts";
-                    found.invalid(&path.child("name"), &device.name, detail);
+                    path.child("name").invalid(&device.name, detail);
                 }
                 if device.device_path == MOUNT_PATH {
                     let detail = "must not already exist as a path in volumeMounts";
-                    found.invalid(&path.child("devicePath"), MOUNT_PATH, detail);
+                    path.child("devicePath").invalid(MOUNT_PATH, detail);
                 }
             }
         });

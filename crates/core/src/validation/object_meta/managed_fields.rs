@@ -1,25 +1,18 @@
 use serde::Deserialize;
 
-use crate::{
-    finding::{Findings, Path},
-    object::Str,
-};
+use crate::object::Str;
+use crate::validation::prelude::*;
 
 const MANAGER_LIMIT: usize = 128;
 const SUBRESOURCE_LIMIT: usize = 256;
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "'de: 'a"))]
 struct Entry<'a> {
-    #[serde(borrow)]
     manager: Option<Str<'a>>,
-    #[serde(borrow)]
     operation: Option<Str<'a>>,
-    #[serde(borrow)]
     api_version: Option<Str<'a>>,
-    #[serde(borrow)]
     fields_type: Option<Str<'a>>,
-    #[serde(borrow)]
     subresource: Option<Str<'a>>,
 }
 
@@ -36,7 +29,7 @@ impl Entry<'_> {
 
 /// Kubernetes: `ValidateManagedFields` and `ValidateFieldManager`, apimachinery
 /// `pkg/apis/meta/v1/validation/validation.go`.
-pub(crate) fn validate(json: &str, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(json: &str, path: &At<'_>) {
     let Ok(entries) = serde_json::from_str::<Vec<Entry<'_>>>(json) else { return };
     if !entries.iter().all(Entry::is_readable) {
         return;
@@ -45,16 +38,16 @@ pub(crate) fn validate(json: &str, path: &Path<'_>, found: &mut Findings) {
         let path = path.index(i);
         let manager = entry.manager.as_deref().unwrap_or_default();
         if manager.len() > MANAGER_LIMIT {
-            found.too_long(&path.child("manager"), MANAGER_LIMIT);
+            path.child("manager").too_long(MANAGER_LIMIT);
         }
         for (at, c) in manager.char_indices() {
             if c.is_control() || (c.is_whitespace() && c != ' ') {
                 let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
-                found.invalid(&path.child("manager"), manager, detail);
+                path.child("manager").invalid(manager, detail);
             }
         }
         if entry.subresource.as_deref().unwrap_or_default().len() > SUBRESOURCE_LIMIT {
-            found.too_long(&path.child("subresource"), SUBRESOURCE_LIMIT);
+            path.child("subresource").too_long(SUBRESOURCE_LIMIT);
         }
     }
 }
@@ -67,7 +60,7 @@ mod tests {
     fn a_manager_may_have_spaces() {
         let entry = r#"{"manager": "kubectl apply", "operation": "Update", "apiVersion": "apps/v1", "fieldsType": "FieldsV1"}"#;
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        validate(&format!("[{entry}]"), &Path::new("managedFields"), &mut found);
+        validate(&format!("[{entry}]"), &found.at(&Path::new("managedFields")));
         assert!(found.into_vec().is_empty());
     }
 }

@@ -1,40 +1,30 @@
 //! Owner references. Kubernetes: apimachinery `pkg/api/validation/objectmeta.go`.
 
-use std::collections::HashSet;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::json;
 
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::cluster::{Cluster, since},
-};
+use crate::validation::prelude::*;
 
 const EVENT: &str = "/v1, Kind=Event is disallowed from being an owner";
 
 /// `ValidateOwnerReferences`. Before 1.37, field paths have no index.
-pub(super) fn owner_references(
-    owners: &[OwnerReference],
-    path: &Path<'_>,
-    cluster: &Cluster,
-    found: &mut Findings,
-) {
+pub(super) fn owner_references(owners: &[OwnerReference], path: &At<'_>, cluster: &Cluster) {
     let indexed = cluster.has(since::OWNERS_INDEXED);
     let mut first_controller: Option<&OwnerReference> = None;
     let stored = || distinct(owners).map(|(_, owner)| owner);
     for (i, owner) in stored().enumerate() {
         let place = path.index(i);
         let place = if indexed { &place } else { path };
-        each_missing(owner, place, indexed, found);
+        each_missing(owner, place, indexed);
         if is_event(owner) {
-            found.invalid(place, Value::json(&in_go_field_order(owner)), EVENT);
+            place.invalid(Value::json(&in_go_field_order(owner)), EVENT);
         }
         if owner.controller == Some(true) {
             if let Some(first) = first_controller {
                 // Each message repeats all owners, so they are serialized only if the message will be kept.
-                let all = found.has_room().then(|| stored().map(in_go_field_order).collect());
+                let all = path.has_room().then(|| stored().map(in_go_field_order).collect());
                 let all: Vec<_> = all.unwrap_or_default();
-                found.invalid(path, Value::json(&all), two_controllers(first, owner));
+                path.invalid(Value::json(&all), two_controllers(first, owner));
             } else {
                 first_controller = Some(owner);
             }
@@ -43,19 +33,19 @@ pub(super) fn owner_references(
 }
 
 /// Like [`validate_create`], with the index of each owner.
-pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn each_owner(owners: &[OwnerReference], path: &At<'_>) {
     let mut controllers = owners.iter().filter(|owner| owner.controller == Some(true));
     let first_controller = controllers.next();
     for (i, owner) in distinct(owners) {
         let path = path.index(i);
-        each_missing(owner, &path, false, found);
+        each_missing(owner, &path, false);
         if is_event(owner) {
-            found.forbidden(&path, EVENT);
+            path.forbidden(EVENT);
         }
         if let Some(first) = first_controller.filter(|first| !std::ptr::eq(*first, owner))
             && owner.controller == Some(true)
         {
-            found.forbidden(&path.child("controller"), two_controllers(first, owner));
+            path.child("controller").forbidden(two_controllers(first, owner));
         }
     }
 }
@@ -72,15 +62,15 @@ fn distinct(owners: &[OwnerReference]) -> impl Iterator<Item = (usize, &OwnerRef
 }
 
 /// Follows `validateOwnerReference`. Its messages changed in 1.37.
-fn each_missing(owner: &OwnerReference, path: &Path<'_>, rewritten: bool, found: &mut Findings) {
+fn each_missing(owner: &OwnerReference, path: &At<'_>, rewritten: bool) {
     for (name, value, detail) in missing(owner) {
         let path = path.child(name);
         if !rewritten {
-            found.invalid(&path, value, detail);
+            path.invalid(value, detail);
         } else if value.is_empty() {
-            found.required(&path, "must not be empty");
+            path.required("must not be empty");
         } else {
-            found.invalid(&path, value, "must be <group>/<version> or <version>");
+            path.invalid(value, "must be <group>/<version> or <version>");
         }
     }
 }

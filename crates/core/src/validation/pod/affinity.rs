@@ -1,17 +1,10 @@
 use k8s_openapi::api::core::v1::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
-    PodAffinityTerm, PodSpec, WeightedPodAffinityTerm,
+    PodAffinityTerm, WeightedPodAffinityTerm,
 };
 
-use super::{
-    options::Options,
-    spread::match_label_keys,
-    util::{each, finds_nothing, label_key, list, named},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{names, pod_affinity, selector},
-};
+use super::spread::match_label_keys;
+use crate::validation::prelude::*;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -24,175 +17,154 @@ enum Values {
 }
 
 /// Follows `validateAffinity`.
-pub(crate) fn validate(affinity: &Affinity, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(affinity: &Affinity, opts: &Options, path: &At<'_>) {
     if let Some(nodes) = &affinity.node_affinity {
-        node_affinity(nodes, opts, &path.child("nodeAffinity"), found);
+        node_affinity(nodes, opts, &path.child("nodeAffinity"));
     }
     for (field, required, preferred) in pod_affinity::groups(affinity) {
         let path = path.child(field);
-        terms(required, opts, &path.child(REQUIRED), found);
-        weighted_terms(preferred, opts, &path.child(PREFERRED), found);
+        terms(required, opts, &path.child(REQUIRED));
+        weighted_terms(preferred, opts, &path.child(PREFERRED));
     }
 }
 
 /// Follows `validateNodeAffinity`.
-fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &At<'_>) {
     if let Some(selector) = &nodes.required_during_scheduling_ignored_during_execution {
-        node_selector(selector, opts, &path.child(REQUIRED), found);
+        node_selector(selector, opts, &path.child(REQUIRED));
     }
     let path = path.child(PREFERRED);
     let preferred = list(&nodes.preferred_during_scheduling_ignored_during_execution);
     for (i, term) in preferred.iter().enumerate() {
         let path = path.index(i);
         if !(1..=100).contains(&term.weight) {
-            found.invalid(&path.child("weight"), term.weight, WEIGHT);
+            path.child("weight").invalid(term.weight, WEIGHT);
         }
         // A preference that matches no node does no harm.
-        node_term(&term.preference, Values::Any, &path.child("preference"), found);
+        node_term(&term.preference, Values::Any, &path.child("preference"));
     }
 }
 
 /// Follows `ValidateNodeSelector`.
-fn node_selector(selector: &NodeSelector, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+fn node_selector(selector: &NodeSelector, opts: &Options, path: &At<'_>) {
     let path = path.child("nodeSelectorTerms");
     let any = opts.invalid_label_value_in_node_affinity;
     let values = if any { Values::Any } else { Values::OfLabels };
     if selector.node_selector_terms.is_empty() {
-        found.required(&path, "must have at least one node selector term");
+        path.required("must have at least one node selector term");
     }
     for (i, term) in selector.node_selector_terms.iter().enumerate() {
-        node_term(term, values, &path.index(i), found);
+        node_term(term, values, &path.index(i));
     }
 }
 
 /// Follows `ValidateNodeSelectorTerm`.
-fn node_term(term: &NodeSelectorTerm, values: Values, path: &Path<'_>, found: &mut Findings) {
+fn node_term(term: &NodeSelectorTerm, values: Values, path: &At<'_>) {
     let expressions = path.child("matchExpressions");
     for (i, requirement) in list(&term.match_expressions).iter().enumerate() {
-        node_requirement(requirement, values, &expressions.index(i), found);
+        node_requirement(requirement, values, &expressions.index(i));
     }
     let fields = path.child("matchFields");
     for (i, requirement) in list(&term.match_fields).iter().enumerate() {
-        node_field_requirement(requirement, &fields.index(i), found);
+        node_field_requirement(requirement, &fields.index(i));
     }
 }
 
 /// Follows `ValidateNodeSelectorRequirement`.
-fn node_requirement(
-    requirement: &NodeSelectorRequirement,
-    valid: Values,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn node_requirement(requirement: &NodeSelectorRequirement, valid: Values, path: &At<'_>) {
     let values = list(&requirement.values);
     let at = path.child("values");
     match requirement.operator.as_str() {
         "In" | "NotIn" if values.is_empty() => {
-            found.required(&at, "must be specified when `operator` is 'In' or 'NotIn'");
+            at.required("must be specified when `operator` is 'In' or 'NotIn'");
         }
         "Exists" | "DoesNotExist" if !values.is_empty() => {
-            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            found.forbidden(&at, why);
+            at.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         }
         "Gt" | "Lt" if values.len() != 1 => {
-            found.required(&at, "must be specified single value when `operator` is 'Lt' or 'Gt'");
+            at.required("must be specified single value when `operator` is 'Lt' or 'Gt'");
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        operator => bad_operator(operator, path, found),
+        operator => bad_operator(operator, path),
     }
-    label_key(&requirement.key, &path.child("key"), found);
+    label_key(&requirement.key, &path.child("key"));
     if valid == Values::OfLabels {
         for (i, value) in values.iter().enumerate() {
-            each(names::label_value(value), value, &at.index(i), found);
+            each(names::label_value(value), value, &at.index(i));
         }
     }
 }
 
 /// Follows `ValidateNodeFieldSelectorRequirement`.
-fn node_field_requirement(
-    requirement: &NodeSelectorRequirement,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn node_field_requirement(requirement: &NodeSelectorRequirement, path: &At<'_>) {
     let values = list(&requirement.values);
     let at = path.child("values");
     match requirement.operator.as_str() {
         "In" | "NotIn" if values.len() != 1 => {
             let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field \
                        selector";
-            found.required(&at, why);
+            at.required(why);
         }
         "In" | "NotIn" => {}
-        operator => bad_operator(operator, path, found),
+        operator => bad_operator(operator, path),
     }
     if requirement.key == "metadata.name" {
         for (i, value) in values.iter().enumerate() {
-            each(names::dns1123_subdomain(value), value, &at.index(i), found);
+            each(names::dns1123_subdomain(value), value, &at.index(i));
         }
     } else {
-        found.invalid(&path.child("key"), &requirement.key, "not a valid field selector key");
+        path.child("key").invalid(&requirement.key, "not a valid field selector key");
     }
 }
 
-fn bad_operator(operator: &str, path: &Path<'_>, found: &mut Findings) {
-    found.invalid(&path.child("operator"), named(operator), "not a valid selector operator");
+fn bad_operator(operator: &str, path: &At<'_>) {
+    path.child("operator").invalid(named(operator), "not a valid selector operator");
 }
 
-fn terms(terms: &[PodAffinityTerm], opts: &Options, path: &Path<'_>, found: &mut Findings) {
+fn terms(terms: &[PodAffinityTerm], opts: &Options, path: &At<'_>) {
     for (i, term) in terms.iter().enumerate() {
-        pod_term(term, opts, &path.index(i), found);
+        pod_term(term, opts, &path.index(i));
     }
 }
 
 /// Follows `validateWeightedPodAffinityTerms`.
-fn weighted_terms(
-    terms: &[WeightedPodAffinityTerm],
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn weighted_terms(terms: &[WeightedPodAffinityTerm], opts: &Options, path: &At<'_>) {
     for (i, term) in terms.iter().enumerate() {
         let path = path.index(i);
         if !(1..=100).contains(&term.weight) {
-            found.invalid(&path.child("weight"), term.weight, WEIGHT);
+            path.child("weight").invalid(term.weight, WEIGHT);
         }
-        pod_term(&term.pod_affinity_term, opts, &path.child("podAffinityTerm"), found);
+        pod_term(&term.pod_affinity_term, opts, &path.child("podAffinityTerm"));
     }
 }
 
 /// Follows `validatePodAffinityTerm`.
-fn pod_term(term: &PodAffinityTerm, opts: &Options, path: &Path<'_>, found: &mut Findings) {
-    pod_term_selectors(term, opts, path, found);
+fn pod_term(term: &PodAffinityTerm, opts: &Options, path: &At<'_>) {
+    pod_term_selectors(term, opts, path);
     for name in list(&term.namespaces) {
-        each(names::dns1123_label(name), name, &path.child("namespace"), found);
+        each(names::dns1123_label(name), name, &path.child("namespace"));
     }
     match_label_keys(
         list(&term.match_label_keys),
         list(&term.mismatch_label_keys),
         term.label_selector.as_ref(),
         path,
-        found,
     );
     let path = path.child("topologyKey");
     if term.topology_key.is_empty() {
-        found.required(&path, "can not be empty");
+        path.required("can not be empty");
     }
-    label_key(&term.topology_key, &path, found);
+    label_key(&term.topology_key, &path);
 }
 
 /// Follows `ValidatePodAffinityTermSelector`.
-fn pod_term_selectors(
-    term: &PodAffinityTerm,
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn pod_term_selectors(term: &PodAffinityTerm, opts: &Options, path: &At<'_>) {
     let any_value = || opts.invalid_label_value_in_selector;
     if let Some(pods) = &term.label_selector {
-        selector::validate(pods, &any_value, &path.child("labelSelector"), found);
+        selector::validate(pods, &any_value, &path.child("labelSelector"));
     }
     if let Some(namespaces) = &term.namespace_selector {
-        selector::validate(namespaces, &any_value, &path.child("namespaceSelector"), found);
+        selector::validate(namespaces, &any_value, &path.child("namespaceSelector"));
     }
 }
 
@@ -200,7 +172,7 @@ fn pod_term_selectors(
 pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     let strict = Options::default();
     pod_affinity::pod_terms(spec)
-        .any(|term| !finds_nothing(|path, found| pod_term_selectors(term, &strict, path, found)))
+        .any(|term| !finds_nothing(|path| pod_term_selectors(term, &strict, path)))
 }
 
 /// Follows `hasInvalidLabelValueInRequiredNodeAffinity`.

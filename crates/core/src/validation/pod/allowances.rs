@@ -1,21 +1,8 @@
 //! The options of validation, from feature gates and the old spec.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
-use super::{
-    affinity,
-    options::Options,
-    projected, security_context, spread,
-    util::{list, text},
-};
-use crate::{
-    kubernetes::{
-        cluster::{Cluster, since},
-        containers::{containers, is_sidecar},
-        names,
-    },
-    object::dropped,
-};
+use super::{affinity, projected, security_context, spread};
+use crate::object::dropped;
+use crate::validation::prelude::*;
 
 impl Options {
     pub(crate) fn of(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Self {

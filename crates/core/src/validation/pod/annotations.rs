@@ -1,13 +1,8 @@
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::core::v1::{PodSpec, SeccompProfile, Toleration};
+use k8s_openapi::api::core::v1::{SeccompProfile, Toleration};
 use serde::de::IgnoredAny;
 
-use super::{options::Options, tolerations};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::containers::visit,
-};
+use super::tolerations;
+use crate::validation::prelude::*;
 
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
@@ -17,21 +12,16 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 type Annotations = BTreeMap<String, String>;
 
 /// Follows `ValidateTolerationsInPodAnnotations`. `path` is the path of the annotations.
-pub(crate) fn tolerations(
-    annotations: &Annotations,
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn tolerations(annotations: &Annotations, opts: &Options, path: &At<'_>) {
     let Some(text) = annotations.get(TOLERATIONS).filter(|text| !text.is_empty()) else { return };
     match serde_json::from_str::<Option<Vec<Toleration>>>(text) {
         Ok(all) => {
             let path = path.child(TOLERATIONS);
-            tolerations::validate(&all.unwrap_or_default(), opts, &path, found);
+            tolerations::validate(&all.unwrap_or_default(), opts, &path);
         }
         Err(error) => {
             let why = error_in_go(text).unwrap_or_else(|| error.to_string());
-            found.invalid(path, TOLERATIONS, why);
+            path.invalid(TOLERATIONS, why);
         }
     }
 }
@@ -57,24 +47,19 @@ fn error_in_go(text: &str) -> Option<String> {
 
 /// Follows `validateSeccompAnnotationsAndFields` and `validateAppArmorAnnotationsAndFieldsMatchOnCreate`. `path` is the
 /// path of the pod spec.
-pub(crate) fn match_fields(
-    annotations: &Annotations,
-    spec: &PodSpec,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn match_fields(annotations: &Annotations, spec: &PodSpec, path: &At<'_>) {
     let context = spec.security_context.as_ref();
     if let Some(profile) = context.and_then(|context| context.seccomp_profile.as_ref())
         && let Some(annotation) = annotations.get(SECCOMP_POD)
     {
-        seccomp(annotation, profile, &path.child("securityContext"), found);
+        seccomp(annotation, profile, &path.child("securityContext"));
     }
     visit(spec, path, &mut |container, path| {
         let context = container.security_context.as_ref();
         if let Some(profile) = context.and_then(|context| context.seccomp_profile.as_ref())
             && let Some(annotation) = of_container(annotations, SECCOMP_CONTAINER, &container.name)
         {
-            seccomp(annotation, profile, &path.child("securityContext"), found);
+            seccomp(annotation, profile, &path.child("securityContext"));
         }
     });
     if spec.os.as_ref().is_some_and(|os| os.name == "windows") {
@@ -90,7 +75,7 @@ pub(crate) fn match_fields(
             let path = path.child("securityContext");
             let (kind, local) = (&profile.type_, profile.localhost_profile.as_deref());
             let wrong = disagreement(annotation, kind, local, &["runtime/default"]);
-            report("apparmor", wrong, &path.child("appArmorProfile"), found);
+            report("apparmor", wrong, &path.child("appArmorProfile"));
         }
     });
 }
@@ -100,18 +85,17 @@ fn of_container<'a>(annotations: &'a Annotations, prefix: &str, name: &str) -> O
 }
 
 /// Follows `validateSeccompAnnotationsAndFieldsMatch`. `path` is the path of the security context.
-fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &mut Findings) {
+fn seccomp(annotation: &str, profile: &SeccompProfile, path: &At<'_>) {
     let defaults = &["runtime/default", "docker/default"];
     let local = profile.localhost_profile.as_deref();
     let wrong = disagreement(annotation, &profile.type_, local, defaults);
-    report("seccomp", wrong, &path.child("seccompProfile"), found);
+    report("seccomp", wrong, &path.child("seccompProfile"));
 }
 
-fn report(what: &str, wrong: Option<&'static str>, path: &Path<'_>, found: &mut Findings) {
+fn report(what: &str, wrong: Option<&'static str>, path: &At<'_>) {
     if let Some(field) = wrong {
         let part = if field == "type" { "type" } else { "profile" };
-        let why = format!("{what} {part} in annotation and field must match");
-        found.forbidden(&path.child(field), why);
+        path.child(field).forbidden(format!("{what} {part} in annotation and field must match"));
     }
 }
 

@@ -1,44 +1,29 @@
 //! Compares the resources of the pod as a whole with its containers'.
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::cmp::Ordering;
 
-use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
-
-use super::{
-    context::PodContext,
-    resources::{self, Of, ResourceList, is_huge_page},
-    util::list,
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{containers::is_sidecar, quantity::Quantity},
-};
+use super::resources::{self, Of, ResourceList, is_huge_page};
+use crate::validation::prelude::*;
 
 pub(crate) type Sums<'a> = BTreeMap<&'a str, Quantity<'a>>;
 
 /// Follows `validatePodResources`.
-pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
     let Some(resources) = &spec.resources else { return };
     let path = path.child("resources");
     if spec.os.as_ref().is_some_and(|os| os.name == "windows") {
-        found.forbidden(&path, "may not be set for a windows pod");
+        path.forbidden("may not be set for a windows pod");
         return;
     }
     if resources.claims.is_some() {
-        let why = "claims may not be set for Resources at pod-level";
-        found.forbidden(&path.child("claims"), why);
+        path.child("claims").forbidden("claims may not be set for Resources at pod-level");
     }
-    resources::validate(resources, Of::Pod, cx, &path, found);
-    consistency(spec, resources, &path, found);
+    resources::validate(resources, Of::Pod, cx, &path);
+    consistency(spec, resources, &path);
 }
 
 /// Follows `validatePodResourceConsistency`.
-fn consistency(
-    spec: &PodSpec,
-    resources: &ResourceRequirements,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn consistency(spec: &PodSpec, resources: &ResourceRequirements, path: &At<'_>) {
     let requests = path.child("requests");
     for (name, sum) in aggregate(spec, |r| r.requests.as_ref()) {
         if let Some(given) = get(resources.requests.as_ref(), name)
@@ -48,7 +33,7 @@ fn consistency(
                 "must be greater than or equal to aggregate container requests of {}",
                 sum.to_text()
             );
-            found.invalid(&requests.key(name), &*given.to_text(), why);
+            requests.key(name).invalid(&*given.to_text(), why);
         }
     }
     let limits = path.child("limits");
@@ -61,7 +46,7 @@ fn consistency(
                 "must be greater than or equal to aggregate container limits of {}",
                 sum.to_text()
             );
-            found.invalid(&limits.key(name), &*given.to_text(), why);
+            limits.key(name).invalid(&*given.to_text(), why);
         }
     }
     for (i, container) in spec.containers.iter().enumerate() {
@@ -76,7 +61,7 @@ fn consistency(
                 let at = at.index(i);
                 let at = at.key(name);
                 let why = format!("must be less than or equal to pod limits of {}", pod.to_text());
-                found.invalid(&at.child("limits"), &*limit.to_text(), why);
+                at.child("limits").invalid(&*limit.to_text(), why);
             }
         }
     }

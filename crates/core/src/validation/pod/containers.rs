@@ -1,50 +1,36 @@
-use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value as Json, json};
 
 use super::{
-    context::PodContext,
-    env, mounts,
-    options::Options,
-    ports, probes,
+    env, mounts, ports, probes,
     resources::{self, Of},
     restart, security_context,
-    util::{Seen, filled, list, named, pull_policy, required, required_one_of, text},
 };
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{containers::is_sidecar, names},
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateContainers`.
-pub(crate) fn validate(
-    containers: &[Container],
-    cx: &PodContext<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn validate(containers: &[Container], cx: &PodContext<'_>, path: &At<'_>) {
     if containers.is_empty() {
-        found.required(path, "");
+        path.required("");
         return;
     }
     let mut seen = Seen::new();
     for (i, container) in containers.iter().enumerate() {
         let path = path.index(i);
-        common(container, cx, &path, found);
+        common(container, cx, &path);
         if !seen.insert(container.name.as_str()) {
-            found.duplicate(&path.child("name"), &container.name);
+            path.child("name").duplicate(&container.name);
         }
         if let Some(lifecycle) = &container.lifecycle {
-            probes::lifecycle(lifecycle, cx, &path.child("lifecycle"), found);
+            probes::lifecycle(lifecycle, cx, &path.child("lifecycle"));
         }
-        probes::validate(container, &path, found);
+        probes::validate(container, &path);
         if cx.opts.container_restart_rules {
-            restart::container(container, cx.opts, &path, found);
+            restart::container(container, cx.opts, &path);
         } else if container.restart_policy.is_some() {
-            let why = "may not be set for non-init containers";
-            found.forbidden(&path.child("restartPolicy"), why);
+            path.child("restartPolicy").forbidden("may not be set for non-init containers");
         }
     }
-    ports::host_port_conflicts(containers, path, found);
+    ports::host_port_conflicts(containers, path);
 }
 
 /// Follows `validateInitContainers`.
@@ -52,8 +38,7 @@ pub(crate) fn validate_init(
     containers: &[Container],
     regular: &[Container],
     cx: &PodContext<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
     const ONLY_SIDECARS: &str = "may not be set for init containers without restartPolicy=Always";
     let mut seen = Seen::new();
@@ -63,21 +48,21 @@ pub(crate) fn validate_init(
     }
     for (i, container) in containers.iter().enumerate() {
         let at = path.index(i);
-        common(container, cx, &at, found);
-        restart::init_container(container, cx.opts, &at, found);
+        common(container, cx, &at);
+        restart::init_container(container, cx.opts, &at);
         let name = container.name.as_str();
         if seen.contains(name) {
-            found.duplicate(&at.child("name"), name);
+            at.child("name").duplicate(name);
         } else if !name.is_empty() {
             seen.insert(name);
         }
         // Init containers run one by one. Upstream's path always has the index 0.
-        ports::host_port_conflicts(std::slice::from_ref(container), path, found);
+        ports::host_port_conflicts(std::slice::from_ref(container), path);
         if is_sidecar(container) {
             if let Some(lifecycle) = &container.lifecycle {
-                probes::lifecycle(lifecycle, cx, &at.child("lifecycle"), found);
+                probes::lifecycle(lifecycle, cx, &at.child("lifecycle"));
             }
-            probes::validate(container, &at, found);
+            probes::validate(container, &at);
         } else {
             for (field, set) in [
                 ("lifecycle", container.lifecycle.is_some()),
@@ -86,63 +71,57 @@ pub(crate) fn validate_init(
                 ("startupProbe", container.startup_probe.is_some()),
             ] {
                 if set {
-                    found.forbidden(&at.child(field), ONLY_SIDECARS);
+                    at.child(field).forbidden(ONLY_SIDECARS);
                 }
             }
         }
-        init_resize(container, cx.opts, &at.child("resizePolicy"), found);
+        init_resize(container, cx.opts, &at.child("resizePolicy"));
     }
 }
 
-fn init_resize(container: &Container, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+fn init_resize(container: &Container, opts: &Options, path: &At<'_>) {
     let policies = list(&container.resize_policy);
     if !opts.sidecar_resize_policy && !policies.is_empty() {
         let value: Vec<Json> = policies
             .iter()
             .map(|p| json!({"ResourceName": p.resource_name, "RestartPolicy": p.restart_policy}))
             .collect();
-        found.invalid(path, Value::json(&value), "must not be set for init containers");
+        path.invalid(Value::json(&value), "must not be set for init containers");
     }
     if !is_sidecar(container) && !opts.restart_of_init_on_resize {
         for (i, policy) in policies.iter().enumerate() {
             if policy.restart_policy == "RestartContainer" {
                 let path = path.index(i);
                 let why = "must not be set to 'RestartContainer' for non-sidecar initContainers";
-                found.invalid(&path.child("restartPolicy"), named(&policy.restart_policy), why);
+                path.child("restartPolicy").invalid(named(&policy.restart_policy), why);
             }
         }
     }
 }
 
 /// Follows `validateContainerCommon`.
-pub(crate) fn common(
-    container: &Container,
-    cx: &PodContext<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
-    filled(&container.name, names::dns1123_label, &path.child("name"), found);
-    required(text(&container.image), &path.child("image"), found);
+pub(crate) fn common(container: &Container, cx: &PodContext<'_>, path: &At<'_>) {
+    filled(&container.name, names::dns1123_label, &path.child("name"));
+    required(text(&container.image), &path.child("image"));
     required_one_of(
         text(&container.termination_message_policy),
         &["File", "FallbackToLogsOnError"],
         &path.child("terminationMessagePolicy"),
-        found,
     );
-    ports::validate(list(&container.ports), &path.child("ports"), found);
-    env::validate(list(&container.env), cx.opts, &path.child("env"), found);
-    env::validate_from(list(&container.env_from), cx.opts, &path.child("envFrom"), found);
-    mounts::validate(container, cx.volumes, &path.child("volumeMounts"), found);
-    mounts::devices(container, cx.volumes, &path.child("volumeDevices"), found);
-    pull_policy(text(&container.image_pull_policy), &path.child("imagePullPolicy"), found);
+    ports::validate(list(&container.ports), &path.child("ports"));
+    env::validate(list(&container.env), cx.opts, &path.child("env"));
+    env::validate_from(list(&container.env_from), cx.opts, &path.child("envFrom"));
+    mounts::validate(container, cx.volumes, &path.child("volumeMounts"));
+    mounts::devices(container, cx.volumes, &path.child("volumeDevices"));
+    pull_policy(text(&container.image_pull_policy), &path.child("imagePullPolicy"));
     if let Some(resources) = &container.resources {
         let at = path.child("resources");
-        resources::validate(resources, Of::Container, cx, &at, found);
+        resources::validate(resources, Of::Container, cx, &at);
     }
     let policies = list(&container.resize_policy);
-    restart::resize(policies, cx.restart_policy, &path.child("resizePolicy"), found);
+    restart::resize(policies, cx.restart_policy, &path.child("resizePolicy"));
     if let Some(context) = &container.security_context {
         let at = path.child("securityContext");
-        security_context::container(context, cx.host_users, cx.opts, &at, found);
+        security_context::container(context, cx.host_users, cx.opts, &at);
     }
 }

@@ -1,6 +1,4 @@
-use k8s_openapi::api::core::v1::PodSpec;
-
-use super::{options::Options, util::text, volumes::Volumes};
+use crate::validation::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PodContext<'a> {

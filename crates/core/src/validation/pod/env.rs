@@ -1,21 +1,9 @@
-use std::collections::HashMap;
-
 use k8s_openapi::api::core::v1::{
-    EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector,
+    EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, ResourceFieldSelector,
 };
 
-use super::{
-    options::Options,
-    util::{each, filled, label_key, list, text},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{
-        names::{self, Messages},
-        quantity::Quantity,
-    },
-    validation::object_meta::without_trailing_dash,
-};
+use crate::validation::prelude::*;
+use crate::{kubernetes::names::Messages, validation::object_meta::without_trailing_dash};
 
 const ENV_FIELDS: &[&str] = &[
     "metadata.name",
@@ -47,37 +35,37 @@ fn name_messages(name: &str, opts: &Options) -> Messages {
 }
 
 /// Follows `ValidateEnv`.
-pub(crate) fn validate(vars: &[EnvVar], opts: &Options, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(vars: &[EnvVar], opts: &Options, path: &At<'_>) {
     for (i, var) in vars.iter().enumerate() {
         let path = path.index(i);
-        filled(&var.name, |name| name_messages(name, opts), &path.child("name"), found);
-        value_from(var, opts, &path.child("valueFrom"), found);
+        filled(&var.name, |name| name_messages(name, opts), &path.child("name"));
+        value_from(var, opts, &path.child("valueFrom"));
     }
 }
 
 /// Follows `validateEnvVarValueFrom`.
-fn value_from(var: &EnvVar, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+fn value_from(var: &EnvVar, opts: &Options, path: &At<'_>) {
     let Some(source) = &var.value_from else { return };
     let mut sources = 0;
     if let Some(field) = &source.field_ref {
         sources += 1;
-        field_ref(field, ENV_FIELDS, &path.child("fieldRef"), found);
+        field_ref(field, ENV_FIELDS, &path.child("fieldRef"));
     }
     if let Some(field) = &source.resource_field_ref {
         sources += 1;
-        resource_field_ref(field, false, &path.child("resourceFieldRef"), found);
+        resource_field_ref(field, false, &path.child("resourceFieldRef"));
     }
     if let Some(key) = &source.config_map_key_ref {
         sources += 1;
-        key_ref(&key.name, &key.key, &path.child("configMapKeyRef"), found);
+        key_ref(&key.name, &key.key, &path.child("configMapKeyRef"));
     }
     if let Some(key) = &source.secret_key_ref {
         sources += 1;
-        key_ref(&key.name, &key.key, &path.child("secretKeyRef"), found);
+        key_ref(&key.name, &key.key, &path.child("secretKeyRef"));
     }
     if let Some(key) = &source.file_key_ref {
         sources += 1;
-        file_key_ref(key, &path.child("fileKeyRef"), found);
+        file_key_ref(key, &path.child("fileKeyRef"));
     }
     if sources == 0 {
         let why = if opts.env_files {
@@ -87,30 +75,25 @@ fn value_from(var: &EnvVar, opts: &Options, path: &Path<'_>, found: &mut Finding
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or \
              `secretKeyRef`"
         };
-        found.invalid(path, "", why);
+        path.invalid("", why);
     } else if !text(&var.value).is_empty() {
-        found.invalid(path, "", "may not be specified when `value` is not empty");
+        path.invalid("", "may not be specified when `value` is not empty");
     } else if sources > 1 {
-        found.invalid(path, "", TOO_MANY);
+        path.invalid("", TOO_MANY);
     }
 }
 
 /// Follows `validateObjectFieldSelector`.
-pub(crate) fn field_ref(
-    field: &ObjectFieldSelector,
-    fields: &[&str],
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn field_ref(field: &ObjectFieldSelector, fields: &[&str], path: &At<'_>) {
     let version = text(&field.api_version);
     if version.is_empty() {
-        found.required(&path.child("apiVersion"), "");
+        path.child("apiVersion").required("");
         return;
     }
     let at = path.child("fieldPath");
     let name = field.field_path.as_str();
     if name.is_empty() {
-        found.required(&at, "");
+        at.required("");
         return;
     }
     let subscripted = split_subscript(name);
@@ -123,16 +106,16 @@ pub(crate) fn field_ref(
         (!is_field_label(name)).then(|| format!("field label not supported: {name}"))
     };
     if let Some(error) = error {
-        found.invalid(&at, name, format!("error converting fieldPath: {error}"));
+        at.invalid(name, format!("error converting fieldPath: {error}"));
         return;
     }
     match subscripted {
-        Some(("metadata.annotations", key)) => label_key(&names::lower_case(key), path, found),
-        Some((_, key)) => label_key(key, path, found),
+        Some(("metadata.annotations", key)) => label_key(&names::lower_case(key), path),
+        Some((_, key)) => label_key(key, path),
         None => {
             let name = if name == "spec.host" { "spec.nodeName" } else { name };
             if !fields.contains(&name) {
-                found.not_supported(&at, name, fields);
+                at.not_supported(name, fields);
             }
         }
     }
@@ -167,36 +150,31 @@ fn is_field_label(label: &str) -> bool {
 }
 
 /// Follows `validateContainerResourceFieldSelector`.
-pub(crate) fn resource_field_ref(
-    field: &ResourceFieldSelector,
-    in_volume: bool,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn resource_field_ref(field: &ResourceFieldSelector, in_volume: bool, path: &At<'_>) {
     let resource = field.resource.as_str();
     let huge =
         resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
     if in_volume && text(&field.container_name).is_empty() {
-        found.required(&path.child("containerName"), "");
+        path.child("containerName").required("");
     } else if resource.is_empty() {
-        found.required(&path.child("resource"), "");
+        path.child("resource").required("");
     } else if !RESOURCES.contains(&resource) && !huge {
-        found.not_supported(&path.child("resource"), resource, RESOURCES);
+        path.child("resource").not_supported(resource, RESOURCES);
     }
     let divisor = field.divisor.as_ref().and_then(|divisor| Quantity::parse(&divisor.0));
     if let Some(divisor) = divisor.filter(|divisor| !divisor.is_zero()) {
-        self::divisor(resource, huge, &divisor.to_text(), path, found);
+        self::divisor(resource, huge, &divisor.to_text(), path);
     }
 }
 
 /// Follows `validateContainerResourceDivisor`.
-fn divisor(resource: &str, huge: bool, text: &str, path: &Path<'_>, found: &mut Findings) {
+fn divisor(resource: &str, huge: bool, text: &str, path: &At<'_>) {
     let path = path.child("divisor");
     let of = match resource {
         "limits.cpu" | "requests.cpu" => {
             if text != "1m" && text != "1" {
                 let why = "only divisor's values 1m and 1 are supported with the cpu resource";
-                found.invalid(&path, resource, why);
+                path.invalid(resource, why);
             }
             return;
         }
@@ -212,62 +190,55 @@ fn divisor(resource: &str, huge: bool, text: &str, path: &Path<'_>, found: &mut 
             "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are \
              supported with the {of} resource"
         );
-        found.invalid(&path, resource, why);
+        path.invalid(resource, why);
     }
 }
 
 /// Follows `validateConfigMapKeySelector` and `validateSecretKeySelector`.
-fn key_ref(name: &str, key: &str, path: &Path<'_>, found: &mut Findings) {
-    each(names::dns1123_subdomain(name), name, &path.child("name"), found);
-    filled(key, names::config_map_key, &path.child("key"), found);
+fn key_ref(name: &str, key: &str, path: &At<'_>) {
+    each(names::dns1123_subdomain(name), name, &path.child("name"));
+    filled(key, names::config_map_key, &path.child("key"));
 }
 
 /// Follows `validateFileKeySelector`.
-fn file_key_ref(file: &FileKeySelector, path: &Path<'_>, found: &mut Findings) {
-    filled(&file.key, names::relaxed_env_var_name, &path.child("key"), found);
-    filled(&file.volume_name, names::dns1123_label, &path.child("volumeName"), found);
-    filled(&file.path, names::no_backsteps, &path.child("path"), found);
+fn file_key_ref(file: &FileKeySelector, path: &At<'_>) {
+    filled(&file.key, names::relaxed_env_var_name, &path.child("key"));
+    filled(&file.volume_name, names::dns1123_label, &path.child("volumeName"));
+    filled(&file.path, names::no_backsteps, &path.child("path"));
 }
 
 /// Follows `ValidateEnvFrom`.
-pub(crate) fn validate_from(
-    sources: &[EnvFromSource],
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn validate_from(sources: &[EnvFromSource], opts: &Options, path: &At<'_>) {
     for (i, source) in sources.iter().enumerate() {
         let at = path.index(i);
         if let Some(prefix) = source.prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
-            each(name_messages(prefix, opts), prefix, &at.child("prefix"), found);
+            each(name_messages(prefix, opts), prefix, &at.child("prefix"));
         }
         if let Some(map) = &source.config_map_ref {
-            source_name(&map.name, &at.child("configMapRef"), found);
+            source_name(&map.name, &at.child("configMapRef"));
         }
         if let Some(secret) = &source.secret_ref {
-            source_name(&secret.name, &at.child("secretRef"), found);
+            source_name(&secret.name, &at.child("secretRef"));
         }
         // Upstream reports this for the list, not for the entry.
         match (&source.config_map_ref, &source.secret_ref) {
-            (None, None) => {
-                found.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`");
-            }
-            (Some(_), Some(_)) => found.invalid(path, "", TOO_MANY),
+            (None, None) => path.invalid("", "must specify one of: `configMapRef` or `secretRef`"),
+            (Some(_), Some(_)) => path.invalid("", TOO_MANY),
             _ => {}
         }
     }
 }
 
 /// `validateConfigMapEnvSource`, `validateSecretEnvSource`: the name may end in a dash, like a prefix.
-fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
+fn source_name(name: &str, path: &At<'_>) {
     let check = |name: &str| names::dns1123_subdomain(&without_trailing_dash(name));
-    filled(name, check, &path.child("name"), found);
+    filled(name, check, &path.child("name"));
 }
 
 /// `validateFileKeyRefVolumes`: the volume must exist and be an emptyDir.
-pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &At<'_>) {
     let mut sources = None;
-    crate::kubernetes::containers::visit(spec, path, &mut |container, path| {
+    visit(spec, path, &mut |container, path| {
         for (i, var) in list(&container.env).iter().enumerate() {
             let source = var.value_from.as_ref().and_then(|from| from.file_key_ref.as_ref());
             let Some(name) = source.map(|source| source.volume_name.as_str()) else { continue };
@@ -284,10 +255,8 @@ pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, fou
             });
             match sources.get(name) {
                 Some(true) => {}
-                Some(false) => {
-                    found.invalid(&at, name, "referenced volume must be of type emptyDir");
-                }
-                None => found.not_found(&at, name),
+                Some(false) => at.invalid(name, "referenced volume must be of type emptyDir"),
+                None => at.not_found(name),
             }
         }
     });

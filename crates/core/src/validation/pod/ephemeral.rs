@@ -2,36 +2,27 @@ use k8s_openapi::{
     api::core::v1::EphemeralVolumeSource, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 
-use super::{options::Options, util::text};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::labels,
-    validation::claims,
-};
+use crate::validation::claims;
+use crate::validation::prelude::*;
 
 /// Follows `validateEphemeralVolumeSource`.
-pub(crate) fn validate(
-    source: &EphemeralVolumeSource,
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn validate(source: &EphemeralVolumeSource, opts: &Options, path: &At<'_>) {
     let path = path.child("volumeClaimTemplate");
     let Some(template) = &source.volume_claim_template else {
-        found.required(&path, "");
+        path.required("");
         return;
     };
     if let Some(metadata) = &template.metadata {
-        template_metadata(metadata, &path.child("metadata"), found);
+        template_metadata(metadata, &path.child("metadata"));
     }
-    claims::validate_spec(&template.spec, opts.volume_attributes_class, &path.child("spec"), found);
+    claims::validate_spec(&template.spec, opts.volume_attributes_class, &path.child("spec"));
 }
 
 /// Follows `ValidateTemplateObjectMeta`: only labels and annotations are allowed.
-fn template_metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
+fn template_metadata(metadata: &ObjectMeta, path: &At<'_>) {
     let annotations = metadata.annotations.as_ref();
-    labels::annotations(annotations, &path.child("annotations"), found);
-    labels::labels(metadata.labels.as_ref(), &path.child("labels"), found);
+    labels::annotations(annotations, &path.child("annotations"));
+    labels::labels(metadata.labels.as_ref(), &path.child("labels"));
     let set = [
         ("name", !text(&metadata.name).is_empty()),
         ("generateName", !text(&metadata.generate_name).is_empty()),
@@ -48,6 +39,6 @@ fn template_metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Finding
         ("managedFields", metadata.managed_fields.is_some()),
     ];
     for (name, _) in set.iter().filter(|(_, set)| *set) {
-        found.forbidden(&path.child(name), "cannot be set");
+        path.child(name).forbidden("cannot be set");
     }
 }

@@ -1,16 +1,12 @@
 //! A template cannot have ephemeral containers, but the API server still validates each one.
 
-use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
+use k8s_openapi::api::core::v1::EphemeralContainer;
 
-use super::{
-    containers::common,
-    context::PodContext,
-    util::{Seen, list, text},
-};
-use crate::finding::{Findings, Path};
+use super::containers::common;
+use crate::validation::prelude::*;
 
 /// Follows `validateEphemeralContainers`.
-pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
     let ephemeral = list(&spec.ephemeral_containers);
     let (mut others, mut seen) = (Seen::new(), Seen::new());
     let all = spec.containers.iter().chain(list(&spec.init_containers));
@@ -20,24 +16,23 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, fou
     }
     for (i, one) in ephemeral.iter().enumerate() {
         let path = path.index(i);
-        common(&as_container(one), cx, &path, found);
+        common(&as_container(one), cx, &path);
         let image = text(&one.image);
         if image.trim().len() != image.len() {
-            let why = "must not have leading or trailing whitespace";
-            found.invalid(&path.child("image"), image, why);
+            path.child("image").invalid(image, "must not have leading or trailing whitespace");
         }
         if !seen.insert(one.name.as_str()) {
-            found.duplicate(&path.child("name"), &one.name);
+            path.child("name").duplicate(&one.name);
         }
         let target = text(&one.target_container_name);
         if !target.is_empty() && !others.contains(target) {
-            found.not_found(&path.child("targetContainerName"), target);
+            path.child("targetContainerName").not_found(target);
         }
-        only_for_others(one, &path, found);
+        only_for_others(one, &path);
     }
 }
 
-fn only_for_others(one: &EphemeralContainer, path: &Path<'_>, found: &mut Findings) {
+fn only_for_others(one: &EphemeralContainer, path: &At<'_>) {
     const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
     let resources = one.resources.as_ref();
     for (field, set) in [
@@ -56,16 +51,16 @@ fn only_for_others(one: &EphemeralContainer, path: &Path<'_>, found: &mut Findin
         ("lifecycle", one.lifecycle.is_some()),
     ] {
         if set {
-            found.forbidden(&path.child(field), NOT_HERE);
+            path.child(field).forbidden(NOT_HERE);
         }
     }
     let mounts = path.child("volumeMounts");
     for (j, mount) in list(&one.volume_mounts).iter().enumerate() {
         if !text(&mount.sub_path).is_empty() {
-            found.forbidden(&mounts.index(j).child("subPath"), NOT_HERE);
+            mounts.index(j).child("subPath").forbidden(NOT_HERE);
         }
         if !text(&mount.sub_path_expr).is_empty() {
-            found.forbidden(&mounts.index(j).child("subPathExpr"), NOT_HERE);
+            mounts.index(j).child("subPathExpr").forbidden(NOT_HERE);
         }
     }
 }

@@ -1,24 +1,20 @@
 //! Programs that respond to the eviction of a pod. Kubernetes: `Validate_EvictionResponder` in
 //! `pkg/apis/core/v1/zz_generated.validations.go`, and `validation.go` next to it.
 
-use k8s_openapi::api::core::v1::{EvictionResponder, PodSpec};
+use k8s_openapi::api::core::v1::EvictionResponder;
 use serde_json::json;
 
-use super::util::{Seen, each, list, required};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 const MOST: usize = 10;
 const HIGHEST: i32 = 100_000;
 /// Kubernetes reserves these domains for itself.
 const RESERVED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 
-pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(spec: &PodSpec, path: &At<'_>) {
     let responders = list(&spec.eviction_responders);
     if responders.len() > MOST {
-        found.too_many(path, responders.len(), MOST);
+        path.too_many(responders.len(), MOST);
         return;
     }
     let mut seen = Seen::new();
@@ -27,12 +23,12 @@ pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
         if !seen.insert(responder.name.as_str()) {
             let priority = priority(responder);
             let value = json!({"name": responder.name, "priority": priority});
-            found.duplicate(&path, Value::json(&value));
+            path.duplicate(Value::json(&value));
         }
-        name(&responder.name, &path.child("name"), found);
+        name(&responder.name, &path.child("name"));
         match priority(responder) {
-            None => found.required(&path.child("priority"), ""),
-            Some(priority) => limits(priority, &path.child("priority"), found),
+            None => path.child("priority").required(""),
+            Some(priority) => limits(priority, &path.child("priority")),
         }
     }
 }
@@ -42,8 +38,8 @@ fn priority(responder: &EvictionResponder) -> Option<i32> {
     Some(responder.priority).filter(|priority| *priority != 0)
 }
 
-fn name(name: &str, path: &Path<'_>, found: &mut Findings) {
-    required(name, path, found);
+fn name(name: &str, path: &At<'_>) {
+    required(name, path);
     if name.is_empty() {
         return;
     }
@@ -54,22 +50,21 @@ fn name(name: &str, path: &Path<'_>, found: &mut Findings) {
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     if RESERVED.iter().any(is_reserved) {
-        found.invalid(path, name, "domain names *.k8s.io, *.kubernetes.io are reserved");
+        path.invalid(name, "domain names *.k8s.io, *.kubernetes.io are reserved");
     }
     let wrong = names::label_key(name);
     if wrong.is_empty() && !name.contains('/') {
-        found.invalid(path, name, "must include a prefix (e.g. 'example.com/key')");
+        path.invalid(name, "must include a prefix (e.g. 'example.com/key')");
     }
-    each(wrong, name, path, found);
+    each(wrong, name, path);
 }
 
-fn limits(priority: i32, path: &Path<'_>, found: &mut Findings) {
+fn limits(priority: i32, path: &At<'_>) {
     if priority < 0 {
-        found.invalid(path, priority, names::NOT_NEGATIVE);
+        path.invalid(priority, names::NOT_NEGATIVE);
     } else if priority < 1000 {
-        let why = "priorities 0-999 are reserved for responders with *.k8s.io suffix";
-        found.invalid(path, priority, why);
+        path.invalid(priority, "priorities 0-999 are reserved for responders with *.k8s.io suffix");
     } else if priority > HIGHEST {
-        found.invalid(path, priority, "must be less than or equal to 100000");
+        path.invalid(priority, "must be less than or equal to 100000");
     }
 }

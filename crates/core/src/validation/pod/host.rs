@@ -1,54 +1,45 @@
-use k8s_openapi::api::core::v1::PodSpec;
-
-use super::{
-    options::Options,
-    util::{list, subdomain},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::containers::visit,
-};
+use crate::validation::prelude::*;
 
 /// The longest hostname that Linux allows.
 const MAX_HOSTNAME: usize = 64;
 
 /// Follows `validateHostUsers`.
-pub(crate) fn users(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn users(spec: &PodSpec, opts: &Options, path: &At<'_>) {
     const WHY: &str = "when `hostUsers` is false";
     if spec.host_users != Some(false) {
         return;
     }
     if !opts.host_users_on_host_network && spec.host_network == Some(true) {
-        found.forbidden(&path.child("hostNetwork"), WHY);
+        path.child("hostNetwork").forbidden(WHY);
     }
     // The capital letters are upstream's.
     if spec.host_pid == Some(true) {
-        found.forbidden(&path.child("HostPID"), WHY);
+        path.child("HostPID").forbidden(WHY);
     }
     if spec.host_ipc == Some(true) {
-        found.forbidden(&path.child("HostIPC"), WHY);
+        path.child("HostIPC").forbidden(WHY);
     }
     if !opts.host_users_with_volume_devices {
         visit(spec, path, &mut |container, path| {
             if !list(&container.volume_devices).is_empty() {
-                found.forbidden(&path.child("volumeDevices"), WHY);
+                path.child("volumeDevices").forbidden(WHY);
             }
         });
     }
 }
 
 /// Follows `validatePodHostName`.
-pub(crate) fn name_override(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn name_override(spec: &PodSpec, path: &At<'_>) {
     let Some(name) = &spec.hostname_override else { return };
     let path = path.child("hostnameOverride");
     if spec.set_hostname_as_fqdn == Some(true) {
-        found.forbidden(&path, "may not be specified when setHostnameAsFQDN is true");
+        path.forbidden("may not be specified when setHostnameAsFQDN is true");
     }
     if spec.host_network == Some(true) {
-        found.forbidden(&path, "may not be specified when hostNetwork is true");
+        path.forbidden("may not be specified when hostNetwork is true");
     }
     if name.len() > MAX_HOSTNAME {
-        found.too_long(&path, MAX_HOSTNAME);
+        path.too_long(MAX_HOSTNAME);
     }
-    subdomain(name, &path, found);
+    subdomain(name, &path);
 }

@@ -1,15 +1,6 @@
-use std::collections::{HashMap, HashSet};
+use k8s_openapi::api::core::v1::VolumeMount;
 
-use k8s_openapi::api::core::v1::{Container, VolumeMount};
-
-use super::{
-    util::{Seen, each, list, named, one_of, text},
-    volumes::Volumes,
-};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 /// The devices while mounts are validated, and vice versa: `GetVolumeDeviceMap`, `GetVolumeMountMap`. If several share
 /// a name, the last one counts.
@@ -26,12 +17,7 @@ impl<'a> OtherMounts<'a> {
 }
 
 /// `ValidateVolumeMounts`. Some paths lack the index, as they do upstream.
-pub(crate) fn validate(
-    container: &Container,
-    volumes: &Volumes<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn validate(container: &Container, volumes: &Volumes<'_>, path: &At<'_>) {
     let mounts = list(&container.volume_mounts);
     let devices = list(&container.volume_devices);
     let devices =
@@ -41,100 +27,90 @@ pub(crate) fn validate(
         let at = path.index(i);
         let (name, mount_path) = (mount.name.as_str(), mount.mount_path.as_str());
         if name.is_empty() {
-            found.required(&at.child("name"), "");
+            at.child("name").required("");
         }
         if volumes.find(name).is_none() {
-            found.not_found(&at.child("name"), name);
+            at.child("name").not_found(name);
         }
         if mount_path.is_empty() {
-            found.required(&at.child("mountPath"), "");
+            at.child("mountPath").required("");
         }
         if !seen.insert(mount_path) {
-            found.invalid(&at.child("mountPath"), mount_path, "must be unique");
+            at.child("mountPath").invalid(mount_path, "must be unique");
         }
         if devices.by_name.contains_key(name) {
-            let why = "must not already exist in volumeDevices";
-            found.invalid(&at.child("name"), name, why);
+            at.child("name").invalid(name, "must not already exist in volumeDevices");
         }
         if devices.paths.contains(mount_path) {
             let why = "must not already exist as a path in volumeDevices";
-            found.invalid(&at.child("mountPath"), mount_path, why);
+            at.child("mountPath").invalid(mount_path, why);
         }
-        sub_path(mount, &at, path, found);
-        propagation(mount, container, &path.child("mountPropagation"), found);
-        recursive_read_only(mount, &path.child("recursiveReadOnly"), found);
-        bind_options(mount, volumes, &at.child("bindMountOptions"), found);
+        sub_path(mount, &at, path);
+        propagation(mount, container, &path.child("mountPropagation"));
+        recursive_read_only(mount, &path.child("recursiveReadOnly"));
+        bind_options(mount, volumes, &at.child("bindMountOptions"));
     }
 }
 
-fn sub_path(mount: &VolumeMount, at: &Path<'_>, path: &Path<'_>, found: &mut Findings) {
+fn sub_path(mount: &VolumeMount, at: &At<'_>, path: &At<'_>) {
     let (sub, expr) = (text(&mount.sub_path), text(&mount.sub_path_expr));
     if !sub.is_empty() {
-        each(names::local_descending_path(sub), sub, &path.child("subPath"), found);
+        each(names::local_descending_path(sub), sub, &path.child("subPath"));
     }
     if !expr.is_empty() {
         if !sub.is_empty() {
-            let why = "subPathExpr and subPath are mutually exclusive";
-            found.invalid(&at.child("subPathExpr"), expr, why);
+            at.child("subPathExpr").invalid(expr, "subPathExpr and subPath are mutually exclusive");
         }
-        each(names::local_descending_path(expr), expr, &path.child("subPathExpr"), found);
+        each(names::local_descending_path(expr), expr, &path.child("subPathExpr"));
     }
 }
 
 /// Follows `validateMountPropagation`.
-fn propagation(mount: &VolumeMount, container: &Container, path: &Path<'_>, found: &mut Findings) {
+fn propagation(mount: &VolumeMount, container: &Container, path: &At<'_>) {
     let Some(mode) = mount.mount_propagation.as_deref() else { return };
-    one_of(Some(mode), &["Bidirectional", "HostToContainer", "None"], path, found);
+    one_of(Some(mode), &["Bidirectional", "HostToContainer", "None"], path);
     let privileged =
         container.security_context.as_ref().is_some_and(|c| c.privileged == Some(true));
     if mode == "Bidirectional" && !privileged {
         let why = "Bidirectional mount propagation is available only to privileged containers";
-        found.forbidden(path, why);
+        path.forbidden(why);
     }
 }
 
 /// Follows `validateMountRecursiveReadOnly`.
-fn recursive_read_only(mount: &VolumeMount, path: &Path<'_>, found: &mut Findings) {
+fn recursive_read_only(mount: &VolumeMount, path: &At<'_>) {
     match mount.recursive_read_only.as_deref() {
         None | Some("Disabled") => {}
         Some("Enabled" | "IfPossible") => {
             if mount.read_only != Some(true) {
-                found.forbidden(path, "may only be specified when readOnly is true");
+                path.forbidden("may only be specified when readOnly is true");
             }
             if mount.mount_propagation.as_deref().is_some_and(|mode| mode != "None") {
                 let why = "may only be specified when mountPropagation is None or not specified";
-                found.forbidden(path, why);
+                path.forbidden(why);
             }
         }
-        Some(mode) => {
-            found.not_supported(path, named(mode), &["Disabled", "Enabled", "IfPossible"]);
-        }
+        Some(mode) => path.not_supported(named(mode), &["Disabled", "Enabled", "IfPossible"]),
     }
 }
 
 /// Follows `validateBindMountOptions`.
-fn bind_options(mount: &VolumeMount, volumes: &Volumes<'_>, path: &Path<'_>, found: &mut Findings) {
+fn bind_options(mount: &VolumeMount, volumes: &Volumes<'_>, path: &At<'_>) {
     let options = list(&mount.bind_mount_options);
     let mut seen = Seen::new();
     for (i, option) in options.iter().enumerate() {
-        one_of(Some(option), &["nodev", "noexec", "nosuid"], &path.index(i), found);
+        one_of(Some(option), &["nodev", "noexec", "nosuid"], &path.index(i));
         if !seen.insert(option.as_str()) {
-            found.duplicate(&path.index(i), option);
+            path.index(i).duplicate(option);
         }
     }
     if !options.is_empty() && volumes.find(&mount.name).is_some_and(|volume| volume.is_image) {
-        let why = "bindMountOptions may not be used with image volumes";
-        found.invalid(path, Value::json(&options), why);
+        path.invalid(Value::json(&options), "bindMountOptions may not be used with image volumes");
     }
 }
 
 /// Follows `ValidateVolumeDevices`.
-pub(crate) fn devices(
-    container: &Container,
-    volumes: &Volumes<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn devices(container: &Container, volumes: &Volumes<'_>, path: &At<'_>) {
     let devices = list(&container.volume_devices);
     if devices.is_empty() {
         return;
@@ -148,36 +124,35 @@ pub(crate) fn devices(
         let (name, device_path) = (device.name.as_str(), device.device_path.as_str());
         let (at_name, at_path) = (at.child("name"), at.child("devicePath"));
         if name.is_empty() {
-            found.required(&at_name, "");
+            at_name.required("");
         } else if !names_seen.insert(name) {
-            found.invalid(&at_name, name, "must be unique");
+            at_name.invalid(name, "must be unique");
         }
         match volumes.find(name) {
             Some(volume) if !volume.is_claim => {
                 let why = "can only use volume source type of PersistentVolumeClaim or Ephemeral \
                            for block mode";
-                found.invalid(&at_name, name, why);
+                at_name.invalid(name, why);
             }
             Some(_) => {}
-            None => found.not_found(&at_name, name),
+            None => at_name.not_found(name),
         }
         if device_path.is_empty() {
-            found.required(&at_path, "");
+            at_path.required("");
         }
         if paths_seen.contains(device_path) {
-            found.invalid(&at_path, device_path, "must be unique");
+            at_path.invalid(device_path, "must be unique");
         }
         if !goes_back(device_path) {
             paths_seen.insert(device_path);
         } else {
-            found.invalid(&at_path, device_path, "can not contain backsteps ('..')");
+            at_path.invalid(device_path, "can not contain backsteps ('..')");
         }
         if mounts.by_name.contains_key(name) {
-            found.invalid(&at_name, name, "must not already exist in volumeMounts");
+            at_name.invalid(name, "must not already exist in volumeMounts");
         }
         if mounts.paths.contains(device_path) {
-            let why = "must not already exist as a path in volumeMounts";
-            found.invalid(&at_path, device_path, why);
+            at_path.invalid(device_path, "must not already exist as a path in volumeMounts");
         }
     }
 }

@@ -1,44 +1,38 @@
-use k8s_openapi::api::core::v1::PodSpec;
-
-use super::util::{list, named};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::containers::visit,
-};
+use crate::validation::prelude::*;
 
 /// `validateOS`, and the checks that depend on the name.
-pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(spec: &PodSpec, path: &At<'_>) {
     let Some(os) = &spec.os else { return };
     match os.name.as_str() {
-        "" => found.required(&path.child("os").child("name"), ""),
-        "linux" => linux(spec, path, found),
-        "windows" => windows(spec, path, found),
-        other => found.not_supported(&path.child("os"), named(other), &["linux", "windows"]),
+        "" => path.child("os").child("name").required(""),
+        "linux" => linux(spec, path),
+        "windows" => windows(spec, path),
+        other => path.child("os").not_supported(named(other), &["linux", "windows"]),
     }
 }
 
 /// Follows `validateLinux`.
-fn linux(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+fn linux(spec: &PodSpec, path: &At<'_>) {
     const WHY: &str = "windows options cannot be set for a linux pod";
     if spec.security_context.as_ref().is_some_and(|c| c.windows_options.is_some()) {
-        found.forbidden(&path.child("securityContext").child("windowsOptions"), WHY);
+        path.child("securityContext").child("windowsOptions").forbidden(WHY);
     }
     visit(spec, path, &mut |container, path| {
         if container.security_context.as_ref().is_some_and(|c| c.windows_options.is_some()) {
-            found.forbidden(&path.child("securityContext").child("windowsOptions"), WHY);
+            path.child("securityContext").child("windowsOptions").forbidden(WHY);
         }
     });
 }
 
 /// Follows `validateWindows`.
-fn windows(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+fn windows(spec: &PodSpec, path: &At<'_>) {
     let pod = [
         ("hostUsers", spec.host_users.is_some()),
         ("hostPID", spec.host_pid == Some(true)),
         ("hostIPC", spec.host_ipc == Some(true)),
         ("shareProcessNamespace", spec.share_process_namespace.is_some()),
     ];
-    forbid(&pod, path, found);
+    forbid(&pod, path);
     if let Some(context) = &spec.security_context {
         let fields = [
             ("appArmorProfile", context.app_armor_profile.is_some()),
@@ -53,7 +47,7 @@ fn windows(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
             ("supplementalGroupsPolicy", context.supplemental_groups_policy.is_some()),
             ("seLinuxChangePolicy", context.se_linux_change_policy.is_some()),
         ];
-        forbid(&fields, &path.child("securityContext"), found);
+        forbid(&fields, &path.child("securityContext"));
     }
     visit(spec, path, &mut |container, path| {
         let Some(context) = &container.security_context else { return };
@@ -69,12 +63,12 @@ fn windows(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
             ("runAsUser", context.run_as_user.is_some()),
             ("runAsGroup", context.run_as_group.is_some()),
         ];
-        forbid(&fields, &path.child("securityContext"), found);
+        forbid(&fields, &path.child("securityContext"));
     });
 }
 
-fn forbid(fields: &[(&str, bool)], path: &Path<'_>, found: &mut Findings) {
+fn forbid(fields: &[(&str, bool)], path: &At<'_>) {
     for (field, _) in fields.iter().filter(|(_, set)| *set) {
-        found.forbidden(&path.child(field), "cannot be set for a windows pod");
+        path.child(field).forbidden("cannot be set for a windows pod");
     }
 }

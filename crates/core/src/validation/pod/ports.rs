@@ -1,16 +1,9 @@
-use k8s_openapi::{
-    api::core::v1::{Container, ContainerPort, PodSpec},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::{api::core::v1::ContainerPort, apimachinery::pkg::util::intstr::IntOrString};
 
-use super::util::{Seen, each, list, required_one_of, text};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateContainerPorts`.
-pub(crate) fn validate(ports: &[ContainerPort], path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(ports: &[ContainerPort], path: &At<'_>) {
     let mut names_seen = Seen::new();
     for (i, port) in ports.iter().enumerate() {
         let path = path.index(i);
@@ -18,39 +11,39 @@ pub(crate) fn validate(ports: &[ContainerPort], path: &Path<'_>, found: &mut Fin
         if !name.is_empty() {
             let wrong = names::port_name(name);
             if wrong.is_empty() && !names_seen.insert(name) {
-                found.duplicate(&path.child("name"), name);
+                path.child("name").duplicate(name);
             }
-            each(wrong, name, &path.child("name"), found);
+            each(wrong, name, &path.child("name"));
         }
         if port.container_port == 0 {
-            found.required(&path.child("containerPort"), "");
+            path.child("containerPort").required("");
         } else {
-            number(port.container_port, &path.child("containerPort"), found);
+            number(port.container_port, &path.child("containerPort"));
         }
         if let Some(host) = port.host_port.filter(|host| *host != 0) {
-            number(host, &path.child("hostPort"), found);
+            number(host, &path.child("hostPort"));
         }
         let protocols = &["SCTP", "TCP", "UDP"];
-        required_one_of(text(&port.protocol), protocols, &path.child("protocol"), found);
+        required_one_of(text(&port.protocol), protocols, &path.child("protocol"));
     }
 }
 
-fn number(port: i32, path: &Path<'_>, found: &mut Findings) {
+fn number(port: i32, path: &At<'_>) {
     for message in names::port_number(port) {
-        found.invalid(path, port, message);
+        path.invalid(port, message);
     }
 }
 
 /// Follows `ValidatePortNumOrName`.
-pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn number_or_name(port: &IntOrString, path: &At<'_>) {
     match port {
-        IntOrString::Int(port) => number(*port, path, found),
-        IntOrString::String(name) => each(names::port_name(name), name, path, found),
+        IntOrString::Int(port) => number(*port, path),
+        IntOrString::String(name) => each(names::port_name(name), name, path),
     }
 }
 
 /// Follows `AccumulateUniqueHostPorts` for all these containers together. `path` is the path of the list.
-pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn host_port_conflicts(containers: &[Container], path: &At<'_>) {
     let mut seen = Seen::new();
     for (i, container) in containers.iter().enumerate() {
         for (j, port) in list(&container.ports).iter().enumerate() {
@@ -58,16 +51,14 @@ pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, fou
             let (protocol, ip) = (text(&port.protocol), text(&port.host_ip));
             if !seen.insert((protocol, ip, number)) {
                 let value = format!("{protocol}/{ip}/{number}");
-                let path = path.index(i);
-                let path = path.child("ports");
-                found.duplicate(&path.index(j).child("hostPort"), &value);
+                path.index(i).child("ports").index(j).child("hostPort").duplicate(&value);
             }
         }
     }
 }
 
 /// Follows `validatePodHostNetworkDeps` for a template, where a host port may be absent.
-pub(crate) fn on_host_network(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn on_host_network(spec: &PodSpec, path: &At<'_>) {
     if spec.host_network != Some(true) {
         return;
     }
@@ -81,7 +72,7 @@ pub(crate) fn on_host_network(spec: &PodSpec, path: &Path<'_>, found: &mut Findi
                 && host != port.container_port
             {
                 let why = "must match `containerPort` when `hostNetwork` is true";
-                found.invalid(&path.index(j).child("hostPort"), host, why);
+                path.index(j).child("hostPort").invalid(host, why);
             }
         }
     }

@@ -1,48 +1,41 @@
 use k8s_openapi::api::core::v1::{
-    Container, ExecAction, GRPCAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe,
-    SleepAction, TCPSocketAction,
+    ExecAction, GRPCAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction,
+    TCPSocketAction,
 };
 
-use super::{
-    context::PodContext,
-    ports::number_or_name,
-    util::{each, list, named, non_negative, one_of, required, text},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-};
+use super::{ports::number_or_name, util::non_negative};
+use crate::validation::prelude::*;
 
-pub(crate) fn validate(container: &Container, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(container: &Container, path: &At<'_>) {
     if let Some(probe) = &container.liveness_probe {
         let path = path.child("livenessProbe");
-        self::probe(probe, &path, found);
-        success_threshold_is_one(probe, &path, found);
+        self::probe(probe, &path);
+        success_threshold_is_one(probe, &path);
     }
     if let Some(probe) = &container.readiness_probe {
         let path = path.child("readinessProbe");
-        self::probe(probe, &path, found);
+        self::probe(probe, &path);
         if let Some(seconds) = probe.termination_grace_period_seconds {
             let path = path.child("terminationGracePeriodSeconds");
-            found.invalid(&path, seconds, "must not be set for readinessProbes");
+            path.invalid(seconds, "must not be set for readinessProbes");
         }
     }
     if let Some(probe) = &container.startup_probe {
         let path = path.child("startupProbe");
-        self::probe(probe, &path, found);
-        success_threshold_is_one(probe, &path, found);
+        self::probe(probe, &path);
+        success_threshold_is_one(probe, &path);
     }
 }
 
-fn success_threshold_is_one(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
+fn success_threshold_is_one(probe: &Probe, path: &At<'_>) {
     let threshold = probe.success_threshold.unwrap_or(0);
     if threshold != 1 {
-        found.invalid(&path.child("successThreshold"), threshold, "must be 1");
+        path.child("successThreshold").invalid(threshold, "must be 1");
     }
 }
 
 /// Follows `validateProbe`.
-fn probe(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
+fn probe(probe: &Probe, path: &At<'_>) {
     let handler = Handler {
         exec: probe.exec.as_ref(),
         http_get: probe.http_get.as_ref(),
@@ -51,37 +44,31 @@ fn probe(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
         sleep: None,
     };
     // Probes have no sleep action, so neither the grace period nor the gate matters.
-    self::handler(&handler, None, true, path, found);
-    non_negative(probe.initial_delay_seconds, &path.child("initialDelaySeconds"), found);
-    non_negative(probe.timeout_seconds, &path.child("timeoutSeconds"), found);
-    non_negative(probe.period_seconds, &path.child("periodSeconds"), found);
-    non_negative(probe.success_threshold, &path.child("successThreshold"), found);
-    non_negative(probe.failure_threshold, &path.child("failureThreshold"), found);
+    self::handler(&handler, None, true, path);
+    non_negative(probe.initial_delay_seconds, &path.child("initialDelaySeconds"));
+    non_negative(probe.timeout_seconds, &path.child("timeoutSeconds"));
+    non_negative(probe.period_seconds, &path.child("periodSeconds"));
+    non_negative(probe.success_threshold, &path.child("successThreshold"));
+    non_negative(probe.failure_threshold, &path.child("failureThreshold"));
     if let Some(seconds) = probe.termination_grace_period_seconds.filter(|seconds| *seconds <= 0) {
-        let path = path.child("terminationGracePeriodSeconds");
-        found.invalid(&path, seconds, "must be greater than 0");
+        path.child("terminationGracePeriodSeconds").invalid(seconds, "must be greater than 0");
     }
 }
 
 /// Follows `validateLifecycle`.
-pub(crate) fn lifecycle(
-    lifecycle: &Lifecycle,
-    cx: &PodContext<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn lifecycle(lifecycle: &Lifecycle, cx: &PodContext<'_>, path: &At<'_>) {
     if let Some(hook) = &lifecycle.post_start {
-        self::hook(hook, cx, &path.child("postStart"), found);
+        self::hook(hook, cx, &path.child("postStart"));
     }
     if let Some(hook) = &lifecycle.pre_stop {
-        self::hook(hook, cx, &path.child("preStop"), found);
+        self::hook(hook, cx, &path.child("preStop"));
     }
     if let Some(signal) = &lifecycle.stop_signal {
-        stop_signal(signal, cx.os, &path.child("stopSignal"), found);
+        stop_signal(signal, cx.os, &path.child("stopSignal"));
     }
 }
 
-fn hook(hook: &LifecycleHandler, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {
+fn hook(hook: &LifecycleHandler, cx: &PodContext<'_>, path: &At<'_>) {
     let handler = Handler {
         exec: hook.exec.as_ref(),
         http_get: hook.http_get.as_ref(),
@@ -89,7 +76,7 @@ fn hook(hook: &LifecycleHandler, cx: &PodContext<'_>, path: &Path<'_>, found: &m
         grpc: None,
         sleep: hook.sleep.as_ref(),
     };
-    self::handler(&handler, cx.grace_period, cx.opts.sleep_zero, path, found);
+    self::handler(&handler, cx.grace_period, cx.opts.sleep_zero, path);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,90 +89,76 @@ struct Handler<'a> {
 }
 
 /// Follows `validateHandler`: validates the first handler and forbids the others.
-fn handler(
-    handler: &Handler<'_>,
-    grace_period: Option<i64>,
-    zero_allowed: bool,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn handler(handler: &Handler<'_>, grace_period: Option<i64>, zero_allowed: bool, path: &At<'_>) {
     let mut given = 0;
-    let mut is_first = |field: &str, found: &mut Findings| {
+    let mut is_first = |field: &str| {
         given += 1;
         if given > 1 {
-            found.forbidden(&path.child(field), "may not specify more than 1 handler type");
+            path.child(field).forbidden("may not specify more than 1 handler type");
         }
         given == 1
     };
     if let Some(exec) = handler.exec
-        && is_first("exec", found)
+        && is_first("exec")
         && list(&exec.command).is_empty()
     {
-        found.required(&path.child("exec").child("command"), "");
+        path.child("exec").child("command").required("");
     }
     if let Some(http) = handler.http_get
-        && is_first("httpGet", found)
+        && is_first("httpGet")
     {
-        http_get(http, &path.child("httpGet"), found);
+        http_get(http, &path.child("httpGet"));
     }
     if let Some(tcp) = handler.tcp_socket
-        && is_first("tcpSocket", found)
+        && is_first("tcpSocket")
     {
-        number_or_name(&tcp.port, &path.child("tcpSocket").child("port"), found);
+        number_or_name(&tcp.port, &path.child("tcpSocket").child("port"));
     }
     if let Some(grpc) = handler.grpc
-        && is_first("grpc", found)
+        && is_first("grpc")
     {
         let path = path.child("grpc");
         for message in names::port_number(grpc.port) {
-            found.invalid(&path.child("port"), grpc.port, message);
+            path.child("port").invalid(grpc.port, message);
         }
-        one_of(grpc.mode.as_deref(), &["Plaintext", "TLS"], &path.child("mode"), found);
+        one_of(grpc.mode.as_deref(), &["Plaintext", "TLS"], &path.child("mode"));
     }
     if let Some(sleep) = handler.sleep
-        && is_first("sleep", found)
+        && is_first("sleep")
     {
-        self::sleep(sleep.seconds, grace_period, zero_allowed, &path.child("sleep"), found);
+        self::sleep(sleep.seconds, grace_period, zero_allowed, &path.child("sleep"));
     }
     if given == 0 {
-        found.required(path, "must specify a handler type");
+        path.required("must specify a handler type");
     }
 }
 
 /// Follows `validateHTTPGetAction`.
-fn http_get(http: &HTTPGetAction, path: &Path<'_>, found: &mut Findings) {
-    required(text(&http.path), &path.child("path"), found);
-    number_or_name(&http.port, &path.child("port"), found);
+fn http_get(http: &HTTPGetAction, path: &At<'_>) {
+    required(text(&http.path), &path.child("path"));
+    number_or_name(&http.port, &path.child("port"));
     let scheme = text(&http.scheme);
     if scheme != "HTTP" && scheme != "HTTPS" {
-        found.not_supported(&path.child("scheme"), named(scheme), &["HTTP", "HTTPS"]);
+        path.child("scheme").not_supported(named(scheme), &["HTTP", "HTTPS"]);
     }
     for header in list(&http.http_headers) {
         let path = path.child("httpHeaders");
-        each(names::http_header_name(&header.name), &header.name, &path, found);
+        each(names::http_header_name(&header.name), &header.name, &path);
     }
     let protocol = http.protocol.as_deref();
-    one_of(protocol, &["HTTP1", "HTTP2"], &path.child("protocol"), found);
+    one_of(protocol, &["HTTP1", "HTTP2"], &path.child("protocol"));
     if protocol == Some("HTTP2") {
         let host = text(&http.host);
         if scheme != "HTTP" {
-            let why = "is only supported with HTTP (H2C)";
-            found.invalid(&path.child("protocol"), named("HTTP2"), why);
+            path.child("protocol").invalid(named("HTTP2"), "is only supported with HTTP (H2C)");
         } else if !host.is_empty() {
-            let why = "must be empty when `protocol` is \"HTTP2\"";
-            found.invalid(&path.child("host"), host, why);
+            path.child("host").invalid(host, "must be empty when `protocol` is \"HTTP2\"");
         }
     }
 }
 
 /// Follows `validateSleepAction`.
-fn sleep(
-    seconds: i64,
-    grace_period: Option<i64>,
-    zero_allowed: bool,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn sleep(seconds: i64, grace_period: Option<i64>, zero_allowed: bool, path: &At<'_>) {
     let Some(grace) = grace_period else { return };
     let least = if zero_allowed { 0 } else { 1 };
     if seconds >= least && seconds <= grace {
@@ -199,7 +172,7 @@ fn sleep(
              AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
         )
     };
-    found.invalid(path, seconds, why);
+    path.invalid(seconds, why);
 }
 
 /// In upstream's order.
@@ -218,11 +191,10 @@ const LINUX_SIGNALS: &[&str] = &[
 ];
 
 /// Follows `validateStopSignal`.
-fn stop_signal(signal: &str, os: Option<&str>, path: &Path<'_>, found: &mut Findings) {
+fn stop_signal(signal: &str, os: Option<&str>, path: &At<'_>) {
     let supported: &[&str] = match os {
         None => {
-            let why = "may not be set for containers with empty `spec.os.name`";
-            found.forbidden(path, why);
+            path.forbidden("may not be set for containers with empty `spec.os.name`");
             return;
         }
         Some("windows") => &["SIGKILL", "SIGTERM"],
@@ -230,6 +202,6 @@ fn stop_signal(signal: &str, os: Option<&str>, path: &Path<'_>, found: &mut Find
         Some(_) => return,
     };
     if !supported.contains(&signal) {
-        found.not_supported(path, named(signal), supported);
+        path.not_supported(named(signal), supported);
     }
 }

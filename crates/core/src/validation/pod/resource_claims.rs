@@ -1,8 +1,7 @@
 use k8s_openapi::api::core::v1::PodResourceClaim;
 use serde_json::json;
 
-use super::util::{Seen, label, subdomain};
-use crate::finding::{Findings, Path, Value};
+use crate::validation::prelude::*;
 
 /// Follows `gatherPodResourceClaimNames`, but sorts the names.
 pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
@@ -14,17 +13,17 @@ pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
 }
 
 /// Follows `validatePodResourceClaims`.
-pub(crate) fn validate(claims: &[PodResourceClaim], path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn validate(claims: &[PodResourceClaim], path: &At<'_>) {
     let mut seen = Seen::new();
     for (i, claim) in claims.iter().enumerate() {
         let path = path.index(i);
         let at = path.child("name");
         if claim.name.is_empty() {
-            found.required(&at, "");
+            at.required("");
         } else if !seen.insert(claim.name.as_str()) {
-            found.duplicate(&at, &claim.name);
+            at.duplicate(&claim.name);
         } else {
-            label(&claim.name, &at, found);
+            label(&claim.name, &at);
         }
         let (name, template) = (&claim.resource_claim_name, &claim.resource_claim_template_name);
         let wrong = match (name, template) {
@@ -43,13 +42,13 @@ pub(crate) fn validate(claims: &[PodResourceClaim], path: &Path<'_>, found: &mut
                 "ResourceClaimName": name,
                 "ResourceClaimTemplateName": template,
             }));
-            found.invalid(&path, value, why);
+            path.invalid(value, why);
         }
         if let Some(name) = name {
-            subdomain(name, &path.child("resourceClaimName"), found);
+            subdomain(name, &path.child("resourceClaimName"));
         }
         if let Some(name) = template {
-            subdomain(name, &path.child("resourceClaimTemplateName"), found);
+            subdomain(name, &path.child("resourceClaimTemplateName"));
         }
     }
 }

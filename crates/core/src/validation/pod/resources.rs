@@ -1,24 +1,12 @@
 //! Requests and limits. Kubernetes: also `pkg/apis/core/helper/helpers.go`.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::cmp::Ordering;
 
 use k8s_openapi::{
-    api::core::v1::{PodSpec, ResourceClaim, ResourceRequirements},
-    apimachinery::pkg::api::resource::Quantity as Text,
+    api::core::v1::ResourceClaim, apimachinery::pkg::api::resource::Quantity as Text,
 };
 
-use super::{
-    context::PodContext,
-    options::Options,
-    util::{label, list, named},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::{containers::containers, names, quantity::Quantity},
-};
+use crate::validation::prelude::*;
 
 pub(crate) type ResourceList = BTreeMap<String, Text>;
 
@@ -36,8 +24,7 @@ pub(crate) fn validate(
     requirements: &ResourceRequirements,
     of: Of,
     cx: &PodContext<'_>,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
     let empty = ResourceList::new();
     let limits = requirements.limits.as_ref().unwrap_or(&empty);
@@ -45,15 +32,15 @@ pub(crate) fn validate(
     let limits_path = path.child("limits");
     let requests_path = path.child("requests");
     for limit in limits {
-        resource(limit, of, cx.opts, &limits_path.key(limit.0), found);
+        resource(limit, of, cx.opts, &limits_path.key(limit.0));
     }
     for (name, value) in requests {
         let at = requests_path.key(name);
         let huge = is_huge_page(name);
-        resource_name(name, of, &at, found);
+        resource_name(name, of, &at);
         let value = Quantity::parse_resource(&value.0);
         if let Some(value) = &value {
-            resource_value(name, value, &at, found);
+            resource_value(name, value, &at);
         }
         let limit = limits.get(name).map(|limit| Quantity::parse_resource(&limit.0));
         match (&value, limit) {
@@ -68,64 +55,52 @@ pub(crate) fn validate(
                 };
                 if !must.is_empty() {
                     let why = format!("must be {must} {name} limit of {}", limit.to_text());
-                    found.invalid(&requests_path, &*value.to_text(), why);
+                    requests_path.invalid(&*value.to_text(), why);
                 }
             }
             (_, None) if !is_overcommit_allowed(name) => {
-                let why = "Limit must be set for non overcommitable resources";
-                found.required(&limits_path, why);
+                limits_path.required("Limit must be set for non overcommitable resources");
             }
             _ => {}
         }
         if let Some(value) = value.filter(|_| huge) {
-            huge_pages(name, &value, cx.opts, &at, found);
+            huge_pages(name, &value, cx.opts, &at);
         }
     }
     let mut all = limits.keys().chain(requests.keys());
     if all.clone().any(|name| is_huge_page(name))
         && !all.any(|name| name == "cpu" || name == "memory")
     {
-        found.forbidden(path, "HugePages require cpu or memory");
+        path.forbidden("HugePages require cpu or memory");
     }
-    claims(list(&requirements.claims), cx.claim_names, &path.child("claims"), found);
+    claims(list(&requirements.claims), cx.claim_names, &path.child("claims"));
 }
 
 /// Follows `validateOverhead`.
-pub(crate) fn overhead(
-    overhead: &ResourceList,
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn overhead(overhead: &ResourceList, opts: &Options, path: &At<'_>) {
     let limits = path.child("limits");
     for resource in overhead {
-        self::resource(resource, Of::Container, opts, &limits.key(resource.0), found);
+        self::resource(resource, Of::Container, opts, &limits.key(resource.0));
     }
     if overhead.keys().any(|name| is_huge_page(name))
         && !overhead.keys().any(|name| name == "cpu" || name == "memory")
     {
-        found.forbidden(path, "HugePages require cpu or memory");
+        path.forbidden("HugePages require cpu or memory");
     }
 }
 
-fn resource(
-    (name, value): (&String, &Text),
-    of: Of,
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
-    resource_name(name, of, path, found);
+fn resource((name, value): (&String, &Text), of: Of, opts: &Options, path: &At<'_>) {
+    resource_name(name, of, path);
     if let Some(value) = Quantity::parse_resource(&value.0) {
-        resource_value(name, &value, path, found);
+        resource_value(name, &value, path);
         if is_huge_page(name) {
-            huge_pages(name, &value, opts, path, found);
+            huge_pages(name, &value, opts, path);
         }
     }
 }
 
 /// Follows `validateContainerResourceName` and `validatePodResourceName`.
-fn resource_name(name: &str, of: Of, path: &Path<'_>, found: &mut Findings) {
+fn resource_name(name: &str, of: Of, path: &At<'_>) {
     // Nearly every resource is one of these.
     if name == "cpu" || name == "memory" {
         return;
@@ -133,56 +108,47 @@ fn resource_name(name: &str, of: Of, path: &Path<'_>, found: &mut Findings) {
     let wrong = names::label_key(name);
     let bad = !wrong.is_empty();
     for message in wrong {
-        found.invalid(path, named(name), message);
+        path.invalid(named(name), message);
     }
     let bare = !name.contains('/');
     let nonstandard = !bad && bare && !is_standard(name);
     if nonstandard {
-        let why = "must be a standard resource type or fully qualified";
-        found.invalid(path, named(name), why);
+        path.invalid(named(name), "must be a standard resource type or fully qualified");
     }
     match of {
         Of::Container if bare => {
             if name != "ephemeral-storage" && !is_huge_page(name) {
-                found.invalid(path, named(name), "must be a standard resource for containers");
+                path.invalid(named(name), "must be a standard resource for containers");
             }
         }
         Of::Container => {
             if !is_native(name) && !is_extended(name) {
-                let why = "doesn't follow extended resource name standard";
-                found.invalid(path, named(name), why);
+                path.invalid(named(name), "doesn't follow extended resource name standard");
             }
         }
         Of::Pod => {
             if !bad && !nonstandard && !is_huge_page(name) {
-                found.not_supported(path, named(name), &["cpu", HUGE_PAGES, "memory"]);
+                path.not_supported(named(name), &["cpu", HUGE_PAGES, "memory"]);
             }
         }
     }
 }
 
 /// Follows `ValidateResourceQuantityValue`.
-fn resource_value(name: &str, value: &Quantity<'_>, path: &Path<'_>, found: &mut Findings) {
+fn resource_value(name: &str, value: &Quantity<'_>, path: &At<'_>) {
     if value.is_negative() {
-        found.invalid(path, &*value.to_text(), names::NOT_NEGATIVE);
+        path.invalid(&*value.to_text(), names::NOT_NEGATIVE);
     }
     if !value.is_integer() && is_integer_resource(name) {
-        found.invalid(path, &*value.to_text(), "must be an integer");
+        path.invalid(&*value.to_text(), "must be an integer");
     }
 }
 
 /// Follows `validateResourceQuantityHugePageValue`.
-fn huge_pages(
-    name: &str,
-    value: &Quantity<'_>,
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn huge_pages(name: &str, value: &Quantity<'_>, opts: &Options, path: &At<'_>) {
     if !opts.indivisible_huge_pages && !is_divisible(name, value) {
         let text = value.to_text();
-        let why = format!("{text} is not positive integer multiple of {name}");
-        found.invalid(path, &*text, why);
+        path.invalid(&*text, format!("{text} is not positive integer multiple of {name}"));
     }
 }
 
@@ -271,33 +237,33 @@ fn is_integer_resource(name: &str) -> bool {
 }
 
 /// Follows `validateResourceClaimNames`. `claim_names` must be sorted.
-fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &Path<'_>, found: &mut Findings) {
+fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &At<'_>) {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for (i, claim) in claims.iter().enumerate() {
         let path = path.index(i);
         let name = claim.name.as_str();
         if name.is_empty() {
-            found.required(&path, "");
+            path.required("");
             continue;
         }
         if seen.contains(name) {
-            found.duplicate(&path, name);
+            path.duplicate(name);
         } else {
             let request = claim.request.as_deref().filter(|request| !request.is_empty());
             let key = match request {
                 Some(request) => {
-                    label(request, &path.child("request"), found);
+                    label(request, &path.child("request"));
                     format!("{name}/{request}")
                 }
                 None => name.to_owned(),
             };
             if seen.contains(&key) {
-                found.duplicate(&path, &key);
+                path.duplicate(&key);
             } else if request.is_none() {
                 let start = format!("{name}/");
                 let requests = seen.range(start.clone()..);
                 for _ in requests.take_while(|seen| seen.starts_with(&start)) {
-                    found.duplicate(&path, name);
+                    path.duplicate(name);
                 }
             }
             seen.insert(key);
@@ -309,7 +275,7 @@ fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &Path<'_>, found
                 format!(": {}", claim_names.join(", "))
             };
             let why = format!("must be one of the names in pod.spec.resourceClaims{which}");
-            found.not_found_because(&path, name, why);
+            path.not_found_because(name, why);
         }
     }
 }

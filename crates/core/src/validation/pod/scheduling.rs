@@ -1,38 +1,35 @@
-use k8s_openapi::api::core::v1::PodSpec;
-
-use super::util::{Seen, label_key, list, subdomain};
-use crate::finding::{Findings, Path, Value};
+use crate::validation::prelude::*;
 
 /// Follows `validateSchedulingGroup`.
-pub(crate) fn group(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn group(spec: &PodSpec, path: &At<'_>) {
     let Some(group) = &spec.scheduling_group else { return };
     let path = path.child("schedulingGroup");
     if !list(&spec.eviction_responders).is_empty() {
-        found.forbidden(&path, "may not be set when evictionResponders is set");
+        path.forbidden("may not be set when evictionResponders is set");
     }
     let path = path.child("podGroupName");
     match &group.pod_group_name {
-        Some(name) => subdomain(name, &path, found),
+        Some(name) => subdomain(name, &path),
         None => {
             let value = Value::Json("null".to_owned());
-            found.invalid(&path, value, "must specify one of: `podGroupName`");
+            path.invalid(value, "must specify one of: `podGroupName`");
         }
     }
 }
 
 /// Follows `validateReadinessGates` and `validateSchedulingGates`.
-pub(crate) fn gates(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn gates(spec: &PodSpec, path: &At<'_>) {
     let at = path.child("readinessGates");
     for (i, gate) in list(&spec.readiness_gates).iter().enumerate() {
-        label_key(&gate.condition_type, &at.index(i).child("conditionType"), found);
+        label_key(&gate.condition_type, &at.index(i).child("conditionType"));
     }
     let at = path.child("schedulingGates");
     let mut seen = Seen::new();
     for (i, gate) in list(&spec.scheduling_gates).iter().enumerate() {
         let at = at.index(i);
-        label_key(&gate.name, &at, found);
+        label_key(&gate.name, &at);
         if !seen.insert(gate.name.as_str()) {
-            found.duplicate(&at, &gate.name);
+            at.duplicate(&gate.name);
         }
     }
 }

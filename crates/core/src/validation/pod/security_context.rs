@@ -1,17 +1,10 @@
 use k8s_openapi::api::core::v1::{
-    AppArmorProfile, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext,
+    AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext,
 };
 use serde_json::json;
 
-use super::{
-    options::Options,
-    util::{Seen, each, list, named, one_of, unix_id},
-    windows,
-};
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{containers::containers, names},
-};
+use super::windows;
+use crate::validation::prelude::*;
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const MAX_SYSCTL: usize = 253;
@@ -19,47 +12,41 @@ const MAX_SYSCTL: usize = 253;
 const MAX_PROFILE: usize = 4095;
 
 /// Follows `validatePodSpecSecurityContext`.
-pub(crate) fn pod(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn pod(spec: &PodSpec, opts: &Options, path: &At<'_>) {
     let pod_path = path;
     let path = path.child("securityContext");
     if spec.host_pid == Some(true) && spec.share_process_namespace == Some(true) {
         let at = if opts.share_process_namespace_path { pod_path } else { &path };
         let at = at.child("shareProcessNamespace");
         let why = "ShareProcessNamespace and HostPID cannot both be enabled";
-        found.invalid(&at, Value::Json("true".to_owned()), why);
+        at.invalid(Value::Json("true".to_owned()), why);
     }
     let Some(context) = &spec.security_context else { return };
-    unix_id(context.fs_group, &path.child("fsGroup"), found);
-    unix_id(context.run_as_user, &path.child("runAsUser"), found);
-    unix_id(context.run_as_group, &path.child("runAsGroup"), found);
+    unix_id(context.fs_group, &path.child("fsGroup"));
+    unix_id(context.run_as_user, &path.child("runAsUser"));
+    unix_id(context.run_as_group, &path.child("runAsGroup"));
     for (i, group) in list(&context.supplemental_groups).iter().enumerate() {
-        unix_id(Some(*group), &path.child("supplementalGroups").index(i), found);
+        unix_id(Some(*group), &path.child("supplementalGroups").index(i));
     }
-    sysctls(context, spec, opts, &path.child("sysctls"), found);
+    sysctls(context, spec, opts, &path.child("sysctls"));
     let policy = context.fs_group_change_policy.as_deref();
-    one_of(policy, &["Always", "OnRootMismatch"], &path.child("fsGroupChangePolicy"), found);
-    seccomp(context.seccomp_profile.as_ref(), &path.child("seccompProfile"), found);
-    windows::options(context.windows_options.as_ref(), &path.child("windowsOptions"), found);
-    app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"), found);
+    one_of(policy, &["Always", "OnRootMismatch"], &path.child("fsGroupChangePolicy"));
+    seccomp(context.seccomp_profile.as_ref(), &path.child("seccompProfile"));
+    windows::options(context.windows_options.as_ref(), &path.child("windowsOptions"));
+    app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"));
     let policy = context.supplemental_groups_policy.as_deref();
-    one_of(policy, &["Merge", "Strict"], &path.child("supplementalGroupsPolicy"), found);
+    one_of(policy, &["Merge", "Strict"], &path.child("supplementalGroupsPolicy"));
     let policies: &[&str] = if opts.only_recursive_selinux_change {
         &["Recursive"]
     } else {
         &["MountOption", "Recursive"]
     };
     let policy = context.se_linux_change_policy.as_deref();
-    one_of(policy, policies, &path.child("seLinuxChangePolicy"), found);
+    one_of(policy, policies, &path.child("seLinuxChangePolicy"));
 }
 
 /// Follows `validateSysctls`.
-fn sysctls(
-    context: &PodSecurityContext,
-    spec: &PodSpec,
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn sysctls(context: &PodSecurityContext, spec: &PodSpec, opts: &Options, path: &At<'_>) {
     let sysctls = list(&context.sysctls);
     let mut seen = Seen::new();
     for (i, sysctl) in sysctls.iter().enumerate() {
@@ -68,20 +55,20 @@ fn sysctls(
         let name = sysctl.name.as_str();
         let is_new = seen.insert(name);
         if name.is_empty() {
-            found.required(&path, "");
+            path.required("");
         } else if !is_sysctl(name) {
             let why = format!(
                 "must have at most {MAX_SYSCTL} characters and match regex \
                  ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
             );
-            found.invalid(&path, name, why);
+            path.invalid(name, why);
         } else if !is_new {
-            found.duplicate(&path, name);
+            path.duplicate(name);
         }
         if !opts.namespaced_sysctls_on_host
             && let Some(why) = on_host(name, spec)
         {
-            found.invalid(&path, name, why);
+            path.invalid(name, why);
         }
     }
 }
@@ -145,24 +132,22 @@ pub(crate) fn container(
     context: &SecurityContext,
     host_users: bool,
     opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
-    unix_id(context.run_as_user, &path.child("runAsUser"), found);
-    unix_id(context.run_as_group, &path.child("runAsGroup"), found);
+    unix_id(context.run_as_user, &path.child("runAsUser"));
+    unix_id(context.run_as_group, &path.child("runAsGroup"));
     if let Some(mount) = context.proc_mount.as_deref() {
         let path = path.child("procMount");
-        one_of(Some(mount), &["Default", "Unmasked"], &path, found);
+        one_of(Some(mount), &["Default", "Unmasked"], &path);
         if host_users && mount == "Unmasked" {
-            let why = "`hostUsers` must be false to use `Unmasked`";
-            found.invalid(&path, named(mount), why);
+            path.invalid(named(mount), "`hostUsers` must be false to use `Unmasked`");
         }
     }
-    seccomp(context.seccomp_profile.as_ref(), &path.child("seccompProfile"), found);
+    seccomp(context.seccomp_profile.as_ref(), &path.child("seccompProfile"));
     if context.allow_privilege_escalation == Some(false) {
         if context.privileged == Some(true) {
             let why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-            found.invalid(path, as_go(context), why);
+            path.invalid(as_go(context), why);
         }
         let added = context.capabilities.as_ref().map(|c| list(&c.add)).unwrap_or_default();
         let is_wrong =
@@ -170,11 +155,11 @@ pub(crate) fn container(
         for _ in added.iter().filter(is_wrong) {
             let why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` \
                        CAP_SYS_ADMIN";
-            found.invalid(path, as_go(context), why);
+            path.invalid(as_go(context), why);
         }
     }
-    windows::options(context.windows_options.as_ref(), &path.child("windowsOptions"), found);
-    app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"), found);
+    windows::options(context.windows_options.as_ref(), &path.child("windowsOptions"));
+    app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"));
 }
 
 /// As Go prints its internal type.
@@ -209,56 +194,51 @@ fn as_go(context: &SecurityContext) -> Value<'static> {
 }
 
 /// Follows `validateSeccompProfileField`.
-fn seccomp(profile: Option<&SeccompProfile>, path: &Path<'_>, found: &mut Findings) {
+fn seccomp(profile: Option<&SeccompProfile>, path: &At<'_>) {
     let Some(profile) = profile else { return };
     let at = path.child("type");
     if profile.type_.is_empty() {
-        found.required(&at, "type is required when seccompProfile is set");
+        at.required("type is required when seccompProfile is set");
     } else {
-        one_of(Some(&profile.type_), PROFILE_TYPES, &at, found);
+        one_of(Some(&profile.type_), PROFILE_TYPES, &at);
     }
     let at = path.child("localhostProfile");
     match (profile.type_.as_str(), profile.localhost_profile.as_deref()) {
-        ("Localhost", None) => {
-            found.required(&at, "must be set when seccomp type is Localhost");
-        }
+        ("Localhost", None) => at.required("must be set when seccomp type is Localhost"),
         ("Localhost", Some(local)) => {
-            each(names::local_descending_path(local), local, &at, found);
+            each(names::local_descending_path(local), local, &at);
         }
         (kind, Some(local)) => {
             let value = Value::json(&json!({"Type": kind, "LocalhostProfile": local}));
-            found.invalid(&at, value, "can only be set when seccomp type is Localhost");
+            at.invalid(value, "can only be set when seccomp type is Localhost");
         }
         (_, None) => {}
     }
 }
 
 /// Follows `ValidateAppArmorProfileField`.
-fn app_armor(profile: Option<&AppArmorProfile>, path: &Path<'_>, found: &mut Findings) {
+fn app_armor(profile: Option<&AppArmorProfile>, path: &At<'_>) {
     const MUST: &str = "must be set when AppArmor type is Localhost";
     let Some(profile) = profile else { return };
     let at = path.child("localhostProfile");
     match (profile.type_.as_str(), profile.localhost_profile.as_deref()) {
-        ("Localhost", None) => found.required(&at, MUST),
+        ("Localhost", None) => at.required(MUST),
         ("Localhost", Some(local)) => {
             if local.trim() != local {
-                found.invalid(&at, local, "must not be padded with whitespace");
+                at.invalid(local, "must not be padded with whitespace");
             } else if local.is_empty() {
-                found.required(&at, MUST);
+                at.required(MUST);
             }
             if local.len() > MAX_PROFILE {
-                found.too_long(&at, MAX_PROFILE);
+                at.too_long(MAX_PROFILE);
             }
         }
         ("RuntimeDefault" | "Unconfined", Some(local)) => {
             // The value is a pointer in Go, so it is printed as JSON.
-            found.invalid(&at, named(local), "can only be set when AppArmor type is Localhost");
+            at.invalid(named(local), "can only be set when AppArmor type is Localhost");
         }
         ("RuntimeDefault" | "Unconfined", None) => {}
-        ("", _) => {
-            let why = "type is required when appArmorProfile is set";
-            found.required(&path.child("type"), why);
-        }
-        (kind, _) => found.not_supported(&path.child("type"), named(kind), PROFILE_TYPES),
+        ("", _) => path.child("type").required("type is required when appArmorProfile is set"),
+        (kind, _) => path.child("type").not_supported(named(kind), PROFILE_TYPES),
     }
 }

@@ -1,28 +1,15 @@
-use std::collections::HashMap;
+use k8s_openapi::api::core::v1::TopologySpreadConstraint;
 
-use k8s_openapi::{
-    api::core::v1::{PodSpec, TopologySpreadConstraint},
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
-
-use super::{
-    options::Options,
-    util::{Seen, finds_nothing, label_key, label_selector, list, one_of, positive},
-};
-use crate::finding::{Findings, Path};
+use super::util::positive;
+use crate::validation::prelude::*;
 
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 const NO_SELECTOR: &str = "must not be specified when labelSelector is not set";
 
 /// Follows `validateTopologySpreadConstraints`.
-pub(crate) fn validate(
-    constraints: &[TopologySpreadConstraint],
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn validate(constraints: &[TopologySpreadConstraint], opts: &Options, path: &At<'_>) {
     for (i, constraint) in constraints.iter().enumerate() {
-        one(constraint, &constraints[i + 1..], opts, &path.index(i), found);
+        one(constraint, &constraints[i + 1..], opts, &path.index(i));
     }
 }
 
@@ -30,48 +17,42 @@ fn one(
     constraint: &TopologySpreadConstraint,
     rest: &[TopologySpreadConstraint],
     opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
-    positive(constraint.max_skew, &path.child("maxSkew"), found);
+    positive(constraint.max_skew, &path.child("maxSkew"));
     if constraint.topology_key.is_empty() {
-        found.required(&path.child("topologyKey"), "can not be empty");
+        path.child("topologyKey").required("can not be empty");
     }
     let action = constraint.when_unsatisfiable.as_str();
-    one_of(
-        Some(action),
-        &["DoNotSchedule", "ScheduleAnyway"],
-        &path.child("whenUnsatisfiable"),
-        found,
-    );
+    one_of(Some(action), &["DoNotSchedule", "ScheduleAnyway"], &path.child("whenUnsatisfiable"));
     let key = &constraint.topology_key;
     if rest.iter().any(|other| other.topology_key == *key && other.when_unsatisfiable == action) {
         let value = format!("{{{key}, {action}}}");
-        found.duplicate(&path.child("{topologyKey, whenUnsatisfiable}"), &value);
+        path.child("{topologyKey, whenUnsatisfiable}").duplicate(&value);
     }
     if let Some(domains) = constraint.min_domains {
         let path = path.child("minDomains");
-        positive(domains, &path, found);
+        positive(domains, &path);
         if action != "DoNotSchedule" {
             let why =
                 format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
-            found.invalid(&path, domains, why);
+            path.invalid(domains, why);
         }
     }
     let policies = &["Honor", "Ignore"];
     let policy = constraint.node_affinity_policy.as_deref();
-    one_of(policy, policies, &path.child("nodeAffinityPolicy"), found);
+    one_of(policy, policies, &path.child("nodeAffinityPolicy"));
     let policy = constraint.node_taints_policy.as_deref();
-    one_of(policy, policies, &path.child("nodeTaintsPolicy"), found);
+    one_of(policy, policies, &path.child("nodeTaintsPolicy"));
     let selector = constraint.label_selector.as_ref();
     let keys = list(&constraint.match_label_keys);
     if opts.spread_by_merged_selector {
-        match_label_keys(keys, &[], selector, path, found);
+        match_label_keys(keys, &[], selector, path);
     } else {
-        legacy_match_label_keys(keys, selector, &path.child("matchLabelKeys"), found);
+        legacy_match_label_keys(keys, selector, &path.child("matchLabelKeys"));
     }
     if !opts.invalid_spread_selector {
-        label_selector(selector, &path.child("labelSelector"), found);
+        label_selector(selector, &path.child("labelSelector"));
     }
 }
 
@@ -80,11 +61,10 @@ pub(crate) fn match_label_keys(
     matching: &[String],
     mismatching: &[String],
     selector: Option<&LabelSelector>,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) {
-    label_keys(matching, selector, &path.child("matchLabelKeys"), found);
-    label_keys(mismatching, selector, &path.child("mismatchLabelKeys"), found);
+    label_keys(matching, selector, &path.child("matchLabelKeys"));
+    label_keys(mismatching, selector, &path.child("mismatchLabelKeys"));
     if let Some(selector) = selector.filter(|_| !matching.is_empty()) {
         // If a key occurs twice, the last one counts.
         let places: HashMap<&str, usize> =
@@ -96,7 +76,7 @@ pub(crate) fn match_label_keys(
             let before = !seen.insert(key.as_str()) || labels.is_some_and(|l| l.contains_key(key));
             if before && let Some(&at) = places.get(key.as_str()) {
                 // Upstream appends the index to the term, not to matchLabelKeys.
-                found.invalid(&path.index(at), key, IN_BOTH);
+                path.index(at).invalid(key, IN_BOTH);
             }
         }
     }
@@ -107,46 +87,36 @@ pub(crate) fn match_label_keys(
     for (i, key) in matching.iter().enumerate() {
         if mismatched.contains(key.as_str()) {
             let why = "exists in both matchLabelKeys and mismatchLabelKeys";
-            found.invalid(&path.child("matchLabelKeys").index(i), key, why);
+            path.child("matchLabelKeys").index(i).invalid(key, why);
         }
     }
 }
 
 /// Follows `validateLabelKeys`.
-fn label_keys(
-    keys: &[String],
-    selector: Option<&LabelSelector>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn label_keys(keys: &[String], selector: Option<&LabelSelector>, path: &At<'_>) {
     if !keys.is_empty() && selector.is_none() {
-        found.forbidden(path, NO_SELECTOR);
+        path.forbidden(NO_SELECTOR);
         return;
     }
     for (i, key) in keys.iter().enumerate() {
-        label_key(key, &path.index(i), found);
+        label_key(key, &path.index(i));
     }
 }
 
 /// Follows `ValidateMatchLabelKeysInTopologySpread`.
-fn legacy_match_label_keys(
-    keys: &[String],
-    selector: Option<&LabelSelector>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+fn legacy_match_label_keys(keys: &[String], selector: Option<&LabelSelector>, path: &At<'_>) {
     if !keys.is_empty() && selector.is_none() {
-        found.forbidden(path, NO_SELECTOR);
+        path.forbidden(NO_SELECTOR);
     }
     for (i, key) in keys.iter().enumerate() {
         let path = path.index(i);
-        label_key(key, &path, found);
+        label_key(key, &path);
         let selected = selector.is_some_and(|selector| {
             selector.match_labels.as_ref().is_some_and(|labels| labels.contains_key(key))
                 || list(&selector.match_expressions).iter().any(|e| e.key == *key)
         });
         if selected {
-            found.invalid(&path, key, IN_BOTH);
+            path.invalid(key, IN_BOTH);
         }
     }
 }
@@ -155,7 +125,7 @@ fn legacy_match_label_keys(
 pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     list(&spec.topology_spread_constraints).iter().any(|constraint| {
         let selector = constraint.label_selector.as_ref();
-        !finds_nothing(|path, found| label_selector(selector, path, found))
+        !finds_nothing(|path| label_selector(selector, path))
     })
 }
 
@@ -170,7 +140,7 @@ pub(crate) fn violates_merged(spec: &PodSpec) -> bool {
     list(&spec.topology_spread_constraints).iter().any(|constraint| {
         let keys = list(&constraint.match_label_keys);
         let selector = constraint.label_selector.as_ref();
-        !finds_nothing(|path, found| match_label_keys(keys, &[], selector, path, found))
+        !finds_nothing(|path| match_label_keys(keys, &[], selector, path))
     })
 }
 
@@ -179,6 +149,6 @@ pub(crate) fn violates_legacy(spec: &PodSpec) -> bool {
     list(&spec.topology_spread_constraints).iter().any(|constraint| {
         let keys = list(&constraint.match_label_keys);
         let selector = constraint.label_selector.as_ref();
-        !finds_nothing(|path, found| legacy_match_label_keys(keys, selector, path, found))
+        !finds_nothing(|path| legacy_match_label_keys(keys, selector, path))
     })
 }

@@ -1,67 +1,55 @@
 use k8s_openapi::api::core::v1::Toleration;
 
-use super::{
-    options::Options,
-    util::{each, label_key, named, one_of, text},
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-};
+use crate::validation::prelude::*;
 
 /// Follows `ValidateTolerations`.
-pub(crate) fn validate(
-    tolerations: &[Toleration],
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn validate(tolerations: &[Toleration], opts: &Options, path: &At<'_>) {
     for (i, toleration) in tolerations.iter().enumerate() {
-        one(toleration, opts, &path.index(i), found);
+        one(toleration, opts, &path.index(i));
     }
 }
 
-fn one(toleration: &Toleration, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+fn one(toleration: &Toleration, opts: &Options, path: &At<'_>) {
     let (key, operator) = (text(&toleration.key), text(&toleration.operator));
     let (value, effect) = (text(&toleration.value), text(&toleration.effect));
     let at = path.child("operator");
     if !key.is_empty() {
-        label_key(key, &path.child("key"), found);
+        label_key(key, &path.child("key"));
     } else if operator != "Exists" {
         let why = "operator must be Exists when `key` is empty, which means \"match all values \
                    and all keys\"";
-        found.invalid(&at, named(operator), why);
+        at.invalid(named(operator), why);
     }
     if toleration.toleration_seconds.is_some() && effect != "NoExecute" {
         let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        found.invalid(&path.child("effect"), named(effect), why);
+        path.child("effect").invalid(named(effect), why);
     }
     match operator {
         "Equal" | "" => {
             let wrong = names::label_value(value);
             if !wrong.is_empty() {
-                found.invalid(&at, value, wrong.join(";"));
+                at.invalid(value, wrong.join(";"));
             }
         }
         "Exists" if !value.is_empty() => {
-            found.invalid(&at, value, "value must be empty when `operator` is 'Exists'");
+            at.invalid(value, "value must be empty when `operator` is 'Exists'");
         }
         "Exists" => {}
         "Lt" | "Gt" if opts.toleration_comparison => {
             let path = path.child("value");
-            each(names::decimal_integer(value), value, &path, found);
+            each(names::decimal_integer(value), value, &path);
             if let Some(why) = int64_error(value) {
-                found.invalid(&path, value, why);
+                path.invalid(value, why);
             }
         }
         "Lt" | "Gt" if opts.toleration_operators => {
-            found.not_supported(&at, named(operator), &["Equal", "Exists", "Lt", "Gt"]);
+            at.not_supported(named(operator), &["Equal", "Exists", "Lt", "Gt"]);
         }
-        _ => found.not_supported(&at, named(operator), &["Equal", "Exists"]),
+        _ => at.not_supported(named(operator), &["Equal", "Exists"]),
     }
     if !effect.is_empty() {
         let effects = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
-        one_of(Some(effect), effects, &path.child("effect"), found);
+        one_of(Some(effect), effects, &path.child("effect"));
     }
 }
 

@@ -1,12 +1,14 @@
 use std::{collections::HashSet, hash::Hash};
 
 use k8s_openapi::{
-    api::core::v1::LocalObjectReference, apimachinery::pkg::apis::meta::v1::LabelSelector,
+    api::core::v1::{Container, LocalObjectReference, PodSpec},
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 
 use crate::{
-    finding::{Findings, Path, SOME_RULE, Value},
+    finding::{At, Findings, Path, SOME_RULE, Value},
     kubernetes::{
+        containers,
         names::{self, Messages},
         selector,
     },
@@ -60,118 +62,100 @@ pub(crate) fn named(value: &str) -> Value<'static> {
     Value::json(&value)
 }
 
-pub(crate) fn each(messages: Messages, value: &str, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn each(messages: Messages, value: &str, path: &At<'_>) {
     for message in messages {
-        found.invalid(path, value, message);
+        path.invalid(value, message);
     }
 }
 
 /// `ValidateDNS1123Label`.
-pub(crate) fn label(value: &str, path: &Path<'_>, found: &mut Findings) {
-    each(names::dns1123_label(value), value, path, found);
+pub(crate) fn label(value: &str, path: &At<'_>) {
+    each(names::dns1123_label(value), value, path);
 }
 
 /// `ValidateDNS1123Subdomain`.
-pub(crate) fn subdomain(value: &str, path: &Path<'_>, found: &mut Findings) {
-    each(names::dns1123_subdomain(value), value, path, found);
+pub(crate) fn subdomain(value: &str, path: &At<'_>) {
+    each(names::dns1123_subdomain(value), value, path);
 }
 
 /// Follows `ValidateLabelSelector` for a selector that may be absent.
-pub(crate) fn label_selector(
-    selector: Option<&LabelSelector>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn label_selector(selector: Option<&LabelSelector>, path: &At<'_>) {
     if let Some(selector) = selector {
-        selector::validate(selector, &|| false, path, found);
+        selector::validate(selector, &|| false, path);
     }
 }
 
-pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
-    filled(value, |_| Messages::new(), path, found);
+pub(crate) fn required(value: &str, path: &At<'_>) {
+    filled(value, |_| Messages::new(), path);
 }
 
 /// Reports `Required` for an empty value, or else what `check` finds.
-pub(crate) fn filled(
-    value: &str,
-    check: impl Fn(&str) -> Messages,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn filled(value: &str, check: impl Fn(&str) -> Messages, path: &At<'_>) {
     if value.is_empty() {
-        found.required(path, "");
+        path.required("");
     } else {
-        each(check(value), value, path, found);
+        each(check(value), value, path);
     }
 }
 
-pub(crate) fn secret_ref(
-    secret: Option<&LocalObjectReference>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn secret_ref(secret: Option<&LocalObjectReference>, path: &At<'_>) {
     if let Some(secret) = secret {
-        required(&secret.name, &path.child("secretRef").child("name"), found);
+        required(&secret.name, &path.child("secretRef").child("name"));
     }
+}
+
+/// Calls the visitor with each container below the pod spec at `path`.
+pub(crate) fn visit(spec: &PodSpec, path: &At<'_>, visitor: &mut dyn FnMut(&Container, &At<'_>)) {
+    containers::visit(spec, path.path(), &mut |container, of| visitor(container, &path.at(of)));
 }
 
 /// Follows `ValidateNonnegativeField`.
-pub(crate) fn non_negative(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn non_negative(value: Option<i32>, path: &At<'_>) {
     if let Some(value) = value.filter(|value| *value < 0) {
-        found.invalid(path, value, names::NOT_NEGATIVE);
+        path.invalid(value, names::NOT_NEGATIVE);
     }
 }
 
 /// Follows `ValidatePositiveField`.
-pub(crate) fn positive(value: i32, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn positive(value: i32, path: &At<'_>) {
     if value <= 0 {
-        found.invalid(path, value, "must be greater than zero");
+        path.invalid(value, "must be greater than zero");
     }
 }
 
-pub(crate) fn file_mode(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn file_mode(value: Option<i32>, path: &At<'_>) {
     if let Some(value) = value.filter(|value| !(0..=0o777).contains(value)) {
-        found.invalid(path, value, FILE_MODE);
+        path.invalid(value, FILE_MODE);
     }
 }
 
 /// `IsValidUserID`, `validateUserField`.
-pub(crate) fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn unix_id(id: Option<i64>, path: &At<'_>) {
     if let Some(id) = id {
         for message in names::unix_id(id) {
-            found.invalid(path, id, message);
+            path.invalid(id, message);
         }
     }
 }
 
-pub(crate) fn one_of(
-    value: Option<&str>,
-    supported: &[&str],
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn one_of(value: Option<&str>, supported: &[&str], path: &At<'_>) {
     if let Some(value) = value.filter(|value| !supported.contains(value)) {
-        found.not_supported(path, named(value), supported);
+        path.not_supported(named(value), supported);
     }
 }
 
 /// Like [`one_of`], but reports `Required` for an empty value.
-pub(crate) fn required_one_of(
-    value: &str,
-    supported: &[&str],
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn required_one_of(value: &str, supported: &[&str], path: &At<'_>) {
     if value.is_empty() {
-        found.required(path, "");
+        path.required("");
     } else {
-        one_of(Some(value), supported, path, found);
+        one_of(Some(value), supported, path);
     }
 }
 
 /// Follows `ValidateLocalNonReservedPath`.
-pub(crate) fn local_path(value: &str, path: &Path<'_>, found: &mut Findings) {
-    each(local_path_messages(value), value, path, found);
+pub(crate) fn local_path(value: &str, path: &At<'_>) {
+    each(local_path_messages(value), value, path);
 }
 
 pub(crate) fn local_path_messages(value: &str) -> Messages {
@@ -183,15 +167,15 @@ pub(crate) fn local_path_messages(value: &str) -> Messages {
 }
 
 /// Some options depend on whether the old object is valid.
-pub(crate) fn finds_nothing(rule: impl FnOnce(&Path<'_>, &mut Findings)) -> bool {
+pub(crate) fn finds_nothing(rule: impl FnOnce(&At<'_>)) -> bool {
     let mut found = Findings::of(&SOME_RULE);
-    rule(&Path::new("spec"), &mut found);
+    rule(&found.at(&Path::new("spec")));
     found.is_empty()
 }
 
 /// Follows `validatePullPolicy`.
-pub(crate) fn pull_policy(policy: &str, path: &Path<'_>, found: &mut Findings) {
-    required_one_of(policy, &["Always", "IfNotPresent", "Never"], path, found);
+pub(crate) fn pull_policy(policy: &str, path: &At<'_>) {
+    required_one_of(policy, &["Always", "IfNotPresent", "Never"], path);
 }
 
 #[cfg(test)]

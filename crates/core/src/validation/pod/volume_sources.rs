@@ -5,14 +5,12 @@ mod iscsi;
 mod network;
 mod node;
 
-use k8s_openapi::api::core::v1::Volume;
-
-use super::{ephemeral, options::Options, projected, util::required};
-use crate::finding::{Findings, Path};
+use super::{ephemeral, projected};
+use crate::validation::prelude::*;
 
 /// Follows `validateVolumeSource`: validates the first source and forbids the others.
-pub(super) fn validate(volume: &Volume, opts: &Options, path: &Path<'_>, found: &mut Findings) {
-    let mut sources = Sources { path, found, given: 0 };
+pub(super) fn validate(volume: &Volume, opts: &Options, path: &At<'_>) {
+    let mut sources = Sources { path, given: 0 };
     // Order and paths are upstream's, misspellings included.
     sources.add(&volume.empty_dir, "emptyDir", node::empty_dir);
     sources.add(&volume.host_path, "hostPath", node::host_path);
@@ -23,11 +21,11 @@ pub(super) fn validate(volume: &Volume, opts: &Options, path: &Path<'_>, found: 
     sources.add(&volume.secret, "secret", files::secret);
     sources.add(&volume.nfs, "nfs", network::nfs);
     sources.add(&volume.iscsi, "iscsi", iscsi::iscsi);
-    iscsi::initiator(volume, path, sources.found);
+    iscsi::initiator(volume, path);
     sources.add(&volume.glusterfs, "glusterfs", network::glusterfs);
     sources.add(&volume.flocker, "flocker", network::flocker);
-    sources.add(&volume.persistent_volume_claim, "persistentVolumeClaim", |claim, path, found| {
-        required(&claim.claim_name, &path.child("claimName"), found);
+    sources.add(&volume.persistent_volume_claim, "persistentVolumeClaim", |claim, path| {
+        required(&claim.claim_name, &path.child("claimName"));
     });
     sources.add(&volume.rbd, "rbd", network::rbd);
     sources.add(&volume.cinder, "cinder", cloud::cinder);
@@ -38,44 +36,38 @@ pub(super) fn validate(volume: &Volume, opts: &Options, path: &Path<'_>, found: 
     sources.add(&volume.flex_volume, "flexVolume", drivers::flex_volume);
     sources.add(&volume.config_map, "configMap", files::config_map);
     sources.add(&volume.azure_file, "azureFile", cloud::azure_file);
-    sources.add(&volume.vsphere_volume, "vsphereVolume", |disk, path, found| {
-        required(&disk.volume_path, &path.child("volumePath"), found);
+    sources.add(&volume.vsphere_volume, "vsphereVolume", |disk, path| {
+        required(&disk.volume_path, &path.child("volumePath"));
     });
-    sources.add(&volume.photon_persistent_disk, "photonPersistentDisk", |disk, path, found| {
-        required(&disk.pd_id, &path.child("pdID"), found);
+    sources.add(&volume.photon_persistent_disk, "photonPersistentDisk", |disk, path| {
+        required(&disk.pd_id, &path.child("pdID"));
     });
-    sources.add(&volume.portworx_volume, "portworxVolume", |disk, path, found| {
-        required(&disk.volume_id, &path.child("volumeID"), found);
+    sources.add(&volume.portworx_volume, "portworxVolume", |disk, path| {
+        required(&disk.volume_id, &path.child("volumeID"));
     });
     sources.add(&volume.azure_disk, "azureDisk", cloud::azure_disk);
     sources.add(&volume.storageos, "storageos", network::storage_os);
-    sources.add(&volume.projected, "projected", |source, path, found| {
-        projected::validate(source, opts, path, found);
+    sources.add(&volume.projected, "projected", |source, path| {
+        projected::validate(source, opts, path);
     });
     sources.add(&volume.scale_io, "scaleIO", network::scale_io);
-    sources.add(&volume.csi, "csi", |it, path, found| drivers::csi(it, opts, path, found));
-    sources.add(&volume.ephemeral, "ephemeral", |source, path, found| {
-        ephemeral::validate(source, opts, path, found);
+    sources.add(&volume.csi, "csi", |it, path| drivers::csi(it, opts, path));
+    sources.add(&volume.ephemeral, "ephemeral", |source, path| {
+        ephemeral::validate(source, opts, path);
     });
-    sources.add(&volume.image, "image", |it, path, found| node::image(it, opts, path, found));
+    sources.add(&volume.image, "image", |it, path| node::image(it, opts, path));
     if sources.given == 0 {
-        sources.found.required(path, "must specify a volume type");
+        path.required("must specify a volume type");
     }
 }
 
 struct Sources<'a> {
-    path: &'a Path<'a>,
-    found: &'a mut Findings,
+    path: &'a At<'a>,
     given: usize,
 }
 
 impl Sources<'_> {
-    fn add<T>(
-        &mut self,
-        source: &Option<T>,
-        field: &str,
-        check: impl FnOnce(&T, &Path<'_>, &mut Findings),
-    ) {
+    fn add<T>(&mut self, source: &Option<T>, field: &str, check: impl FnOnce(&T, &At<'_>)) {
         self.add_at(source, (field, field), check);
     }
 
@@ -84,15 +76,14 @@ impl Sources<'_> {
         &mut self,
         source: &Option<T>,
         (as_further, as_first): (&str, &str),
-        check: impl FnOnce(&T, &Path<'_>, &mut Findings),
+        check: impl FnOnce(&T, &At<'_>),
     ) {
         let Some(source) = source else { return };
         self.given += 1;
         if self.given > 1 {
-            let why = "may not specify more than 1 volume type";
-            self.found.forbidden(&self.path.child(as_further), why);
+            self.path.child(as_further).forbidden("may not specify more than 1 volume type");
         } else {
-            check(source, &self.path.child(as_first), self.found);
+            check(source, &self.path.child(as_first));
         }
     }
 }

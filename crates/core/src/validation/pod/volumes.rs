@@ -1,14 +1,5 @@
-use k8s_openapi::api::core::v1::Volume;
-
-use super::{
-    options::Options,
-    util::{Seen, filled},
-    volume_sources,
-};
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-};
+use super::volume_sources;
+use crate::validation::prelude::*;
 
 /// The valid volumes that mounts and devices may refer to.
 #[derive(Debug, Default)]
@@ -37,8 +28,7 @@ pub(crate) fn validate<'a>(
     volumes: &'a [Volume],
     claims: &[&'a str],
     opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
+    path: &At<'_>,
 ) -> Volumes<'a> {
     let mut known = Vec::with_capacity(volumes.len() + claims.len());
     let (mut seen, mut of_claims) = (Seen::new(), Seen::new());
@@ -48,13 +38,13 @@ pub(crate) fn validate<'a>(
             continue;
         }
         let path = path.index(i);
-        let before = found.len();
+        let before = path.count();
         if name.is_empty() {
             let claim = path.child("persistentVolumeClaim");
-            found.required(&claim.child("claimName"), "");
+            claim.child("claimName").required("");
         }
-        filled(name, names::dns1123_label, &path.child("name"), found);
-        if found.len() == before {
+        filled(name, names::dns1123_label, &path.child("name"));
+        if path.count() == before {
             seen.insert(name);
             known.push(Known { name, is_claim: true, is_image: false });
         }
@@ -62,13 +52,13 @@ pub(crate) fn validate<'a>(
     }
     for volume in volumes.iter().filter(|volume| !of_claims.contains(volume.name.as_str())) {
         let path = path.index(i);
-        let before = found.len();
-        volume_sources::validate(volume, opts, &path, found);
-        filled(&volume.name, names::dns1123_label, &path.child("name"), found);
+        let before = path.count();
+        volume_sources::validate(volume, opts, &path);
+        filled(&volume.name, names::dns1123_label, &path.child("name"));
         if seen.contains(volume.name.as_str()) {
-            found.duplicate(&path.child("name"), &volume.name);
+            path.child("name").duplicate(&volume.name);
         }
-        if found.len() == before {
+        if path.count() == before {
             let is_claim = volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some();
             seen.insert(volume.name.as_str());
             let is_image = volume.image.is_some();

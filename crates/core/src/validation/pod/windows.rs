@@ -1,43 +1,35 @@
-use k8s_openapi::api::core::v1::{PodSpec, WindowsSecurityContextOptions};
+use k8s_openapi::api::core::v1::WindowsSecurityContextOptions;
 
-use super::util::named;
-use crate::{
-    finding::{Findings, Path, Value},
-    kubernetes::{containers::visit, names},
-};
+use crate::validation::prelude::*;
 
 const MAX_SPEC_KIB: usize = 64;
 const MAX_DOMAIN: usize = 256;
 const MAX_USER: usize = 104;
 
 /// Follows `validateWindowsSecurityContextOptions`. The values are pointers in Go, printed as JSON.
-pub(crate) fn options(
-    options: Option<&WindowsSecurityContextOptions>,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn options(options: Option<&WindowsSecurityContextOptions>, path: &At<'_>) {
     let Some(options) = options else { return };
     if let Some(name) = &options.gmsa_credential_spec_name {
         for message in names::dns1123_subdomain(name) {
-            found.invalid(&path.child("gmsaCredentialSpecName"), named(name), message);
+            path.child("gmsaCredentialSpecName").invalid(named(name), message);
         }
     }
     if let Some(spec) = &options.gmsa_credential_spec {
         let path = path.child("gmsaCredentialSpec");
         if spec.is_empty() {
-            found.invalid(&path, named(spec), "gmsaCredentialSpec cannot be an empty string");
+            path.invalid(named(spec), "gmsaCredentialSpec cannot be an empty string");
         } else if spec.len() > MAX_SPEC_KIB * 1024 {
             let why = format!("gmsaCredentialSpec size must be under {MAX_SPEC_KIB} KiB");
-            found.invalid(&path, named(spec), why);
+            path.invalid(named(spec), why);
         }
     }
     if let Some(name) = &options.run_as_user_name {
-        user_name(name, &path.child("runAsUserName"), found);
+        user_name(name, &path.child("runAsUserName"));
     }
 }
 
-fn user_name(name: &str, path: &Path<'_>, found: &mut Findings) {
-    let mut wrong = |why: &str| found.invalid(path, named(name), why);
+fn user_name(name: &str, path: &At<'_>) {
+    let wrong = |why: &str| path.invalid(named(name), why);
     if name.is_empty() {
         return wrong("runAsUserName cannot be an empty string");
     }
@@ -94,7 +86,7 @@ fn is_dns(domain: &str) -> bool {
 }
 
 /// Follows `validateWindowsHostProcessPod`.
-pub(crate) fn host_process(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+pub(crate) fn host_process(spec: &PodSpec, path: &At<'_>) {
     let pod = spec
         .security_context
         .as_ref()
@@ -115,7 +107,7 @@ pub(crate) fn host_process(spec: &PodSpec, path: &Path<'_>, found: &mut Findings
                 format!("pod hostProcess value must be identical if both are specified, was {pod}");
             let path = path.child("securityContext");
             let path = path.child("windowsOptions");
-            found.invalid(&path.child("hostProcess"), Value::Json(own.to_string()), why);
+            path.child("hostProcess").invalid(Value::Json(own.to_string()), why);
         }
         on_host += u32::from(own.or(pod) == Some(true));
     });
@@ -125,10 +117,10 @@ pub(crate) fn host_process(spec: &PodSpec, path: &Path<'_>, found: &mut Findings
     if on_host != all {
         let why = "If pod contains any hostProcess containers then all containers must be \
                    HostProcess containers";
-        found.invalid(path, "", why);
+        path.invalid("", why);
     }
     if spec.host_network != Some(true) {
         let why = "hostNetwork must be true if pod contains any hostProcess containers";
-        found.invalid(&path.child("hostNetwork"), Value::Json("false".to_owned()), why);
+        path.child("hostNetwork").invalid(Value::Json("false".to_owned()), why);
     }
 }

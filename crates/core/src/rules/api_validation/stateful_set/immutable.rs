@@ -2,34 +2,28 @@
 //!
 //! Kubernetes: `ValidateStatefulSetUpdate`, `pkg/apis/apps/validation/validation.go`, since 1.37.
 
-use k8s_openapi::{
-    api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec},
-    apimachinery::pkg::apis::meta::v1::ObjectMeta,
-};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec};
 use serde_json::{Map, Value as Json, json};
 
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::{selector, semantic},
-    validation::object_meta::IMMUTABLE,
-};
+use crate::{kubernetes::semantic, validation::object_meta::IMMUTABLE};
 
 pub(super) fn each_field<T>(new: &StatefulSetSpec, old: &StatefulSetSpec<T>, found: &mut Findings) {
     if !semantic::equal(&new.selector, &old.selector) {
-        found.invalid(&SELECTOR, selector::to_value(new.selector.as_ref()), IMMUTABLE);
+        found.at(&SELECTOR).invalid(selector::to_value(new.selector.as_ref()), IMMUTABLE);
     }
     if !semantic::equal(&new.volume_claim_templates, &old.volume_claim_templates) {
         let claims = new.volume_claim_templates.as_ref();
         let claims = claims.map(|claims| claims.iter().map(as_internal_json).collect::<Vec<_>>());
-        found.invalid(&CLAIM_TEMPLATES, Value::json(&claims), IMMUTABLE);
+        found.at(&CLAIM_TEMPLATES).invalid(Value::json(&claims), IMMUTABLE);
     }
     let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
     if service.unwrap_or_default() != old_service.unwrap_or_default() {
-        found.invalid(&SPEC.child("serviceName"), service.unwrap_or_default(), IMMUTABLE);
+        found.at(&SPEC.child("serviceName")).invalid(service.unwrap_or_default(), IMMUTABLE);
     }
     if new.pod_management_policy != old.pod_management_policy {
         let policy = new.pod_management_policy.as_deref().unwrap_or_default();
-        found.invalid(&SPEC.child("podManagementPolicy"), policy, IMMUTABLE);
+        found.at(&SPEC.child("podManagementPolicy")).invalid(policy, IMMUTABLE);
     }
 }
 

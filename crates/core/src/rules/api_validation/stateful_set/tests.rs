@@ -1,11 +1,7 @@
 use serde_json::Value as Json;
 
 use super::*;
-use crate::{
-    kubernetes::resource::Resource,
-    object::{Object, Subject},
-    rules::api_validation,
-};
+use crate::{kubernetes::resource::Resource, rules::api_validation};
 
 fn object() -> Json {
     json!({

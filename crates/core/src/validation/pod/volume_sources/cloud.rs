@@ -3,58 +3,46 @@ use k8s_openapi::api::core::v1::{
     CinderVolumeSource, GCEPersistentDiskVolumeSource,
 };
 
-use crate::{
-    finding::{Findings, Path},
-    validation::pod::util::{one_of, required, secret_ref},
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateGCEPersistentDiskVolumeSource`.
-pub(super) fn gce_disk(
-    source: &GCEPersistentDiskVolumeSource,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
-    required(&source.pd_name, &path.child("pdName"), found);
-    partition(source.partition, path, found);
+pub(super) fn gce_disk(source: &GCEPersistentDiskVolumeSource, path: &At<'_>) {
+    required(&source.pd_name, &path.child("pdName"));
+    partition(source.partition, path);
 }
 
 /// Follows `validateAWSElasticBlockStoreVolumeSource`.
-pub(super) fn aws_disk(
-    source: &AWSElasticBlockStoreVolumeSource,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
-    required(&source.volume_id, &path.child("volumeID"), found);
-    partition(source.partition, path, found);
+pub(super) fn aws_disk(source: &AWSElasticBlockStoreVolumeSource, path: &At<'_>) {
+    required(&source.volume_id, &path.child("volumeID"));
+    partition(source.partition, path);
 }
 
-fn partition(partition: Option<i32>, path: &Path<'_>, found: &mut Findings) {
+fn partition(partition: Option<i32>, path: &At<'_>) {
     if let Some(partition) = partition.filter(|partition| !(0..=255).contains(partition)) {
-        let path = path.child("partition");
-        found.invalid(&path, partition, "must be between 1 and 255, inclusive");
+        path.child("partition").invalid(partition, "must be between 1 and 255, inclusive");
     }
 }
 
 /// Follows `validateCinderVolumeSource`.
-pub(super) fn cinder(source: &CinderVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    required(&source.volume_id, &path.child("volumeID"), found);
-    secret_ref(source.secret_ref.as_ref(), path, found);
+pub(super) fn cinder(source: &CinderVolumeSource, path: &At<'_>) {
+    required(&source.volume_id, &path.child("volumeID"));
+    secret_ref(source.secret_ref.as_ref(), path);
 }
 
 /// Follows `validateAzureFile`.
-pub(super) fn azure_file(source: &AzureFileVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    required(&source.secret_name, &path.child("secretName"), found);
-    required(&source.share_name, &path.child("shareName"), found);
+pub(super) fn azure_file(source: &AzureFileVolumeSource, path: &At<'_>) {
+    required(&source.secret_name, &path.child("secretName"));
+    required(&source.share_name, &path.child("shareName"));
 }
 
 /// Follows `validateAzureDisk`.
-pub(super) fn azure_disk(source: &AzureDiskVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    required(&source.disk_name, &path.child("diskName"), found);
-    required(&source.disk_uri, &path.child("diskURI"), found);
+pub(super) fn azure_disk(source: &AzureDiskVolumeSource, path: &At<'_>) {
+    required(&source.disk_name, &path.child("diskName"));
+    required(&source.disk_uri, &path.child("diskURI"));
     let modes = &["None", "ReadOnly", "ReadWrite"];
-    one_of(source.caching_mode.as_deref(), modes, &path.child("cachingMode"), found);
+    one_of(source.caching_mode.as_deref(), modes, &path.child("cachingMode"));
     let kinds = &["Dedicated", "Managed", "Shared"];
-    one_of(source.kind.as_deref(), kinds, &path.child("kind"), found);
+    one_of(source.kind.as_deref(), kinds, &path.child("kind"));
     let (prefix, form) = match source.kind.as_deref() {
         None => return,
         Some("Managed") => (
@@ -67,6 +55,6 @@ pub(super) fn azure_disk(source: &AzureDiskVolumeSource, path: &Path<'_>, found:
         ),
     };
     if !source.disk_uri.starts_with(prefix) {
-        found.not_supported(&path.child("diskURI"), &source.disk_uri, &[form]);
+        path.child("diskURI").not_supported(&source.disk_uri, &[form]);
     }
 }

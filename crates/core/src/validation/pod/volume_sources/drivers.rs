@@ -1,17 +1,10 @@
 use k8s_openapi::api::core::v1::{CSIVolumeSource, FlexVolumeSource};
 
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-    validation::pod::{
-        options::Options,
-        util::{each, required},
-    },
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateFlexVolumeSource`.
-pub(super) fn flex_volume(source: &FlexVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    required(&source.driver, &path.child("driver"), found);
+pub(super) fn flex_volume(source: &FlexVolumeSource, path: &At<'_>) {
+    required(&source.driver, &path.child("driver"));
     for key in source.options.iter().flatten().map(|(key, _)| key) {
         let namespace = key.split('/').next().unwrap_or(key).to_lowercase();
         let reserved = |domain: &str| {
@@ -20,30 +13,30 @@ pub(super) fn flex_volume(source: &FlexVolumeSource, path: &Path<'_>, found: &mu
         };
         if reserved("kubernetes.io") || reserved("k8s.io") {
             let why = "kubernetes.io and k8s.io namespaces are reserved";
-            found.invalid(&path.child("options").key(key), key, why);
+            path.child("options").key(key).invalid(key, why);
         }
     }
 }
 
 /// Follows `validateCSIVolumeSource` and `ValidateCSIDriverName`.
-pub(super) fn csi(source: &CSIVolumeSource, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+pub(super) fn csi(source: &CSIVolumeSource, opts: &Options, path: &At<'_>) {
     let (driver, at) = (source.driver.as_str(), path.child("driver"));
     if driver.is_empty() {
-        found.required(&at, "");
+        at.required("");
     }
     if !driver.is_empty() || opts.empty_csi_driver_is_a_name {
         if driver.len() > 63 {
-            found.too_long(&at, 63);
+            at.too_long(63);
         }
-        each(names::dns1123_subdomain(&names::lower_case(driver)), driver, &at, found);
+        each(names::dns1123_subdomain(&names::lower_case(driver)), driver, &at);
     }
     if let Some(secret) = &source.node_publish_secret_ref {
         if secret.name.is_empty() {
-            found.required(&path.child("nodePublishSecretRef").child("name"), "");
+            path.child("nodePublishSecretRef").child("name").required("");
         } else {
             // The path is upstream's.
             let at = path.child("name");
-            each(names::dns1123_subdomain(&secret.name), &secret.name, &at, found);
+            each(names::dns1123_subdomain(&secret.name), &secret.name, &at);
         }
     }
 }

@@ -1,45 +1,42 @@
-use k8s_openapi::api::core::v1::{FCVolumeSource, ISCSIVolumeSource, Volume};
+use k8s_openapi::api::core::v1::{FCVolumeSource, ISCSIVolumeSource};
 
-use crate::{
-    finding::{Findings, Path, Value},
-    validation::pod::util::{list, required},
-};
+use crate::validation::prelude::*;
 
 const LUN: &str = "must be between 0 and 255, inclusive";
 
 /// Follows `validateISCSIVolumeSource`.
-pub(super) fn iscsi(source: &ISCSIVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    required(&source.target_portal, &path.child("targetPortal"), found);
+pub(super) fn iscsi(source: &ISCSIVolumeSource, path: &At<'_>) {
+    required(&source.target_portal, &path.child("targetPortal"));
     if source.iqn.is_empty() {
-        found.required(&path.child("iqn"), "");
+        path.child("iqn").required("");
     } else {
-        iscsi_name(&source.iqn, &path.child("iqn"), found);
+        iscsi_name(&source.iqn, &path.child("iqn"));
     }
     if !(0..=255).contains(&source.lun) {
-        found.invalid(&path.child("lun"), source.lun, LUN);
+        path.child("lun").invalid(source.lun, LUN);
     }
     let chap = source.chap_auth_discovery == Some(true) || source.chap_auth_session == Some(true);
     if chap && source.secret_ref.is_none() {
-        found.required(&path.child("secretRef"), "");
+        path.child("secretRef").required("");
     }
     if let Some(initiator) = &source.initiator_name {
-        iscsi_name(initiator, &path.child("initiatorname"), found);
+        iscsi_name(initiator, &path.child("initiatorname"));
     }
 }
 
 /// Names that are too long together. `validateVolumeSource` reports them even if the volume has a different source.
-pub(super) fn initiator(volume: &Volume, path: &Path<'_>, found: &mut Findings) {
+pub(super) fn initiator(volume: &Volume, path: &At<'_>) {
     if let Some(iscsi) = &volume.iscsi
         && iscsi.initiator_name.is_some()
         && volume.name.len() + 1 + iscsi.target_portal.len() > 64
     {
         let why = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters \
                    if iscsi.initiatorName is specified.";
-        found.invalid(&path.child("name"), &volume.name, why);
+        path.child("name").invalid(&volume.name, why);
     }
 }
 
-fn iscsi_name(name: &str, path: &Path<'_>, found: &mut Findings) {
+fn iscsi_name(name: &str, path: &At<'_>) {
     let of_length = |rest: &str, length: usize| {
         // The dot in upstream's regular expression matches any character.
         let mut rest = rest.chars();
@@ -54,11 +51,11 @@ fn iscsi_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     } else if let Some(rest) = name.strip_prefix("naa") {
         of_length(rest, 32)
     } else {
-        found.invalid(path, name, "must be valid format starting with iqn, eui, or naa");
+        path.invalid(name, "must be valid format starting with iqn, eui, or naa");
         return;
     };
     if !good {
-        found.invalid(path, name, "must be valid format");
+        path.invalid(name, "must be valid format");
     }
 }
 
@@ -90,21 +87,21 @@ fn is_iqn(text: &str) -> bool {
 }
 
 /// Follows `validateFCVolumeSource`.
-pub(super) fn fc(source: &FCVolumeSource, path: &Path<'_>, found: &mut Findings) {
+pub(super) fn fc(source: &FCVolumeSource, path: &At<'_>) {
     let (targets, wwids) = (list(&source.target_wwns), list(&source.wwids));
     let at = path.child("targetWWNs");
     if targets.is_empty() && wwids.is_empty() {
-        found.required(&at, "must specify either targetWWNs or wwids, but not both");
+        at.required("must specify either targetWWNs or wwids, but not both");
     }
     if !targets.is_empty() && !wwids.is_empty() {
         let why = "targetWWNs and wwids can not be specified simultaneously";
-        found.invalid(&at, Value::json(&targets), why);
+        at.invalid(Value::json(&targets), why);
     }
     if !targets.is_empty() {
         let at = path.child("lun");
         match source.lun {
-            None => found.required(&at, "lun is required if targetWWNs is specified"),
-            Some(lun) if !(0..=255).contains(&lun) => found.invalid(&at, lun, LUN),
+            None => at.required("lun is required if targetWWNs is specified"),
+            Some(lun) if !(0..=255).contains(&lun) => at.invalid(lun, LUN),
             Some(_) => {}
         }
     }

@@ -3,80 +3,75 @@ use k8s_openapi::api::core::v1::{
     QuobyteVolumeSource, RBDVolumeSource, ScaleIOVolumeSource, StorageOSVolumeSource,
 };
 
-use crate::{
-    finding::{Findings, Path},
-    kubernetes::names,
-    validation::pod::util::{filled, label, required, secret_ref, text},
-};
+use crate::validation::prelude::*;
 
 /// Follows `validateGlusterfsVolumeSource`.
-pub(super) fn glusterfs(source: &GlusterfsVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    required(&source.endpoints, &path.child("endpoints"), found);
-    required(&source.path, &path.child("path"), found);
+pub(super) fn glusterfs(source: &GlusterfsVolumeSource, path: &At<'_>) {
+    required(&source.endpoints, &path.child("endpoints"));
+    required(&source.path, &path.child("path"));
 }
 
 /// Follows `validateRBDVolumeSource`.
-pub(super) fn rbd(source: &RBDVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    monitors(&source.monitors, path, found);
-    required(&source.image, &path.child("image"), found);
+pub(super) fn rbd(source: &RBDVolumeSource, path: &At<'_>) {
+    monitors(&source.monitors, path);
+    required(&source.image, &path.child("image"));
 }
 
 /// Follows `validateCephFSVolumeSource`.
-pub(super) fn ceph_fs(source: &CephFSVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    monitors(&source.monitors, path, found);
+pub(super) fn ceph_fs(source: &CephFSVolumeSource, path: &At<'_>) {
+    monitors(&source.monitors, path);
 }
 
-fn monitors(monitors: &[String], path: &Path<'_>, found: &mut Findings) {
+fn monitors(monitors: &[String], path: &At<'_>) {
     if monitors.is_empty() {
-        found.required(&path.child("monitors"), "");
+        path.child("monitors").required("");
     }
 }
 
 /// Follows `validateScaleIOVolumeSource`.
-pub(super) fn scale_io(source: &ScaleIOVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    required(&source.gateway, &path.child("gateway"), found);
-    required(&source.system, &path.child("system"), found);
-    required(text(&source.volume_name), &path.child("volumeName"), found);
+pub(super) fn scale_io(source: &ScaleIOVolumeSource, path: &At<'_>) {
+    required(&source.gateway, &path.child("gateway"));
+    required(&source.system, &path.child("system"));
+    required(text(&source.volume_name), &path.child("volumeName"));
 }
 
 /// Follows `validateNFSVolumeSource`.
-pub(super) fn nfs(source: &NFSVolumeSource, path: &Path<'_>, found: &mut Findings) {
-    required(&source.server, &path.child("server"), found);
-    required(&source.path, &path.child("path"), found);
+pub(super) fn nfs(source: &NFSVolumeSource, path: &At<'_>) {
+    required(&source.server, &path.child("server"));
+    required(&source.path, &path.child("path"));
     if !source.path.starts_with('/') {
-        found.invalid(&path.child("path"), &source.path, "must be an absolute path");
+        path.child("path").invalid(&source.path, "must be an absolute path");
     }
 }
 
 /// Follows `validateFlockerVolumeSource`.
-pub(super) fn flocker(source: &FlockerVolumeSource, path: &Path<'_>, found: &mut Findings) {
+pub(super) fn flocker(source: &FlockerVolumeSource, path: &At<'_>) {
     let (name, uuid) = (text(&source.dataset_name), text(&source.dataset_uuid));
     if name.is_empty() && uuid.is_empty() {
-        found.required(path, "one of datasetName and datasetUUID is required");
+        path.required("one of datasetName and datasetUUID is required");
     }
     if !name.is_empty() && !uuid.is_empty() {
-        let why = "datasetName and datasetUUID can not be specified simultaneously";
-        found.invalid(path, "resource", why);
+        path.invalid("resource", "datasetName and datasetUUID can not be specified simultaneously");
     }
     if name.contains('/') {
-        found.invalid(&path.child("datasetName"), name, "must not contain '/'");
+        path.child("datasetName").invalid(name, "must not contain '/'");
     }
 }
 
 /// Follows `validateQuobyteVolumeSource`.
-pub(super) fn quobyte(source: &QuobyteVolumeSource, path: &Path<'_>, found: &mut Findings) {
+pub(super) fn quobyte(source: &QuobyteVolumeSource, path: &At<'_>) {
     let why = "must be a host:port pair or multiple pairs separated by commas";
     if source.registry.is_empty() {
-        found.required(&path.child("registry"), why);
+        path.child("registry").required(why);
     } else if text(&source.tenant).len() >= 65 {
         let why = "must be a UUID and may not exceed a length of 64 characters";
-        found.required(&path.child("tenant"), why);
+        path.child("tenant").required(why);
     } else {
         for _ in source.registry.split(',').filter(|pair| !is_host_port(pair)) {
-            found.invalid(&path.child("registry"), &source.registry, why);
+            path.child("registry").invalid(&source.registry, why);
         }
     }
-    required(&source.volume, &path.child("volume"), found);
+    required(&source.volume, &path.child("volume"));
 }
 
 /// Go's `net.SplitHostPort`
@@ -99,11 +94,11 @@ fn is_host_port(text: &str) -> bool {
 }
 
 /// Follows `validateStorageOSVolumeSource`.
-pub(super) fn storage_os(source: &StorageOSVolumeSource, path: &Path<'_>, found: &mut Findings) {
+pub(super) fn storage_os(source: &StorageOSVolumeSource, path: &At<'_>) {
     let (name, namespace) = (text(&source.volume_name), text(&source.volume_namespace));
-    filled(name, names::dns1123_label, &path.child("volumeName"), found);
+    filled(name, names::dns1123_label, &path.child("volumeName"));
     if !namespace.is_empty() {
-        label(namespace, &path.child("volumeNamespace"), found);
+        label(namespace, &path.child("volumeNamespace"));
     }
-    secret_ref(source.secret_ref.as_ref(), path, found);
+    secret_ref(source.secret_ref.as_ref(), path);
 }
