@@ -189,8 +189,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let Some(chosen) = choice.load(found.as_ref())? else { return Ok(Exit::Error) };
     let (Loaded { mut policy, root, .. }, weakened) = chosen;
     let exclude = Exclude::new(&args.exclude, &policy.exclude, &root);
-    let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
-    let clusters = Clusters::new(clusters, &root);
+    let clusters = Clusters::of(&policy, &root);
     if args.fix.fix {
         let (paths, exclude, policy, root) = (&paths, &exclude, &policy, &root);
         let fixes = Fixes { args, paths, exclude, policy, root, repository: &repository };

@@ -49,7 +49,7 @@ use self::{
 use crate::proposal::apply::{Delivery, Verb};
 pub use setguard_files::{
     exit::Exit,
-    manifests::{args::ManifestArgs, source::Source},
+    manifests::{args::ManifestArgs, clusters::Clusters, source::Source},
     policy_file::{args::PolicyArgs, discover::folder_of},
     report::{self, screen::Screen},
 };
@@ -244,8 +244,12 @@ impl PlanArgs {
         connect: Connect<'_>,
         complain: &mut dyn FnMut(String),
     ) -> anyhow::Result<Plan> {
+        // The paths in a policy that is named are relative to the working folder.
+        let file = policy.file.as_deref().filter(|_| self.policy.policy.is_none());
+        let folder = file.map(|it| folder_of(Path::new(it))).unwrap_or_default();
         let paths = Paths {
             new,
+            clusters: &Clusters::of(policy, &folder),
             namespace: self.namespace.as_deref(),
             old: &self.against,
             old_commit: self.against_ref.as_deref(),
@@ -262,9 +266,6 @@ impl PlanArgs {
             let version = self.policy.kube_version.map(|it| it.to_string());
             let mut rendering =
                 self.manifests.rendering(paths.namespace, version, self.allow_empty);
-            let is_named = self.policy.policy.is_some();
-            let file = policy.file.as_deref().filter(|_| !is_named);
-            let folder = file.map(|it| folder_of(Path::new(it))).unwrap_or_default();
             rendering.releases = (policy.render.clone(), folder);
             let sides = rendered::sides(&rendering, &paths, complain).into_iter();
             inputs.extend(
@@ -289,7 +290,6 @@ impl PlanArgs {
             }
             let forecaster = Forecaster {
                 input: &input,
-                files: input.files(),
                 context: Context::of_command(policy, Origin::Manifest, now),
                 delivery: delivery.clone(),
                 never_ready: &self.never_ready,
@@ -384,7 +384,6 @@ impl Texts<'_> {
         let input = Input::of_texts(sources, policy.cluster.version, now, &mut complain);
         let forecaster = Forecaster {
             input: &input,
-            files: input.files(),
             context: Context::of_command(policy, Origin::Manifest, now),
             delivery: Delivery::default(),
             never_ready: &never_ready,

@@ -2,7 +2,7 @@
 
 use std::{
     cell::LazyCell,
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -11,11 +11,12 @@ use jiff::Timestamp;
 use kube_yaml::{Node, Problem};
 use setguard_core::{
     kubernetes::{resource::Resource, version::Version},
-    object::{namespace_or_default, storage::Storage},
+    object::storage::Storage,
     policy::FolderNames,
 };
 
 use super::{cluster::PlannedCluster, configs::Configs, dump};
+use crate::sides::Sides;
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
@@ -24,7 +25,6 @@ pub(super) use setguard_files::{
         document::{Decoded, DocumentObjects, Manifest, documents},
         exclude::Exclude,
         git::{Commit, Old},
-        group::Group,
         id::ObjectId,
         layout::{Layout, clean},
         listing::{self, place},
@@ -46,19 +46,15 @@ pub(super) struct Given {
     pub(super) id: ObjectId,
     pub(super) resource: &'static Resource,
     pub(super) file: String,
-    group: Group,
     /// The manifest as JSON. The tree can be read again from it.
     pub(super) json: String,
     pub(super) problems: Vec<Problem>,
 }
 
-type Previous = HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>;
-
 #[derive(Debug, Default)]
 pub(super) struct Input {
     pub(super) given: Vec<Given>,
-    /// The previous objects as JSON, with their order in the input.
-    pub(super) previous: Previous,
+    pub(super) sides: Sides,
     pub(super) world: PlannedCluster,
     pub(super) configs: Configs,
     pub(super) namespaces: Namespaces,
@@ -68,8 +64,6 @@ pub(super) struct Input {
     pub(super) contexts: HashMap<String, PathContext>,
     /// Objects in the new manifests that are not planned.
     left_out: Vec<NotChecked>,
-    /// The places of previous files that were templates.
-    templates: HashSet<PathBuf>,
     /// Whether some new manifests are unreadable. A missing object then may still exist.
     pub(super) lacks_new: bool,
     /// Whether some previous objects are unreadable. A missing object then may not be new.
@@ -97,6 +91,7 @@ pub(super) struct Paths<'a> {
     /// The commit with the previous manifests, at the same paths as the new manifests.
     pub(super) old_commit: Option<&'a str>,
     pub(super) nodes: &'a [PathBuf],
+    pub(super) clusters: &'a Clusters,
     pub(super) may_be_empty: bool,
     pub(super) looks_at_namespaces: bool,
 }
@@ -117,14 +112,14 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let (mut old, ..) = texts(paths.old, &mut complain_of_old);
+        let (mut old, ..) = texts(paths.old, paths.clusters, &mut complain_of_old);
         place(old.iter_mut(), paths.old, paths.new);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
         let (mut unreadable, mut before, mut commit) = (Vec::new(), Old::default(), None);
         if let Some(reference) = paths.old_commit {
             match Commit::find_start("--against-ref", reference)
-                .and_then(|found| Ok((at_commit(&found, paths.new)?, found.0)))
+                .and_then(|found| Ok((at_commit(&found, paths)?, found.0)))
             {
                 Ok((found, of)) => (before, commit) = (found, Some(of)),
                 Err(error) => complain_of_old(error.to_string()),
@@ -151,7 +146,7 @@ impl Input {
             complain(message);
         };
         let remaining = listing::remaining(paths.new, commit.as_ref());
-        let (new, contexts, mut not_read) = texts(&remaining, &mut complain_of_new);
+        let (new, contexts, mut not_read) = texts(&remaining, paths.clusters, &mut complain_of_new);
         not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
         let compared = commit.as_ref().map(|it| {
             it.add_built(before.not_built, (&remaining, &Exclude::default()), &mut not_read)?;
@@ -163,7 +158,7 @@ impl Input {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
             let nothing = || format!("there are no objects in the new manifests; {ALLOW_EMPTY}");
             // Nothing has to write the manifests that git has: the change deletes them.
-            let are_deleted = commit.is_some() && !input.previous.is_empty();
+            let are_deleted = commit.is_some() && !input.sides.old.is_empty();
             let are_all = || (!are_deleted && new.iter().all(is_empty)).then(nothing);
             empty.or_else(are_all).into_iter().for_each(&mut complain_of_new);
         }
@@ -211,52 +206,30 @@ impl Input {
         if let Some(commit) = commit {
             let compared = complain_of_edited(commit, &mut left_out, complain);
             compared.err().into_iter().for_each(|it| complain(it.to_string()));
-        } else if !self.previous.is_empty() {
-            left_out.retain(|it| it.line.is_none() && !self.was_template(&it.file));
+        } else if !self.sides.old.is_empty() {
+            left_out.retain(|it| it.line.is_none() && !self.sides.was_template(&it.file));
             left_out.iter().for_each(|it| complain(of_plan(&it.sentence())));
         }
     }
 
-    /// Lets an object continue one that had no namespace in its file and is gone, or the other way around: a
-    /// kustomization or a release may have set it. Previous objects of files that the user named come from a cluster.
+    /// Lets an object continue one that a kustomization or a release has moved to a different namespace.
     fn continue_namesakes(&mut self, is_root: bool) {
-        let default = namespace_or_default(None);
-        let given: HashSet<_> = self.given.iter().map(|it| &it.id).collect();
-        let mut gone = HashMap::<_, Vec<_>>::new();
-        for id in self.previous.keys().filter(|id| !given.contains(id)) {
-            gone.entry((id.kind.clone(), id.name.clone())).or_default().push(id.clone());
-        }
-        for Given { id, group, .. } in &self.given {
-            let namesakes = gone.get(&(id.kind.clone(), id.name.clone())).into_iter().flatten();
-            let is_namesake = |old: &&ObjectId| {
-                ObjectId { namespace: old.namespace.clone(), ..id.clone() } == **old
-                    && (old.namespace == default) != (id.namespace == default)
-            };
-            let mut namesakes = namesakes.filter(is_namesake);
-            let (Some(old), None) = (namesakes.next(), namesakes.next()) else { continue };
-            let of_kustomization = is_root || matches!(group, Group::Kustomization(_));
-            let is_same = self.previous.get(old).is_some_and(|(.., all)| {
-                (of_kustomization || all.is_of_kustomization())
-                    && (is_root || all.places().all(|(_, place)| !place.is_empty()))
-            });
-            if id.is_generated || self.previous.contains_key(id) || !is_same {
-                continue;
-            }
-            if let Some(before) = self.previous.remove(old) {
-                self.previous.insert(id.clone(), before);
+        for Given { id, file, .. } in &self.given {
+            if !id.is_generated
+                && !self.sides.old.contains_key(id)
+                && let Some(old) = self.sides.moved_to(id, file, is_root).cloned()
+                && let Some(was) = self.sides.old.remove(&old)
+            {
+                self.sides.old.insert(id.clone(), was);
             }
         }
-    }
-
-    /// Returns whether a file was a template in the previous manifests.
-    pub(super) fn was_template(&self, file: &str) -> bool {
-        self.templates.contains(&clean(Path::new(file)))
     }
 
     /// Returns whether an object is only in the previous manifests.
     fn has_lost(&self, id: &ObjectId) -> bool {
-        let is_given = || self.given.iter().any(|it| it.id == *id);
-        self.previous.contains_key(id) && !self.lacks_new && !is_given()
+        self.sides.old.contains_key(id)
+            && !self.lacks_new
+            && self.sides.files_of(id).next().is_none()
     }
 
     /// Adds the manifests of an installed release.
@@ -281,19 +254,11 @@ impl Input {
         release: Version,
         complain: &mut dyn FnMut(String),
     ) {
-        let (nodes, ..) = texts(paths.nodes, complain);
+        let (nodes, ..) = texts(paths.nodes, paths.clusters, complain);
         self.read_nodes(nodes, release, complain);
         if !paths.nodes.is_empty() && self.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
         }
-    }
-
-    pub(super) fn files(&self) -> HashMap<&ObjectId, Vec<&str>> {
-        let mut files = HashMap::<_, Vec<_>>::new();
-        for Given { id, file, .. } in &self.given {
-            files.entry(id).or_default().push(&**file);
-        }
-        files
     }
 
     /// Reads texts: the new manifests, the previous manifests and the nodes. An empty text counts as absent.
@@ -319,7 +284,7 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        if is_empty(&new) && !input.previous.is_empty() {
+        if is_empty(&new) && !input.sides.old.is_empty() {
             complain_of_new(nothing_in(&new));
         }
         input.read_new(given(new), None, release, &mut complain_of_new);
@@ -348,8 +313,8 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            if let Some(place) = source.place().filter(|_| is_unread_template(source.text())) {
-                self.templates.insert(clean(place));
+            if is_unread_template(source.text()) {
+                self.sides.add_template(&source);
             }
             let (world, configs) = (&mut self.world, &mut self.configs);
             let namespace = source.namespace(namespace);
@@ -365,7 +330,7 @@ impl Input {
                         return;
                     }
                     let id = ObjectId::of(&manifest.node);
-                    add_previous(&mut self.previous, id, resource, (&source, json));
+                    self.sides.add_old(id, resource, (&source, json));
                 },
             );
             self.old_namespaces.add(source.text());
@@ -374,16 +339,15 @@ impl Input {
 
     /// Adds the previous objects of files that a walk leaves out, if they stand elsewhere now.
     fn read_moved_out(&mut self, sources: &[Source], namespace: Option<&str>) {
-        let given: HashSet<_> = self.given.iter().map(|it| &it.id).collect();
         for source in sources {
             let objects = documents(source.text(), false).flatten();
             let objects = objects.map(|it| it.in_namespace(source.namespace(namespace)));
             for manifest in objects.flat_map(|it| it.manifests).filter(|it| !it.is_partial()) {
                 let id = ObjectId::of(&manifest.node);
-                if given.contains(&id)
+                if self.sides.files_of(&id).next().is_some()
                     && let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST)
                 {
-                    add_previous(&mut self.previous, id, resource, (source, json));
+                    self.sides.add_old(id, resource, (source, json));
                 }
             }
         }
@@ -421,25 +385,13 @@ impl Input {
                     }
                     let id = ObjectId::of(&manifest.node);
                     let problems = manifest.problems.into_iter().chain(problems).collect();
-                    let (file, group) = (source.name().to_owned(), source.group().clone());
-                    self.given.push(Given { id, resource, file, group, json, problems });
+                    self.sides.add_new(id.clone(), &source);
+                    let file = source.name().to_owned();
+                    self.given.push(Given { id, resource, file, json, problems });
                 },
             );
         }
     }
-}
-
-fn add_previous(
-    previous: &mut Previous,
-    id: ObjectId,
-    resource: &'static Resource,
-    (source, json): (&Source, String),
-) {
-    let order = previous.len();
-    let old = previous.entry(id);
-    let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
-    old.1 = resource;
-    old.2.add_from(source, json);
 }
 
 /// Lets objects continue previous ones that stood elsewhere and are gone from there: a root can move, and become a part
@@ -447,15 +399,16 @@ fn add_previous(
 pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     let mut moved = Vec::new();
     for (i, (_, input)) in inputs.iter().enumerate().filter(|(_, (_, it))| !it.lacks_previous) {
-        let is_new = |it: &&Given| !it.id.is_generated && !input.previous.contains_key(&it.id);
-        for Given { id, file, group, .. } in input.given.iter().filter(is_new) {
+        let is_new = |it: &&Given| !it.id.is_generated && !input.sides.old.contains_key(&it.id);
+        for Given { id, file, .. } in input.given.iter().filter(is_new) {
             let continued = |is_lost: bool| {
                 let all = inputs.iter().filter(|(_, it)| it.has_lost(id) || !is_lost);
-                let all: Vec<_> = all.filter_map(|(_, it)| it.previous.get(id)).collect();
+                let all: Vec<_> = all.filter_map(|(_, it)| it.sides.old.get(id)).collect();
                 let mut before = Alternatives::default();
-                all.iter().for_each(|(.., it)| before.extend(it));
+                all.iter().for_each(|was| before.extend(&was.all));
+                let group = input.sides.group(file);
                 let (_, json) = before.continued_by(file, group, &|_, _, _| !is_lost)?;
-                Some((i, id.clone(), all.first()?.1, json.clone()))
+                Some((i, id.clone(), all.first()?.resource, json.clone()))
             };
             // Otherwise it is a second copy.
             moved.extend(continued(true).or_else(|| continued(false)));
@@ -463,23 +416,22 @@ pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     }
     for (i, id, resource, json) in moved {
         let has_it =
-            |it: &Input| it.previous.get(&id).is_some_and(|(.., it)| it.last() == Some(&json));
+            |it: &Input| it.sides.old.get(&id).is_some_and(|was| was.all.last() == Some(&json));
         let mut lost = inputs.iter_mut().map(|(_, it)| it).filter(|it| it.has_lost(&id));
         if let Some(other) = lost.find(|it| has_it(it)) {
-            other.previous.remove(&id);
+            other.sides.old.remove(&id);
         }
         let Some((_, input)) = inputs.get_mut(i) else { continue };
-        let order = input.previous.len();
-        input.previous.insert(id, (order, resource, Alternatives::of_cluster(json)));
+        input.sides.set_old(id, resource, json);
     }
 }
 
 /// Returns the manifests below paths as of a commit, and prints the notes about them.
 fn at_commit(
     (commit, note): &(Commit, Option<String>),
-    paths: &[PathBuf],
+    paths: &Paths<'_>,
 ) -> Result<Old, FileError> {
-    let old = commit.manifests(paths, &Clusters::default(), &FolderNames::new())?;
+    let old = commit.manifests(paths.new, paths.clusters, &FolderNames::new())?;
     note.iter().chain(&old.notes).for_each(|note| report::note(note));
     Ok(old)
 }
@@ -487,13 +439,14 @@ fn at_commit(
 /// Returns the texts below paths, the facts from the folders around them, and the skipped files.
 pub(super) fn texts(
     paths: &[PathBuf],
+    clusters: &Clusters,
     complain: &mut dyn FnMut(String),
 ) -> (Vec<Source>, HashMap<String, PathContext>, Vec<NotChecked>) {
     let mut texts = Vec::new();
     let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
     listing.all_notes().for_each(|note| report::note(&of_plan(&note)));
     for source in listing.sources {
-        match source.and_then(Source::read) {
+        match source.and_then(|it| clusters.assign(it).read()) {
             Ok(source) => texts.push(source),
             Err(error) => complain(error.to_string()),
         }

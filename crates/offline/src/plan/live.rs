@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use setguard_core::{kubernetes::resource::Resource, object::namespace_or_default};
-use setguard_files::{manifests::alternatives::Alternatives, report};
+use setguard_files::report;
 
 use super::input::Input;
 
@@ -43,18 +43,18 @@ impl Cluster<'_> {
         let given = input.given.iter().map(|it| (it.id.clone(), it.resource, it.json.clone()));
         let mut wanted: Vec<_> = given.collect();
         // The objects of a release that the new manifests lack.
-        for (id, (_, resource, released)) in std::mem::take(&mut input.previous) {
-            let json = released.last().filter(|json| !is_kept(json));
-            let json = json.filter(|_| !input.given.iter().any(|it| it.id == id));
-            wanted.extend(json.map(|json| (id, resource, json.clone())));
+        for (id, was) in std::mem::take(&mut input.sides.old) {
+            let json = was.all.last().filter(|json| !is_kept(json));
+            let json = json.filter(|_| input.sides.files_of(&id).next().is_none());
+            wanted.extend(json.map(|json| (id, was.resource, json.clone())));
         }
         for (id, resource, json) in wanted {
             let namespace = self.namespace(&json);
             let object = self.object(resource, &namespace, &id.name)?;
             namespaces.insert((namespace, id.namespace.clone()));
-            let Some(json) = object else { continue };
-            let order = input.previous.len();
-            input.previous.insert(id, (order, resource, Alternatives::of_cluster(json)));
+            if let Some(json) = object {
+                input.sides.set_old(id, resource, json);
+            }
         }
         input.world.is_whole = true;
         input.world.seen = input.world.now.as_second();
