@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::Gitignore;
 use setguard_core::policy::{Policy, file_patterns::patterns};
 
-use super::{layout::clean, source::Source};
+use super::{
+    layout::{clean, shown},
+    source::Source,
+};
 
 /// Files and folders to leave out of folders.
 #[derive(Debug)]
@@ -91,6 +94,6 @@ pub fn exempt_earlier<'a>(
 
 /// Returns a folder without links. An empty path is the working folder.
 pub fn whole(folder: &Path) -> PathBuf {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = shown(folder);
     dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
 }

@@ -12,15 +12,14 @@ use setguard_core::policy::{FolderNames, file_patterns};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    exclude::{Exclude, Excluded},
+    exclude::{Exclude, Excluded, whole},
     files::{self, Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
     git,
     layout::{Layout, clean},
     listing::Listing,
     not_checked::{self, Cause, NotChecked},
-    path_context::{Environments, FolderContext},
+    path_context::FolderContext,
     source::Source,
-    versions::Versions,
 };
 use crate::error::FileError;
 
@@ -46,7 +45,8 @@ pub(super) fn list(
     let wrong = wrong.map(|(_, wrong)| wrong.clone()).collect();
     let mut contents = Listing { wrong, ..Listing::default() };
     let (notes, mut not_checked) = walk.left_out();
-    for file in files {
+    let is_source = |it: &Result<PathBuf, _>| it.as_ref().map_or(true, |path| is_manifest(path));
+    for file in files.into_iter().filter(is_source) {
         contents.sources.push(file.map(|path| {
             if let Some(facts) = context.facts(&path, names) {
                 contents.contexts.insert(path.display().to_string(), facts);
@@ -55,9 +55,6 @@ pub(super) fn list(
             Source::FileInFolder(path, group)
         }));
     }
-    contents
-        .sources
-        .retain(|it| it.as_ref().map_or(true, |source| source.is_in_folder(is_manifest)));
     if is_rendered {
         let is_taken = |it: &mut Result<Source, FileError>| {
             it.as_ref().is_ok_and(|it| it.is_in_folder(|path| layout.takes(path)))
@@ -107,8 +104,7 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
         Layout::is_about(path) && (!Layout::is_of_test(path) || path.parent() != Some(folder))
     });
     let layout = Layout::of(about, &|path| files::text(path).ok());
-    let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
-    let context = FolderContext { folder: folder.to_owned(), layout, environments, versions };
+    let context = FolderContext::new(folder, layout, paths());
     (files, context, walk)
 }
 
@@ -187,7 +183,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(folder: &'a Path, exclude: &'a Exclude) -> Self {
-        let base = dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let base = whole(folder);
         // In the copy of a commit, whose `.git` is empty, every file is tracked.
         let git = base.ancestors().map(|at| at.join(GIT)).find(|it| it.exists());
         let is_in_repository = git.is_some_and(|it| !it.is_dir() || has_entries(&it));

@@ -32,9 +32,8 @@ use super::{
     group::Group,
     layout::{Layout, clean},
     not_checked::NotChecked,
-    path_context::{Environments, FolderContext, PathContext},
+    path_context::{FolderContext, PathContext},
     source::Source,
-    versions::Versions,
 };
 use crate::error::FileError;
 
@@ -535,13 +534,11 @@ impl Commit {
         let texts = self.cat(&about, LARGEST_IN_FOLDER)?.into_iter();
         let texts: HashMap<_, _> = about.iter().map(|it| it.path.as_path()).zip(texts).collect();
         let layout = Layout::of(about.iter().map(|blob| blob.path.as_path()), &|path| {
-            let bytes = texts.get(path)?.as_ref().ok()?.clone();
-            Some(encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
+            Some(encoding::lossy(texts.get(path)?.as_ref().ok()?.clone()))
         });
         old.not_built.extend(layout.built_before(&|it| below(path, it, named)));
-        let paths = || blobs.iter().map(|it| it.path.as_path());
-        let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
-        let context = FolderContext { folder: named.to_owned(), layout, environments, versions };
+        let paths = blobs.iter().map(|it| it.path.as_path());
+        let context = FolderContext::new(named, layout, paths);
         let blobs: Vec<_> =
             blobs.iter().filter(|blob| blob.is_named || is_manifest(&blob.path)).collect();
         for (blob, bytes) in blobs.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
@@ -555,8 +552,7 @@ impl Commit {
                 old.contexts.insert(self.name(&blob.path), facts);
             }
             // As kubectl has applied it.
-            let bytes =
-                bytes.map(|it| encoding::decode(it).unwrap_or_else(|(_, text)| text).into_bytes());
+            let bytes = bytes.map(|it| encoding::lossy(it).into_bytes());
             let source = self.source(blob, bytes, group);
             let source = source.map(|it| it.at(below(path, &blob.path, named)));
             if blob.is_foreign {

@@ -10,7 +10,7 @@ use setguard_core::policy::FolderNames;
 
 use super::{
     clusters::Clusters,
-    exclude::Exclude,
+    exclude::{Exclude, whole},
     folder,
     git::Commit,
     layout::Wrong,
@@ -152,6 +152,6 @@ pub fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool {
     if file.starts_with(folder) && folder::leaves_out(folder, file, exclude) {
         return true;
     }
-    let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let whole = whole(file);
     whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
 }

@@ -183,7 +183,7 @@ impl Diagnostic {
 }
 
 /// The report on an object.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ObjectReport {
     /// The number of objects that the run evaluated earlier.
     pub number: usize,
@@ -204,15 +204,7 @@ pub struct ObjectReport {
 impl ObjectReport {
     /// Creates an empty report on an object.
     pub fn of(id: impl Into<Arc<ObjectId>>) -> Self {
-        ObjectReport {
-            number: 0,
-            id: id.into(),
-            rendered_from: None,
-            roots: Vec::new(),
-            ready: None,
-            diagnostics: Vec::new(),
-            remarks: Vec::new(),
-        }
+        ObjectReport { id: id.into(), ..ObjectReport::default() }
     }
 
     /// Returns the highest severity of a finding.
