@@ -41,31 +41,12 @@ use self::{
     selection::Selection,
 };
 use crate::proposal::apply::{Delivery, Verb};
-pub use setguard_files::{
-    error::FileError,
-    exit::Exit,
-    manifests::{
-        args::ManifestArgs,
-        clusters::Clusters,
-        exclude::{Exclude, exempt_earlier, exempt_files},
-        group::Group,
-        layout::Wrong,
-        listing,
-        not_a_manifest::Broken,
-        not_checked::NotChecked,
-        render::missing,
-        repository::Repository,
-        source::Source,
-    },
-    policy_file::args::PolicyArgs,
-    report::{
-        self,
-        args::OutputArgs,
-        diagnostic::{Diagnostic, Strictness, Summary},
-        progress::Progress,
-        reports::Reports,
-    },
+use setguard_files::manifests::{
+    exclude::{exempt_earlier, exempt_files},
+    layout::Wrong,
+    render::missing,
 };
+use setguard_files::prelude::*;
 
 /// Check manifests as the API server and the webhook would, without a cluster
 ///

@@ -7,17 +7,11 @@ use std::{
 };
 
 use setguard_core::{kubernetes::resource::Resource, object::namespace_or_default};
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        alternatives::{Alternatives, common, is_same},
-        document::documents,
-        group::Group,
-        id::ObjectId,
-        layout::clean,
-        source::Source,
-    },
+use setguard_files::manifests::{
+    alternatives::{Alternatives, common, is_same},
+    layout::clean,
 };
+use setguard_files::prelude::*;
 
 /// An object before the change.
 #[derive(Debug)]

@@ -25,10 +25,7 @@ use super::{
     old_manifests::{self, OldManifests},
 };
 use crate::proposal::apply::Delivery;
-pub use setguard_files::{
-    manifests::{clusters::Clusters, group::Group, path_context::PathContext, source::Source},
-    report::diagnostic::{Diagnostic, Strictness},
-};
+use setguard_files::prelude::*;
 
 /// A text in an editor.
 #[derive(Clone, Copy, Debug)]

@@ -26,7 +26,12 @@ use similar::TextDiff;
 pub use self::edit::Edit;
 pub(super) use self::part::Part;
 use setguard_core::{finding::count, policy::Policy, printable::Printable};
-use setguard_files::manifests::exclude::{Exclude, exempt_files};
+use setguard_files::manifests::{
+    exclude::exempt_files,
+    files::{self, LARGEST},
+    replace::{Replacement, replace_all},
+};
+use setguard_files::prelude::*;
 
 use self::fixer::Fixer;
 use super::{
@@ -36,18 +41,6 @@ use super::{
     selection::Selection,
 };
 use crate::proposal::apply::Delivery;
-pub(super) use setguard_files::{
-    exit::Exit,
-    manifests::{
-        files::{self, LARGEST},
-        listing,
-        replace::{Replacement, replace_all},
-        repository::Repository,
-        source::Source,
-        volumes,
-    },
-    report::diagnostic::{Diagnostic, Strictness},
-};
 
 /// The flags about fixes.
 #[derive(Debug, Args)]

@@ -17,19 +17,13 @@ use super::{
     baseline::{ALWAYS_REPORTED, Baseline},
     old_objects::OldObjects,
 };
-pub(super) use setguard_files::{
-    exit::Exit,
+use setguard_files::prelude::*;
+use setguard_files::{
     manifests::{
         files::LARGEST,
-        git::Commit,
-        id::ObjectId,
         replace::{refuse_links, replace},
-        source::Source,
     },
-    report::{
-        diagnostic::{Diagnostic, Hidden, ObjectReport, Severity, Strictness},
-        fingerprint::{Fingerprint, Occurrences},
-    },
+    report::{diagnostic::Hidden, fingerprint::Fingerprint},
 };
 
 /// The flags about known findings.

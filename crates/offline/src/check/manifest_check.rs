@@ -19,17 +19,8 @@ use setguard_core::{
 
 use super::{ignores::Ignores, old_objects::OldObjects, workers};
 use crate::proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery};
-pub(super) use setguard_files::{
-    manifests::{
-        document::{Decoded, Manifest},
-        id::ObjectId,
-        namespaces::Namespaces,
-        not_checked::{Cause, NotChecked},
-        path_context::{Lowered, PathContext},
-        volumes,
-    },
-    report::diagnostic::{Diagnostic, ObjectReport, Strictness},
-};
+use setguard_files::manifests::path_context::Lowered;
+use setguard_files::prelude::*;
 
 /// The number of objects that a thread takes at a time for the cross-object rules.
 const AT_A_TIME: usize = 64;

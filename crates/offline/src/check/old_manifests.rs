@@ -5,21 +5,8 @@ use std::{collections::HashMap, path::PathBuf};
 use setguard_core::policy::FolderNames;
 
 use super::old_objects::OldObjects;
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        clusters::Clusters,
-        exclude::Exclude,
-        git::{Commit, Old},
-        listing::{self, Listing},
-        namespaces::Namespaces,
-        not_checked::NotChecked,
-        path_context::PathContext,
-        render::{Rendering, root::Root},
-        source::Source,
-    },
-    report::{self, progress::Progress},
-};
+use setguard_files::manifests::{git::Old, render::root::Root};
+use setguard_files::prelude::*;
 
 /// The previous manifests. By default there are none, and every object is new.
 #[derive(Debug, Default)]

@@ -6,14 +6,8 @@ use setguard_core::{
     kubernetes::version::Version,
     object::{Object, namespace_or_default},
 };
-pub(super) use setguard_files::error::FileError;
-pub(super) use setguard_files::manifests::{
-    document::{Decoded, Manifest, documents},
-    id::ObjectId,
-    namespaces,
-    not_a_manifest::{Broken, is_template},
-    source::Source,
-};
+use setguard_files::manifests::namespaces;
+use setguard_files::prelude::*;
 
 use crate::sides::Sides;
 
