@@ -47,12 +47,8 @@ use self::{
     styled_line::{Line, UNICODE},
 };
 use crate::proposal::apply::{Delivery, Verb};
-pub use setguard_files::{
-    exit::Exit,
-    manifests::{args::ManifestArgs, clusters::Clusters, source::Source},
-    policy_file::{args::PolicyArgs, discover::folder_of},
-    report::{self, screen::Screen},
-};
+use setguard_files::prelude::*;
+use setguard_files::{policy_file::discover::folder_of, report::screen::Screen};
 
 /// Show what the controllers will do with a change, before it is made
 ///
@@ -286,7 +282,7 @@ impl PlanArgs {
         let (mut plan, mut unknown_pods) = (Plan::default(), self.never_ready.clone());
         for (root, mut input) in inputs {
             if self.live || self.against_release.is_some() {
-                live::add(&mut input, &*connect(self.context.as_deref())?)?;
+                connect(self.context.as_deref())?.add_to(&mut input)?;
             }
             let forecaster = Forecaster {
                 input: &input,

@@ -17,29 +17,16 @@ use setguard_core::{
 
 use super::{cluster::PlannedCluster, configs::Configs, dump};
 use crate::sides::Sides;
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        alternatives::Alternatives,
-        clusters::Clusters,
-        document::{Decoded, DocumentObjects, Manifest, documents},
-        exclude::Exclude,
-        git::{Commit, Old},
-        id::ObjectId,
-        layout::{Layout, clean},
-        listing::{self, place},
-        namespaces::Namespaces,
-        not_a_manifest::{Broken, is_template},
-        not_checked::{Cause, NotChecked, may_have_set},
-        objects::ManifestObject,
-        patches::items,
-        path_context::PathContext,
-        render::recorded,
-        source::Source,
-        volumes,
-    },
-    report,
+use setguard_files::manifests::{
+    alternatives::Alternatives,
+    git::Old,
+    layout::{Layout, clean, shown},
+    listing::place,
+    not_checked::may_have_set,
+    patches::items,
+    render::recorded,
 };
+use setguard_files::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Given {
@@ -182,17 +169,11 @@ impl Input {
         let mut input = Input { contexts: side.contexts, ..Input::default() };
         input.world.now = now;
         let mut lacks = side.lacks_old;
-        input.read_previous(side.old, paths.namespace, &mut |message| {
-            lacks = true;
-            report::note(&message);
-        });
+        let note = &mut |message: String| report::note(&message);
+        input.read_previous(side.old, paths.namespace, &mut noting(&mut lacks, note));
         input.lacks_previous = std::mem::replace(&mut lacks, side.lacks_new);
-        let mut complain_of_new = |message| {
-            lacks = true;
-            complain(message);
-        };
-        input.read_new(side.new, paths.namespace, release, &mut complain_of_new);
-        input.complain_of_left_out(side.commit.as_ref(), &mut complain_of_new);
+        input.read_new(side.new, paths.namespace, release, &mut noting(&mut lacks, complain));
+        input.complain_of_left_out(side.commit.as_ref(), &mut noting(&mut lacks, complain));
         input.lacks_new = lacks;
         input.continue_namesakes(true);
         input.read_all_nodes(paths, release, complain);
@@ -275,19 +256,12 @@ impl Input {
             _ => vec![source],
         };
         let mut lacks = false;
-        input.read_previous(given(old), None, &mut |message| {
-            lacks = true;
-            complain(message);
-        });
+        input.read_previous(given(old), None, &mut noting(&mut lacks, complain));
         input.lacks_previous = std::mem::take(&mut lacks);
-        let mut complain_of_new = |message| {
-            lacks = true;
-            complain(message);
-        };
         if is_empty(&new) && !input.sides.old.is_empty() {
-            complain_of_new(nothing_in(&new));
+            noting(&mut lacks, complain)(nothing_in(&new));
         }
-        input.read_new(given(new), None, release, &mut complain_of_new);
+        input.read_new(given(new), None, release, &mut noting(&mut lacks, complain));
         input.lacks_new = lacks;
         input.read_nodes(given(nodes), release, complain);
         input
@@ -300,9 +274,7 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            let (world, configs) = (&mut self.world, &mut self.configs);
-            let mut others = Others { world, configs, namespace: None, which: Which::Nodes };
-            each(&source, release, &mut others, complain, &mut |_, _| {});
+            self.read_source(&source, Which::Nodes, (None, release), complain);
         }
     }
 
@@ -316,23 +288,7 @@ impl Input {
             if is_unread_template(source.text()) {
                 self.sides.add_template(&source);
             }
-            let (world, configs) = (&mut self.world, &mut self.configs);
-            let namespace = source.namespace(namespace);
-            let mut others = Others { world, configs, namespace, which: Which::Stored };
-            each(
-                &source,
-                Version::NEWEST,
-                &mut others,
-                complain,
-                &mut |manifest, Decoded { resource, json, .. }| {
-                    // A cluster never has a patch as an object.
-                    if !source.is_named() && manifest.is_partial() {
-                        return;
-                    }
-                    let id = ObjectId::of(&manifest.node);
-                    self.sides.add_old(id, resource, (&source, json));
-                },
-            );
+            self.read_source(&source, Which::Stored, (namespace, Version::NEWEST), complain);
             self.old_namespaces.add(source.text());
         }
     }
@@ -369,28 +325,96 @@ impl Input {
                 self.left_out.push(NotChecked::file(file, Cause::Unreadable, why));
             }
             volumes::add(&mut self.storage, source.text());
-            let (world, configs) = (&mut self.world, &mut self.configs);
-            let namespace = source.namespace(namespace);
-            let mut others = Others { world, configs, namespace, which: Which::New };
-            each(
-                &source,
-                release,
-                &mut others,
-                complain,
-                &mut |manifest, Decoded { resource, json, problems }| {
-                    if let Some(why) = context.and_then(|it| it.partial(&manifest)).cloned() {
-                        let (file, line) = (source.name(), manifest.node.mark.line);
-                        self.left_out.push(NotChecked::object(file, line, Cause::Partial, why));
-                        return;
-                    }
-                    let id = ObjectId::of(&manifest.node);
-                    let problems = manifest.problems.into_iter().chain(problems).collect();
-                    self.sides.add_new(id.clone(), &source);
-                    let file = source.name().to_owned();
-                    self.given.push(Given { id, resource, file, json, problems });
-                },
-            );
+            self.read_source(&source, Which::New, (namespace, release), complain);
         }
+    }
+
+    /// Adds the objects of a source.
+    fn read_source(
+        &mut self,
+        source: &Source,
+        which: Which,
+        (namespace, release): (Option<&str>, Version),
+        complain: &mut dyn FnMut(String),
+    ) {
+        let namespace = source.namespace(namespace);
+        let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
+        for (part, document) in dump::parts(source.text()) {
+            let at = |line, what: &str| format!("{}:{}: {what}", source.name(), part.line(line));
+            let of = |problem: &Problem| at(problem.mark.line, &problem.message);
+            let document = match document {
+                Ok(document) => document,
+                Err(problem) => {
+                    match *importance {
+                        Broken::Error => complain(of(&problem)),
+                        // A repository contains many files that aren't manifests.
+                        Broken::NotAManifest => {}
+                        Broken::OtherKind => {
+                            report::note(&format!("{}; it is passed over", of(&problem)));
+                        }
+                    }
+                    continue;
+                }
+            };
+            let objects = DocumentObjects::of(document, source.is_named()).in_namespace(namespace);
+            objects.strays.iter().for_each(|stray| complain(of(stray)));
+            for unread in objects.unread().filter(|_| which != Which::Nodes) {
+                complain(at(unread.line, &unread.why));
+            }
+            for object in objects.others {
+                if let Err(error) = self.add_other(&object, namespace, which) {
+                    let why = format!("this {} cannot be read: {error}", object.kind());
+                    complain(at(object.node.mark.line, &why));
+                }
+            }
+            for manifest in objects.manifests {
+                let Some(decoded) = manifest.decode(release) else { continue };
+                match which {
+                    Which::Nodes => {}
+                    // A cluster never has a patch as an object.
+                    Which::Stored if !source.is_named() && manifest.is_partial() => {}
+                    Which::Stored => {
+                        let (id, Decoded { resource, json, .. }) =
+                            (ObjectId::of(&manifest.node), decoded);
+                        self.sides.add_old(id, resource, (source, json));
+                    }
+                    Which::New => self.add_new(source, manifest, decoded),
+                }
+            }
+        }
+    }
+
+    fn add_new(&mut self, source: &Source, manifest: Manifest<'_>, decoded: Decoded) {
+        let (file, node) = (source.name().to_owned(), &manifest.node);
+        let context = self.contexts.get(&file);
+        if let Some(why) = context.and_then(|it| it.partial(&manifest)).cloned() {
+            let entry = NotChecked::object(&file, node.mark.line, Cause::Partial, why);
+            self.left_out.push(entry);
+            return;
+        }
+        let Decoded { resource, json, problems } = decoded;
+        let id = ObjectId::of(node);
+        let problems = manifest.problems.into_iter().chain(problems).collect();
+        self.sides.add_new(id.clone(), source);
+        self.given.push(Given { id, resource, file, json, problems });
+    }
+
+    fn add_other(
+        &mut self,
+        object: &ManifestObject<'_>,
+        namespace: Option<&str>,
+        which: Which,
+    ) -> Result<(), serde_json::Error> {
+        let (kind, json) = (object.kind(), || object.node.to_json());
+        if matches!(kind, "ConfigMap" | "Secret") && which != Which::Nodes {
+            return self.configs.add(kind, &json(), namespace, which == Which::New);
+        }
+        let counts = match which {
+            Which::Nodes => kind == "Node",
+            Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
+            Which::New => kind == "PodDisruptionBudget",
+        };
+        if counts { self.world.add(object.api_version(), kind, &json()) } else { Ok(()) }
     }
 }
 
@@ -423,6 +447,14 @@ pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
         }
         let Some((_, input)) = inputs.get_mut(i) else { continue };
         input.sides.set_old(id, resource, json);
+    }
+}
+
+/// Returns a function that complains, and notes that something is missing.
+pub(super) fn noting(lacks: &mut bool, complain: &mut dyn FnMut(String)) -> impl FnMut(String) {
+    move |message| {
+        *lacks = true;
+        complain(message);
     }
 }
 
@@ -510,26 +542,16 @@ fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
         let lists = ["resources", "bases", "components"];
         let mut entries = lists.iter().flat_map(|key| items(document.root.get(key)));
         let entry = entries.find(|it| it.as_str().is_some_and(|entry| !is_inside(entry)))?;
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         Some(format!(
             "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: \
              setguard plan -k {}",
             source.name(),
             entry.mark.line,
             entry.as_str().unwrap_or_default(),
-            folder.display()
+            shown(folder).display()
         ))
     };
     kustomizations.filter_map(outside).collect()
-}
-
-type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
-
-struct Others<'a> {
-    world: &'a mut PlannedCluster,
-    configs: &'a mut Configs,
-    namespace: Option<&'a str>,
-    which: Which,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -542,29 +564,6 @@ enum Which {
     New,
 }
 
-impl Others<'_> {
-    fn has_sets(&self) -> bool {
-        self.which != Which::Nodes
-    }
-
-    fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
-        let (api_version, kind) = (object.api_version(), object.kind());
-        if matches!(kind, "ConfigMap" | "Secret") && self.has_sets() {
-            let is_new = self.which == Which::New;
-            return self.configs.add(kind, &object.node.to_json(), self.namespace, is_new);
-        }
-        let counts = match self.which {
-            Which::Nodes => kind == "Node",
-            Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
-            Which::New => kind == "PodDisruptionBudget",
-        };
-        if !counts {
-            return Ok(());
-        }
-        self.world.add(api_version, kind, &object.node.to_json())
-    }
-}
-
 /// Returns whether controllers, not users, create most objects of a kind.
 fn is_of_cluster(kind: &str) -> bool {
     matches!(kind, "ControllerRevision" | "Node" | "PersistentVolumeClaim" | "Pod")
@@ -572,53 +571,4 @@ fn is_of_cluster(kind: &str) -> bool {
 
 fn has_uid(node: &Node<'_>) -> bool {
     node.get("metadata").and_then(|metadata| metadata.get("uid")).is_some()
-}
-
-/// Calls `see` with each DaemonSet and StatefulSet of a source, and adds other objects to the world.
-fn each(
-    source: &Source,
-    release: Version,
-    others: &mut Others<'_>,
-    complain: &mut dyn FnMut(String),
-    see: &mut See<'_>,
-) {
-    let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
-    for (part, document) in dump::parts(source.text()) {
-        let place = |problem: &Problem| {
-            let line = part.line(problem.mark.line);
-            format!("{}:{line}: {}", source.name(), problem.message)
-        };
-        let document = match document {
-            Ok(document) => document,
-            Err(problem) => {
-                match *importance {
-                    Broken::Error => complain(place(&problem)),
-                    // A repository contains many files that aren't manifests.
-                    Broken::NotAManifest => {}
-                    Broken::OtherKind => {
-                        report::note(&format!("{}; it is passed over", place(&problem)));
-                    }
-                }
-                continue;
-            }
-        };
-        let objects = DocumentObjects::of(document, source.is_named());
-        let objects = objects.in_namespace(others.namespace);
-        objects.strays.iter().for_each(|stray| complain(place(stray)));
-        for unread in objects.unread().filter(|_| others.has_sets()) {
-            complain(format!("{}:{}: {}", source.name(), part.line(unread.line), unread.why));
-        }
-        for object in objects.others {
-            let kind = object.kind();
-            if let Err(error) = others.add(&object) {
-                let line = part.line(object.node.mark.line);
-                complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));
-            }
-        }
-        for manifest in objects.manifests {
-            if let Some(decoded) = manifest.decode(release) {
-                see(manifest, decoded);
-            }
-        }
-    }
 }

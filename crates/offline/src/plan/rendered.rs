@@ -3,18 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::input::{self, Side};
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        clusters::Clusters,
-        git::Commit,
-        listing::Listing,
-        not_checked::NotChecked,
-        render::{Rendered, Rendering},
-        source::Source,
-    },
-    report::{self, progress::Progress},
-};
+use setguard_files::prelude::*;
 
 /// Returns the sides of each root by name, with `None` for the other manifests. Calls `complain` for each root that
 /// fails to render in the work tree.
@@ -81,10 +70,8 @@ pub(super) fn sides(
         }
         for (_, side) in sides.iter_mut().filter(|(root, _)| root.is_some()) {
             let mut lacks = false;
-            (side.old, ..) = input::texts(paths.old, paths.clusters, &mut |message| {
-                lacks = true;
-                complain(message);
-            });
+            (side.old, ..) =
+                input::texts(paths.old, paths.clusters, &mut input::noting(&mut lacks, complain));
             side.lacks_old = lacks || roots != 1;
         }
     }
