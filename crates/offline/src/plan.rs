@@ -10,11 +10,9 @@ mod input;
 mod json;
 pub mod live;
 mod markdown;
-mod name_list;
 mod picture;
 mod pod_counts;
 mod refusal;
-mod remedies;
 mod rendered;
 mod stop;
 mod styled_line;
@@ -46,7 +44,7 @@ use self::{
     live::Reader,
     styled_line::{Line, UNICODE},
 };
-use crate::proposal::apply::{Delivery, Verb};
+use crate::proposal::apply::Delivery;
 use setguard_files::prelude::*;
 use setguard_files::{policy_file::discover::folder_of, report::screen::Screen};
 
@@ -114,20 +112,8 @@ pub struct PlanArgs {
     /// be said about the pods of a DaemonSet
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     nodes: Vec<PathBuf>,
-    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
-    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
-    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply
-    #[arg(
-        long = "as",
-        value_enum,
-        value_name = "VERB",
-        hide_short_help = true,
-        help_heading = "Comparison"
-    )]
-    verb: Option<Verb>,
-    /// The field manager of --as server-side-apply [default: kubectl]
-    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Comparison")]
-    field_manager: Option<String>,
+    #[command(flatten)]
+    delivery: Delivery,
     /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
     /// with the new template. May be given more than once
     #[arg(long, value_name = "POD|new")]
@@ -190,13 +176,7 @@ pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader
 /// Returns an error if the policy or a feature gate is invalid, the cluster cannot be read, or the plan cannot be
 /// written.
 pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
-    let paths = match args.manifests.paths("plan") {
-        Ok(paths) => paths,
-        Err(error) => {
-            let _ = error.print();
-            return Ok(Exit::Error);
-        }
-    };
+    let Some(paths) = args.manifests.paths("plan") else { return Ok(Exit::Error) };
     let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {
         return Ok(Exit::Error);
     };
@@ -278,7 +258,7 @@ impl PlanArgs {
             };
             input.add_release(release, &paths, self.context.as_deref(), complain)?;
         }
-        let delivery = Delivery::new(self.verb, self.field_manager.clone())?;
+        let delivery = self.delivery.checked()?;
         let (mut plan, mut unknown_pods) = (Plan::default(), self.never_ready.clone());
         for (root, mut input) in inputs {
             if self.live || self.against_release.is_some() {

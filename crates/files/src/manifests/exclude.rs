@@ -25,12 +25,6 @@ impl Default for Exclude {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Excluded {
-    ByFlag,
-    ByPolicy,
-}
-
 impl Exclude {
     /// Takes the patterns of `--exclude`, and the patterns of a policy, which are relative to `root`; an empty path is
     /// the working folder. Ignores invalid patterns, which were reported before.
@@ -42,16 +36,21 @@ impl Exclude {
         self.flags.is_empty() && self.policy.is_empty()
     }
 
-    /// `path` is as the user would write it, `whole` is without links.
-    pub(super) fn excludes(&self, path: &Path, whole: &Path, is_folder: bool) -> Option<Excluded> {
+    /// Returns what excludes a path. `path` is as the user would write it, `whole` is without links.
+    pub(super) fn excludes(
+        &self,
+        path: &Path,
+        whole: &Path,
+        is_folder: bool,
+    ) -> Option<&'static str> {
         let path = path.strip_prefix(".").unwrap_or(path);
         if self.flags.matched(path, is_folder).is_ignore() {
-            return Some(Excluded::ByFlag);
+            return Some("--exclude");
         }
         let is_inside = whole.starts_with(self.policy.path());
         // A matching folder above doesn't count, because the user named a folder below it.
         let by_policy = is_inside && self.policy.matched(whole, is_folder).is_ignore();
-        by_policy.then_some(Excluded::ByPolicy)
+        by_policy.then_some("the policy")
     }
 }
 

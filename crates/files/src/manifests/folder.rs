@@ -12,7 +12,7 @@ use setguard_core::policy::{FolderNames, file_patterns};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    exclude::{Exclude, Excluded, whole},
+    exclude::{Exclude, whole},
     files::{self, Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
     git,
     layout::{Layout, clean},
@@ -70,10 +70,6 @@ pub(super) fn list(
     contents
 }
 
-pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
-    walk(folder, exclude).1
-}
-
 /// Returns whether a walk through a folder would leave out this file, or the folders above a file that does not exist.
 pub(super) fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool {
     let walk = Walk::new(folder, exclude);
@@ -84,9 +80,9 @@ pub(super) fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool 
 }
 
 /// The files in a folder, facts about it, and the walk through it.
-type Walked<'a> = (Vec<Result<PathBuf, FileError>>, FolderContext, Walk<'a>);
+pub(super) type Walked<'a> = (Vec<Result<PathBuf, FileError>>, FolderContext, Walk<'a>);
 
-fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
+pub(super) fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     let walk = Walk::new(folder, exclude);
     let files = WalkDir::new(folder)
         .follow_links(true)
@@ -166,7 +162,7 @@ impl Ignores {
 }
 
 #[derive(Debug)]
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     folder: &'a Path,
     /// The folder without links.
     base: PathBuf,
@@ -227,10 +223,6 @@ impl<'a> Walk<'a> {
         if !self.exclude.is_empty()
             && let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder)
         {
-            let by = match by {
-                Excluded::ByFlag => "--exclude",
-                Excluded::ByPolicy => "the policy",
-            };
             self.leave_out(path, Cause::Excluded, format!("{by} excludes it"));
             return true;
         }

@@ -35,7 +35,7 @@ use super::{
     path_context::{FolderContext, PathContext},
     source::Source,
 };
-use crate::error::FileError;
+use crate::{error::FileError, report};
 
 /// The manifests below some paths at a commit.
 #[derive(Debug, Default)]
@@ -220,14 +220,11 @@ impl Commit {
 
     /// Finds the start of a change: the last commit that the work tree and the named commit have in common. Otherwise
     /// the change would be blamed for faults that were fixed on the other side since. As in `git diff`, `REF...` means
-    /// the same, and `REF..` the named commit itself. Also returns a note if the common commit is unknown.
+    /// the same, and `REF..` the named commit itself. Prints a note if the common commit is unknown.
     ///
     /// # Errors
     /// See [`Commit::find`].
-    pub fn find_start(
-        flag: &'static str,
-        reference: &str,
-    ) -> Result<(Self, Option<String>), FileError> {
+    pub fn find_start(flag: &'static str, reference: &str) -> Result<Self, FileError> {
         let (name, is_exact) = match (reference.strip_suffix("..."), reference.strip_suffix("..")) {
             (Some(name), _) => (name, false),
             (None, Some(name)) => (name, true),
@@ -235,22 +232,22 @@ impl Commit {
         };
         let mut commit = Commit::find(flag, name)?;
         if is_exact {
-            return Ok((commit, None));
+            return Ok(commit);
         }
         let Ok(start) = commit.git.output(&["merge-base", "HEAD", &commit.id]) else {
-            let note = format!(
+            report::note(&format!(
                 "{flag}: this clone has no commit that {name:?} and the work tree have in common, so \
                  the manifests are compared with {name:?} itself. If the clone is shallow, fetch more \
                  of it (actions/checkout: fetch-depth: 0)"
-            );
-            return Ok((commit, Some(note)));
+            ));
+            return Ok(commit);
         };
         let start = String::from_utf8_lossy(&start).into_owned();
         if start != commit.id {
             commit.label = start.chars().take(12).collect();
             commit.id = start;
         }
-        Ok((commit, None))
+        Ok(commit)
     }
 
     /// Reads the manifests below paths. A path that did not exist at the commit has none. `names` has the policy's

@@ -143,7 +143,7 @@ pub fn place<'a>(sources: impl Iterator<Item = &'a mut Source>, old: &[PathBuf],
 /// Returns the facts about the files in a folder, if it is the root of a repository. Other folders are not walked,
 /// because they may be as large as a disk.
 pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
-    root.join(".git").exists().then(|| folder::context(root, exclude))
+    root.join(".git").exists().then(|| folder::walk(root, exclude).1)
 }
 
 /// Returns whether a check of the folder leaves out a file, which need not exist. Outside, only the policy leaves out

@@ -24,13 +24,6 @@ pub(super) struct OldManifests {
     pub(super) not_built: Vec<NotChecked>,
 }
 
-/// Finds the commit of `--against-ref`, and prints a note if the change doesn't start there.
-pub(super) fn commit(reference: &str) -> Result<Commit, FileError> {
-    let (commit, note) = Commit::find_start("--against-ref", reference)?;
-    note.iter().for_each(|note| report::note(note));
-    Ok(commit)
-}
-
 /// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit. `new` has the
 /// charts and kustomizations of the work tree. One that lacks its default values now too is not worth a note.
 fn old(

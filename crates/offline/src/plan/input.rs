@@ -105,9 +105,8 @@ impl Input {
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
         let (mut unreadable, mut before, mut commit) = (Vec::new(), Old::default(), None);
         if let Some(reference) = paths.old_commit {
-            match Commit::find_start("--against-ref", reference)
-                .and_then(|found| Ok((at_commit(&found, paths)?, found.0)))
-            {
+            let found = Commit::find_start("--against-ref", reference);
+            match found.and_then(|it| Ok((at_commit(&it, paths)?, it))) {
                 Ok((found, of)) => (before, commit) = (found, Some(of)),
                 Err(error) => complain_of_old(error.to_string()),
             }
@@ -459,12 +458,9 @@ pub(super) fn noting(lacks: &mut bool, complain: &mut dyn FnMut(String)) -> impl
 }
 
 /// Returns the manifests below paths as of a commit, and prints the notes about them.
-fn at_commit(
-    (commit, note): &(Commit, Option<String>),
-    paths: &Paths<'_>,
-) -> Result<Old, FileError> {
+fn at_commit(commit: &Commit, paths: &Paths<'_>) -> Result<Old, FileError> {
     let old = commit.manifests(paths.new, paths.clusters, &FolderNames::new())?;
-    note.iter().chain(&old.notes).for_each(|note| report::note(note));
+    old.notes.iter().for_each(|note| report::note(note));
     Ok(old)
 }
 

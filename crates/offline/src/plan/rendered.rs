@@ -15,8 +15,7 @@ pub(super) fn sides(
     let mut sides = BTreeMap::<_, Side>::new();
     let mut new = rendering.read_all(None, &mut Progress::rendering());
     let old = paths.old_commit.map(|reference| {
-        let (commit, note) = Commit::find_start("--against-ref", reference)?;
-        note.iter().for_each(|note| report::note(note));
+        let commit = Commit::find_start("--against-ref", reference)?;
         let checkout = commit.check_out()?;
         let mut old = rendering.read_all(Some(&checkout), &mut Progress::rendering());
         rendering.also(&new.roots, Some(&checkout), &mut old);

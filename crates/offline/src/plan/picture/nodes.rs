@@ -8,9 +8,8 @@ use setguard_core::rollout::{
 
 use crate::plan::{
     forecast::{Forecast, NodeOutlook, Rollout},
-    name_list::list,
     pod_counts::replaced,
-    styled_line::{Line, Symbols, Tone},
+    styled_line::{Line, Symbols, Tone, list},
 };
 
 /// Returns lines for the nodes that gain, lose or keep a pod.
