@@ -221,7 +221,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let not_checked = new.not_checked.into_iter();
     sink.not_checked.extend(not_checked.filter(|it| !it.by_namespace || by_namespace));
     for Wrong { file, problem } in new.wrong {
-        let source = Source::FileInFolder(file, Group::Alone).reread();
+        let source = Source::File(file, Group::Alone).reread();
         sink.unreadable(&source, manifest_check::syntax(problem, false))?;
     }
     check_all(new.sources, cluster, &checker, &mut sink)?;

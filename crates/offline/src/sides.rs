@@ -112,7 +112,7 @@ impl Sides {
         let in_folders = self.in_folders.get_or_init(|| {
             let mut files = Files::new();
             for path in &self.unread {
-                let source = Source::FileInFolder(path.clone(), Group::Alone).reread();
+                let source = Source::File(path.clone(), Group::Alone).reread();
                 // An escape can stand for any letter.
                 if ["aemonSet", "tatefulSet", "\\"].iter().any(|it| source.text().contains(it)) {
                     for id in self.ids(&source) {

@@ -32,10 +32,10 @@ impl Clusters {
     /// Assigns a file in a folder to its cluster. Files that the user named stay together.
     pub fn assign(&self, source: Source) -> Source {
         match source {
-            Source::FileInFolder(path, group) if !self.0.is_empty() => {
+            Source::File(path, group) if group != Group::Named && !self.0.is_empty() => {
                 let of_cluster =
                     dunce::canonicalize(&path).ok().and_then(|whole| self.group(&whole));
-                Source::FileInFolder(path, of_cluster.unwrap_or(group))
+                Source::File(path, of_cluster.unwrap_or(group))
             }
             source => source,
         }

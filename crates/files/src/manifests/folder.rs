@@ -52,12 +52,12 @@ pub(super) fn list(
                 contents.contexts.insert(path.display().to_string(), facts);
             }
             let group = layout.group(&path, folder);
-            Source::FileInFolder(path, group)
+            Source::File(path, group)
         }));
     }
     if is_rendered {
         let is_taken = |it: &mut Result<Source, FileError>| {
-            it.as_ref().is_ok_and(|it| it.is_in_folder(|path| layout.takes(path)))
+            matches!(it, Ok(Source::File(path, _)) if layout.takes(path))
         };
         contents.taken = contents.sources.extract_if(.., is_taken).flatten().collect();
         contents.roots = layout.roots();

@@ -122,7 +122,7 @@ pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listin
             listing.extend(folder::list(path, exclude, names, false));
         } else {
             // A file that the user named is read, whatever its extension.
-            listing.sources.push(Ok(Source::File(path.clone())));
+            listing.sources.push(Ok(Source::named_file(path)));
         }
     }
     listing

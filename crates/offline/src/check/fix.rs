@@ -99,7 +99,7 @@ impl Fixes<'_> {
         let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
         for source in sources {
             let is_named = source.is_named();
-            let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
+            let Source::File(path, _) = source else { continue };
             // The check reports files that are not readable without loss.
             let bytes = files::read_regular(&path, LARGEST).ok();
             let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {

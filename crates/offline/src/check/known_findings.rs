@@ -82,7 +82,7 @@ impl Known {
         let (mut known, mut added) = (Known::default(), None);
         if let Some(path) = &args.baseline {
             let name = path.display();
-            let source = Source::File(path.clone()).read()?;
+            let source = Source::named_file(path).read()?;
             let baseline = Baseline::parse(source.text());
             let mut baseline = baseline.map_err(|wrong| anyhow::anyhow!("{name}:{wrong}"))?;
             // A baseline outside of the repository isn't part of the change.
@@ -116,7 +116,7 @@ impl Known {
         let Some(path) = &args.baseline else { return Ok(Exit::Clean) };
         let (name, (fixed, absent)) = (path.display(), baseline.unused());
         if args.prune_baseline {
-            let source = Source::File(path.clone()).read()?;
+            let source = Source::named_file(path).read()?;
             let pruned = baseline.pruned(source.text());
             if pruned != source.text() {
                 write(path, &pruned)?;
