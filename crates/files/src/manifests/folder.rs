@@ -12,16 +12,14 @@ use setguard_core::policy::{FolderNames, file_patterns};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    exclude::{Exclude, whole},
+    exclude::whole,
     files::{self, Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
     git,
     layout::{Layout, clean},
-    listing::Listing,
-    not_checked::{self, Cause, NotChecked},
+    not_checked,
     path_context::FolderContext,
-    source::Source,
 };
-use crate::error::FileError;
+use crate::prelude::*;
 
 const GIT: &str = ".git";
 
@@ -56,9 +54,7 @@ pub(super) fn list(
         }));
     }
     if is_rendered {
-        let is_taken = |it: &mut Result<Source, FileError>| {
-            matches!(it, Ok(Source::File(path, _)) if layout.takes(path))
-        };
+        let is_taken = |it: &mut Result<Source, FileError>| matches!(it, Ok(Source::File(path, _)) if layout.takes(path));
         contents.taken = contents.sources.extract_if(.., is_taken).flatten().collect();
         contents.roots = layout.roots();
         // The program that builds a kustomization reports its faults itself.

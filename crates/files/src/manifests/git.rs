@@ -24,18 +24,13 @@ use self::{
     tree::{Tree, path_of},
 };
 use super::{
-    clusters::Clusters,
     encoding,
-    exclude::Exclude,
     files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
     folder,
-    group::Group,
     layout::{Layout, clean},
-    not_checked::NotChecked,
-    path_context::{FolderContext, PathContext},
-    source::Source,
+    path_context::FolderContext,
 };
-use crate::{error::FileError, report};
+use crate::prelude::*;
 
 /// The manifests below some paths at a commit.
 #[derive(Debug, Default)]

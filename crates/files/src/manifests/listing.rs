@@ -9,17 +9,9 @@ use std::{
 use setguard_core::policy::FolderNames;
 
 use super::{
-    clusters::Clusters,
-    exclude::{Exclude, whole},
-    folder,
-    git::Commit,
-    layout::Wrong,
-    not_checked::NotChecked,
-    path_context::{FolderContext, PathContext},
-    render::root::Root,
-    source::Source,
+    exclude::whole, folder, layout::Wrong, path_context::FolderContext, render::root::Root,
 };
-use crate::error::FileError;
+use crate::prelude::*;
 
 /// Returns all sources below these paths, in order. `look` sees every text first; then each source is read again, one
 /// at a time. Keeps the text of a source that can be read only once, such as standard input.

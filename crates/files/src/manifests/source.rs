@@ -12,11 +12,8 @@ use super::{
     encoding,
     excerpt::{Excerpt, Lines},
     files::{self, LARGEST, LARGEST_IN_FOLDER},
-    group::Group,
-    not_a_manifest::Broken,
-    render::Rendered,
 };
-use crate::error::FileError;
+use crate::prelude::*;
 
 pub(crate) const STDIN: &str = "<stdin>";
 
