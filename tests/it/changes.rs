@@ -179,7 +179,7 @@ impl Applied {
         };
         let (new, old) = (self.new.to_string(), old.to_string());
         let manifest = yaml::parse(&new).remove(0).unwrap().root;
-        let delivery = Delivery::new(Some(verb), None).unwrap();
+        let delivery = Delivery::by(verb);
         let outcomes = apply::outcomes(&delivery, &manifest, resource, &old, &old);
         let objects: Vec<_> = outcomes
             .iter()

@@ -25,14 +25,7 @@ use jiff::SignedDuration;
 use setguard_core::{
     kubernetes::duration, policy::Policy, printable::Printable, rules::rule::status::Audit,
 };
-use setguard_files::{
-    exit::Exit,
-    manifests::repository::Repository,
-    policy_file::args::PolicyArgs,
-    report::{
-        self, args::OutputArgs, diagnostic::Strictness, progress::Progress, reports::Reports,
-    },
-};
+use setguard_files::prelude::*;
 use tokio::time::sleep;
 
 use self::{

@@ -4,4 +4,5 @@ pub mod error;
 pub mod exit;
 pub mod manifests;
 pub mod policy_file;
+pub mod prelude;
 pub mod report;

@@ -33,41 +33,27 @@ use self::{
 };
 use crate::manifests::{not_checked::NotChecked, source::Source};
 
-/// A receiver of all findings, in order.
+/// A receiver of all findings, in order. Its methods return an error if the output cannot be written.
+#[expect(clippy::missing_errors_doc, reason = "the errors are the same for all")]
 pub trait Report {
     /// Leaves out findings below a severity.
     fn limit(&mut self, _: Severity) {}
     /// Reports the totals of a cluster, before its objects.
-    ///
-    /// # Errors
-    /// Returns an error if the output cannot be written.
     fn overview(&mut self, _: &Summary, _: &[ObjectReport]) -> io::Result<()> {
         Ok(())
     }
     /// Reports the findings in an object. An object may come twice, if rules about several objects find more. `source`
     /// is its file; an object in a cluster has none.
-    ///
-    /// # Errors
-    /// Returns an error if the output cannot be written.
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
     /// Reports a finding once for many objects. Each of the objects has it too.
-    ///
-    /// # Errors
-    /// Returns an error if the output cannot be written.
     fn folded(&mut self, _: &Folded) -> io::Result<()> {
         Ok(())
     }
     /// Reports the changes since an earlier audit, after all objects.
-    ///
-    /// # Errors
-    /// Returns an error if the output cannot be written.
     fn changes(&mut self, _: &Changes) -> io::Result<()> {
         Ok(())
     }
     /// Reports a document that could not be read.
-    ///
-    /// # Errors
-    /// Returns an error if the output cannot be written.
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
     /// Reports entries that were not checked, after all objects.
     fn not_checked(&mut self, entries: &[NotChecked]);
@@ -76,9 +62,6 @@ pub trait Report {
     /// Reports a note, for example about objects that could not be read. Standard error already shows it.
     fn note(&mut self, message: &str);
     /// Ends the report.
-    ///
-    /// # Errors
-    /// Returns an error if the output cannot be written.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;
 }
 

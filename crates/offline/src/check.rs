@@ -40,32 +40,13 @@ use self::{
     policy::{Choice, Loaded},
     selection::Selection,
 };
-use crate::proposal::apply::{Delivery, Verb};
-pub use setguard_files::{
-    error::FileError,
-    exit::Exit,
-    manifests::{
-        args::ManifestArgs,
-        clusters::Clusters,
-        exclude::{Exclude, exempt_earlier, exempt_files},
-        group::Group,
-        layout::Wrong,
-        listing,
-        not_a_manifest::Broken,
-        not_checked::NotChecked,
-        render::missing,
-        repository::Repository,
-        source::Source,
-    },
-    policy_file::args::PolicyArgs,
-    report::{
-        self,
-        args::OutputArgs,
-        diagnostic::{Diagnostic, Strictness, Summary},
-        progress::Progress,
-        reports::Reports,
-    },
+use crate::proposal::apply::Delivery;
+use setguard_files::manifests::{
+    exclude::{exempt_earlier, exempt_files},
+    layout::Wrong,
+    render::missing,
 };
+use setguard_files::prelude::*;
 
 /// Check manifests as the API server and the webhook would, without a cluster
 ///
@@ -135,21 +116,8 @@ pub struct CheckArgs {
     /// changes of immutable fields are found. May be given more than once
     #[arg(long, value_name = "PATH", group = "old", help_heading = "Comparison")]
     against: Vec<PathBuf>,
-    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
-    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
-    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply. Server-side
-    /// apply also refuses what the others accept, such as two entries with the same key
-    #[arg(
-        long = "as",
-        value_enum,
-        value_name = "VERB",
-        hide_short_help = true,
-        help_heading = "Comparison"
-    )]
-    verb: Option<Verb>,
-    /// The field manager of --as server-side-apply [default: kubectl]
-    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Comparison")]
-    field_manager: Option<String>,
+    #[command(flatten)]
+    delivery: Delivery,
     #[command(flatten, next_help_heading = "Comparison")]
     known: KnownArgs,
     #[command(flatten, next_help_heading = "Fixes")]
@@ -172,25 +140,19 @@ fn pattern(text: &str) -> Result<String, String> {
 /// # Errors
 /// Returns an error if the policy or a feature gate is invalid, or the report cannot be written.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
-    let paths = match args.manifests.paths("check") {
-        Ok(paths) => paths,
-        Err(error) => {
-            let _ = error.print();
-            return Ok(Exit::Error);
-        }
-    };
+    let Some(paths) = args.manifests.paths("check") else { return Ok(Exit::Error) };
     args.output.set_color();
     let repository = Repository::find();
     let strictness = Strictness { deny_warnings: args.deny_warnings };
     let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
     let choice = Choice { flags, no_config, known, repository: &repository, strictness };
-    let commit = known.against_ref.as_deref().map(old_manifests::commit);
+    let start = |reference: &str| Commit::find_start("--against-ref", reference);
+    let commit = known.against_ref.as_deref().map(start);
     let found = commit.as_ref().and_then(|it| it.as_ref().ok()).cloned();
     let Some(chosen) = choice.load(found.as_ref())? else { return Ok(Exit::Error) };
     let (Loaded { mut policy, root, .. }, weakened) = chosen;
     let exclude = Exclude::new(&args.exclude, &policy.exclude, &root);
-    let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
-    let clusters = Clusters::new(clusters, &root);
+    let clusters = Clusters::of(&policy, &root);
     if args.fix.fix {
         let (paths, exclude, policy, root) = (&paths, &exclude, &policy, &root);
         let fixes = Fixes { args, paths, exclude, policy, root, repository: &repository };
@@ -247,7 +209,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         may_refuse: new.context.may_refuse || !args.inventory.is_empty(),
         ..new.context
     };
-    let delivery = Delivery::new(args.verb, args.field_manager.clone())?;
+    let delivery = args.delivery.checked()?;
     let checker = Checker::new(&policy, &previous, delivery, context, strictness);
     let (cluster, unreadable) = inventory::read(&args.inventory);
 
@@ -259,7 +221,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let not_checked = new.not_checked.into_iter();
     sink.not_checked.extend(not_checked.filter(|it| !it.by_namespace || by_namespace));
     for Wrong { file, problem } in new.wrong {
-        let source = Source::FileInFolder(file, Group::Alone).reread();
+        let source = Source::File(file, Group::Alone).reread();
         sink.unreadable(&source, manifest_check::syntax(problem, false))?;
     }
     check_all(new.sources, cluster, &checker, &mut sink)?;

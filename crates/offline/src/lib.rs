@@ -5,3 +5,4 @@ pub mod check;
 pub mod explain;
 pub mod plan;
 pub mod proposal;
+mod sides;

@@ -10,11 +10,9 @@ mod input;
 mod json;
 pub mod live;
 mod markdown;
-mod name_list;
 mod picture;
 mod pod_counts;
 mod refusal;
-mod remedies;
 mod rendered;
 mod stop;
 mod styled_line;
@@ -46,13 +44,9 @@ use self::{
     live::Reader,
     styled_line::{Line, UNICODE},
 };
-use crate::proposal::apply::{Delivery, Verb};
-pub use setguard_files::{
-    exit::Exit,
-    manifests::{args::ManifestArgs, source::Source},
-    policy_file::{args::PolicyArgs, discover::folder_of},
-    report::{self, screen::Screen},
-};
+use crate::proposal::apply::Delivery;
+use setguard_files::prelude::*;
+use setguard_files::{policy_file::discover::folder_of, report::screen::Screen};
 
 /// Show what the controllers will do with a change, before it is made
 ///
@@ -118,20 +112,8 @@ pub struct PlanArgs {
     /// be said about the pods of a DaemonSet
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     nodes: Vec<PathBuf>,
-    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
-    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
-    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply
-    #[arg(
-        long = "as",
-        value_enum,
-        value_name = "VERB",
-        hide_short_help = true,
-        help_heading = "Comparison"
-    )]
-    verb: Option<Verb>,
-    /// The field manager of --as server-side-apply [default: kubectl]
-    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Comparison")]
-    field_manager: Option<String>,
+    #[command(flatten)]
+    delivery: Delivery,
     /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
     /// with the new template. May be given more than once
     #[arg(long, value_name = "POD|new")]
@@ -194,13 +176,7 @@ pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader
 /// Returns an error if the policy or a feature gate is invalid, the cluster cannot be read, or the plan cannot be
 /// written.
 pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
-    let paths = match args.manifests.paths("plan") {
-        Ok(paths) => paths,
-        Err(error) => {
-            let _ = error.print();
-            return Ok(Exit::Error);
-        }
-    };
+    let Some(paths) = args.manifests.paths("plan") else { return Ok(Exit::Error) };
     let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {
         return Ok(Exit::Error);
     };
@@ -244,8 +220,12 @@ impl PlanArgs {
         connect: Connect<'_>,
         complain: &mut dyn FnMut(String),
     ) -> anyhow::Result<Plan> {
+        // The paths in a policy that is named are relative to the working folder.
+        let file = policy.file.as_deref().filter(|_| self.policy.policy.is_none());
+        let folder = file.map(|it| folder_of(Path::new(it))).unwrap_or_default();
         let paths = Paths {
             new,
+            clusters: &Clusters::of(policy, &folder),
             namespace: self.namespace.as_deref(),
             old: &self.against,
             old_commit: self.against_ref.as_deref(),
@@ -262,9 +242,6 @@ impl PlanArgs {
             let version = self.policy.kube_version.map(|it| it.to_string());
             let mut rendering =
                 self.manifests.rendering(paths.namespace, version, self.allow_empty);
-            let is_named = self.policy.policy.is_some();
-            let file = policy.file.as_deref().filter(|_| !is_named);
-            let folder = file.map(|it| folder_of(Path::new(it))).unwrap_or_default();
             rendering.releases = (policy.render.clone(), folder);
             let sides = rendered::sides(&rendering, &paths, complain).into_iter();
             inputs.extend(
@@ -281,15 +258,14 @@ impl PlanArgs {
             };
             input.add_release(release, &paths, self.context.as_deref(), complain)?;
         }
-        let delivery = Delivery::new(self.verb, self.field_manager.clone())?;
+        let delivery = self.delivery.checked()?;
         let (mut plan, mut unknown_pods) = (Plan::default(), self.never_ready.clone());
         for (root, mut input) in inputs {
             if self.live || self.against_release.is_some() {
-                live::add(&mut input, &*connect(self.context.as_deref())?)?;
+                connect(self.context.as_deref())?.add_to(&mut input)?;
             }
             let forecaster = Forecaster {
                 input: &input,
-                files: input.files(),
                 context: Context::of_command(policy, Origin::Manifest, now),
                 delivery: delivery.clone(),
                 never_ready: &self.never_ready,
@@ -384,7 +360,6 @@ impl Texts<'_> {
         let input = Input::of_texts(sources, policy.cluster.version, now, &mut complain);
         let forecaster = Forecaster {
             input: &input,
-            files: input.files(),
             context: Context::of_command(policy, Origin::Manifest, now),
             delivery: Delivery::default(),
             never_ready: &never_ready,

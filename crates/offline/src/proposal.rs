@@ -105,32 +105,26 @@ impl Simulator<'_> {
         let steps = ["spec", "template", "spec", "tolerations"];
         let tolerations = steps.iter().try_fold(node, |node, step| node.get(step));
         let is_written = tolerations.is_some();
-        let write = Write { json, old: None, namespace, refused: &refused, is_written };
-        let Some(given) = proposal.old else {
-            return self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))));
+        let before = proposal.old.and_then(|given| self.before(resource, given, namespace));
+        let old = before.as_deref().or(proposal.old);
+        let tree = proposal.old.zip(old).and_then(|(given, old)| {
+            let mut trees = apply::outcomes(self.delivery, node, resource, given, old);
+            let last = trees.pop();
+            let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
+            trees.into_iter().find(refused).or(last)
+        });
+        let merged = tree.as_ref().map(|tree| (tree, schema::read(tree, resource).json(tree)));
+        let write = Write { json, old, namespace, refused: &refused, is_written };
+        let (object, write, node) = match &merged {
+            None => (object, write, node),
+            Some((tree, json)) => match Object::parse(resource, json) {
+                Ok(object) => (object, Write { json, ..write }, *tree),
+                Err(error @ DecodeError::TooLarge(_)) => return then(tree, error.into()),
+                // Reading a merged object should not fail. If it does, check the manifest instead.
+                Err(_) => (object, write, node),
+            },
         };
-        let before = self.before(resource, given, namespace);
-        let old = before.as_deref().unwrap_or(given);
-        let mut trees = apply::outcomes(self.delivery, node, resource, given, old);
-        let last = trees.pop();
-        let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
-        let Some(tree) = trees.into_iter().find(refused).or(last) else {
-            let write = Write { old: Some(old), ..write };
-            return self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))));
-        };
-        let merged = schema::read(&tree, resource).json(&tree);
-        match Object::parse(resource, &merged) {
-            Ok(object) => {
-                let write = Write { json: &merged, old: Some(old), ..write };
-                self.store(object, &write, |it| then(&tree, Outcome::Stored(Box::new(it))))
-            }
-            Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
-            // Reading a merged object should not fail. If it does, check the manifest instead.
-            Err(_) => {
-                let write = Write { old: Some(old), ..write };
-                self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))))
-            }
-        }
+        self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))))
     }
 
     /// Returns how the merge decides about omitted fields. Merges twice more.

@@ -11,7 +11,7 @@ use super::objects::{STATIC_SUFFIX, SUFFIX};
 pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     let is_stdin = path == Path::new("-");
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let source = if is_stdin { Source::Stdin } else { Source::File(path.to_owned()) };
+    let source = if is_stdin { Source::Stdin } else { Source::named_file(path) };
     let old = source.read()?;
     let old = objects(old.text()).with_context(|| format!("cannot read {file}"))?;
     let new = objects(new)?;

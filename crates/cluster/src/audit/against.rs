@@ -29,7 +29,7 @@ type Key = [String; 5];
 impl EarlierReport {
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
-        let source = Source::File(path.to_owned()).read();
+        let source = Source::named_file(path).read();
         let source = source.map_err(|error| anyhow!("--against: {error}"))?;
         let advice = "it must be what `setguard audit --format json` has printed";
         let report: EarlierReport = serde_json::from_str(source.text())

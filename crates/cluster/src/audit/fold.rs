@@ -3,13 +3,8 @@
 use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
 use setguard_core::finding::Facts;
-use setguard_files::{
-    manifests::id::ObjectId,
-    report::{
-        changes::Change,
-        diagnostic::{Diagnostic, Folded, ObjectReport, Severity},
-    },
-};
+use setguard_files::prelude::*;
+use setguard_files::report::{changes::Change, diagnostic::Folded};
 
 /// The smallest group that is folded: for cluster-scoped objects such as nodes, for findings with a cause, and for all
 /// others.

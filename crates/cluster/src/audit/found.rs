@@ -11,10 +11,8 @@ use setguard_core::{
 
 use super::evaluator::{Alone, Evaluator};
 use crate::live::named::Named;
-pub(super) use setguard_files::{
-    manifests::id::ObjectId,
-    report::diagnostic::{Diagnostic, Healthy, ObjectReport, Severity, Strictness},
-};
+use setguard_files::prelude::*;
+use setguard_files::report::diagnostic::Healthy;
 
 #[derive(Debug, Default)]
 pub(super) struct Found {

@@ -1,13 +1,5 @@
 use jiff::Timestamp;
-use setguard_files::{
-    exit::Exit,
-    report::{
-        changes::Earlier,
-        diagnostic::{Severity, Summary},
-        fingerprint::Occurrences,
-        reports::Reports,
-    },
-};
+use setguard_files::prelude::*;
 
 use super::{
     against::EarlierReport,

@@ -4,16 +4,7 @@ use kube_yaml::Node;
 use setguard_core::{kubernetes::resource::RESOURCES, policy::FolderNames};
 
 use crate::live::named::Named;
-pub(super) use setguard_files::{
-    manifests::{
-        document::{Manifest, documents},
-        exclude::Exclude,
-        listing,
-        not_a_manifest::Broken,
-        source::Source,
-    },
-    report,
-};
+use setguard_files::prelude::*;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Given {

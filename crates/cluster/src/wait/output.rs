@@ -9,14 +9,8 @@ use std::{
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use setguard_core::printable::{Printable, one_line};
-use setguard_files::{
-    manifests::id::ObjectId,
-    report::{
-        self, Report as _,
-        diagnostic::{Diagnostic, ObjectReport},
-        text::Text,
-    },
-};
+use setguard_files::prelude::*;
+use setguard_files::report::{Report as _, text::Text};
 
 use super::{
     event::{Event, EventType},

@@ -1,10 +1,5 @@
 //! Objects with the same kind, namespace and name in several files, for different clouds or releases.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
-
 use super::{group::Group, source::Source};
 
 /// The values of such objects in an earlier version of the manifests.
@@ -181,32 +176,6 @@ fn nearest<T>(
     nearest.next().is_none().then_some(first)
 }
 
-/// Files, by the parts of their paths from the end.
-#[derive(Debug, Default)]
-pub struct Files(BTreeMap<Vec<String>, PathBuf>);
-
-impl FromIterator<PathBuf> for Files {
-    fn from_iter<I: IntoIterator<Item = PathBuf>>(paths: I) -> Self {
-        let key = |path: &Path| parts(&path.display().to_string()).map(str::to_owned).collect();
-        Files(paths.into_iter().map(|path| (key(&path), path)).collect())
-    }
-}
-
-impl Files {
-    /// Returns the file at a path.
-    pub fn at(&self, path: &str) -> Option<&Path> {
-        self.0.get(&parts(path).map(str::to_owned).collect::<Vec<_>>()).map(PathBuf::as_path)
-    }
-
-    /// Returns the files that have more than `so_many` parts in common with the end of a path.
-    pub fn nearer(&self, path: &str, so_many: usize) -> impl Iterator<Item = &Path> {
-        let end: Vec<_> = parts(path).take(so_many + 1).map(str::to_owned).collect();
-        let has_more = end.len() > so_many;
-        let files = self.0.range(end.clone()..).take_while(move |(key, _)| key.starts_with(&end));
-        files.filter(move |_| has_more).map(|(_, path)| path.as_path())
-    }
-}
-
 /// Returns the number of parts that two paths have in common at the end.
 pub fn common(one: &str, other: &str) -> usize {
     parts(one).zip(parts(other)).take_while(|(a, b)| a == b).count()
@@ -231,9 +200,8 @@ mod tests {
     use super::*;
 
     fn continued(all: &Alternatives<i32>, file: &str, others: &[&str]) -> Option<i32> {
-        let others: Files = others.iter().map(PathBuf::from).collect();
-        let has_nearer = |old: &str, place: &str, so_much: usize| {
-            others.at(place).is_some() || others.nearer(old, so_much).next().is_some()
+        let has_nearer = |old: &str, place: &str, so_many: usize| {
+            others.iter().any(|it| is_same(place, it) || common(old, it) > so_many)
         };
         all.continued_by(file, &Group::Alone, &has_nearer).map(|(_, it)| *it)
     }
@@ -307,24 +275,6 @@ mod tests {
             let files: Vec<_> = new.split(' ').collect();
             let found: Vec<_> = files.iter().map(|it| continued(&all, it, &files)).collect();
             assert_eq!(found, wanted, "{new}");
-        }
-    }
-
-    #[test]
-    fn the_nearer_files_have_more_in_common() {
-        let names =
-            ["./a/x/set.yaml", "b/x/set.yaml", "b/y/set.yaml", "set.yaml", "/b/x/other.yaml"];
-        let files: Files = names.iter().map(PathBuf::from).collect();
-        for old in names.into_iter().chain(["HEAD:b/x/set.yaml", "HEAD:other.yaml", ""]) {
-            for so_many in 0..4 {
-                let mut nearer: Vec<_> = files.nearer(old, so_many).map(Path::to_owned).collect();
-                nearer.sort();
-                let is_nearer = |it: &&str| common(old, it) > so_many;
-                let wanted = names.into_iter().filter(is_nearer);
-                let mut wanted: Vec<_> = wanted.map(PathBuf::from).collect();
-                wanted.sort();
-                assert_eq!(nearer, wanted, "{old} {so_many}");
-            }
         }
     }
 }

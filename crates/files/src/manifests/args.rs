@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use clap::{Args, Command, Error, error::ErrorKind};
+use clap::{Args, Command, error::ErrorKind};
 
 use super::render::{Rendering, Settings, root::Root};
 
@@ -42,21 +42,21 @@ pub struct ManifestArgs {
 }
 
 impl ManifestArgs {
-    /// Returns the paths to read as they are.
-    ///
-    /// # Errors
-    /// Returns an error about the usage of `setguard NAME` if nothing is named.
-    pub fn paths(&self, name: &str) -> Result<Vec<PathBuf>, Error> {
+    /// Returns the paths to read as they are. If nothing is named, prints the usage of `setguard NAME` and returns
+    /// `None`.
+    pub fn paths(&self, name: &str) -> Option<Vec<PathBuf>> {
         let paths: Vec<_> = self.paths.iter().chain(&self.filename).cloned().collect();
         if !paths.is_empty() || self.renders() {
-            return Ok(paths);
+            return Some(paths);
         }
         if is_piped() {
-            return Ok(vec![PathBuf::from("-")]);
+            return Some(vec![PathBuf::from("-")]);
         }
         let message = "which manifests? Give files or folders, or - for standard input";
         let command = Command::new("setguard").bin_name(format!("setguard {name}"));
-        Err(Self::augment_args(command).error(ErrorKind::MissingRequiredArgument, message))
+        let kind = ErrorKind::MissingRequiredArgument;
+        let _ = Self::augment_args(command).error(kind, message).print();
+        None
     }
 
     /// Returns whether any charts or kustomizations are to be rendered.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use setguard_core::policy::file_patterns::FilePatterns;
+use setguard_core::policy::{Policy, file_patterns::FilePatterns};
 
 use super::{exclude::whole, group::Group, source::Source};
 
@@ -11,12 +11,14 @@ use super::{exclude::whole, group::Group, source::Source};
 pub struct Clusters(Vec<(String, FilePatterns)>);
 
 impl Clusters {
-    /// Takes the name and the file patterns of each cluster. The patterns are relative to `root`; an empty path is the
-    /// working folder. Ignores invalid patterns, which were reported before.
-    pub fn new<'a>(clusters: impl Iterator<Item = (&'a str, &'a [String])>, root: &Path) -> Self {
+    /// Takes the file patterns of a policy's clusters. The patterns are relative to `root`; an empty path is the working
+    /// folder. Ignores invalid patterns, which were reported before.
+    pub fn of(policy: &Policy, root: &Path) -> Self {
         let root = whole(root);
-        let patterns = |paths: &[String]| FilePatterns::new(paths, &root);
-        Clusters(clusters.map(|(name, paths)| (name.to_owned(), patterns(paths))).collect())
+        let clusters = policy.clusters.iter();
+        Clusters(
+            clusters.map(|it| (it.name.clone(), FilePatterns::new(&it.paths, &root))).collect(),
+        )
     }
 
     /// Returns the cluster of a file, given by its path without links. A file of several clusters belongs to none,
@@ -30,10 +32,10 @@ impl Clusters {
     /// Assigns a file in a folder to its cluster. Files that the user named stay together.
     pub fn assign(&self, source: Source) -> Source {
         match source {
-            Source::FileInFolder(path, group) if !self.0.is_empty() => {
+            Source::File(path, group) if group != Group::Named && !self.0.is_empty() => {
                 let of_cluster =
                     dunce::canonicalize(&path).ok().and_then(|whole| self.group(&whole));
-                Source::FileInFolder(path, of_cluster.unwrap_or(group))
+                Source::File(path, of_cluster.unwrap_or(group))
             }
             source => source,
         }

@@ -19,6 +19,11 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, (usize, String)> {
     }
 }
 
+/// Decodes bytes in the same way, with all invalid bytes replaced.
+pub(super) fn lossy(bytes: Vec<u8>) -> String {
+    decode(bytes).unwrap_or_else(|(_, text)| text)
+}
+
 /// Returns whether invalid bytes were replaced outside a comment.
 fn is_damaged(line: &str) -> bool {
     line.find(char::REPLACEMENT_CHARACTER).is_some_and(|at| {

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::Gitignore;
 use setguard_core::policy::{Policy, file_patterns::patterns};
 
-use super::{layout::clean, source::Source};
+use super::{
+    layout::{clean, shown},
+    source::Source,
+};
 
 /// Files and folders to leave out of folders.
 #[derive(Debug)]
@@ -22,12 +25,6 @@ impl Default for Exclude {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Excluded {
-    ByFlag,
-    ByPolicy,
-}
-
 impl Exclude {
     /// Takes the patterns of `--exclude`, and the patterns of a policy, which are relative to `root`; an empty path is
     /// the working folder. Ignores invalid patterns, which were reported before.
@@ -39,16 +36,21 @@ impl Exclude {
         self.flags.is_empty() && self.policy.is_empty()
     }
 
-    /// `path` is as the user would write it, `whole` is without links.
-    pub(super) fn excludes(&self, path: &Path, whole: &Path, is_folder: bool) -> Option<Excluded> {
+    /// Returns what excludes a path. `path` is as the user would write it, `whole` is without links.
+    pub(super) fn excludes(
+        &self,
+        path: &Path,
+        whole: &Path,
+        is_folder: bool,
+    ) -> Option<&'static str> {
         let path = path.strip_prefix(".").unwrap_or(path);
         if self.flags.matched(path, is_folder).is_ignore() {
-            return Some(Excluded::ByFlag);
+            return Some("--exclude");
         }
         let is_inside = whole.starts_with(self.policy.path());
         // A matching folder above doesn't count, because the user named a folder below it.
         let by_policy = is_inside && self.policy.matched(whole, is_folder).is_ignore();
-        by_policy.then_some(Excluded::ByPolicy)
+        by_policy.then_some("the policy")
     }
 }
 
@@ -91,6 +93,6 @@ pub fn exempt_earlier<'a>(
 
 /// Returns a folder without links. An empty path is the working folder.
 pub fn whole(folder: &Path) -> PathBuf {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = shown(folder);
     dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
 }

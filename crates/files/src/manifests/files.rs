@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::encoding;
+use super::{encoding, exclude::whole};
 
 /// The size limit for a file that the user names, and for standard input: 256 MiB.
 pub const LARGEST: u64 = 256 << 20;
@@ -45,8 +45,7 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// See [`read_regular`].
 pub(super) fn text(path: &Path) -> io::Result<String> {
-    let bytes = read_regular(path, LARGEST_IN_FOLDER)?;
-    Ok(encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
+    read_regular(path, LARGEST_IN_FOLDER).map(encoding::lossy)
 }
 
 /// A copy of a commit has an empty `.git`.
@@ -79,7 +78,7 @@ pub(crate) struct Fence(PathBuf);
 
 impl Fence {
     pub(crate) fn around(folder: &Path) -> Self {
-        Fence(dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()))
+        Fence(whole(folder))
     }
 
     /// Returns whether a path leads to a file in the folder that isn't hidden. `visible` has hidden names that may be

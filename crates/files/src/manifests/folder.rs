@@ -12,17 +12,14 @@ use setguard_core::policy::{FolderNames, file_patterns};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    exclude::{Exclude, Excluded},
+    exclude::whole,
     files::{self, Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
     git,
     layout::{Layout, clean},
-    listing::Listing,
-    not_checked::{self, Cause, NotChecked},
-    path_context::{Environments, FolderContext},
-    source::Source,
-    versions::Versions,
+    not_checked,
+    path_context::FolderContext,
 };
-use crate::error::FileError;
+use crate::prelude::*;
 
 const GIT: &str = ".git";
 
@@ -46,22 +43,18 @@ pub(super) fn list(
     let wrong = wrong.map(|(_, wrong)| wrong.clone()).collect();
     let mut contents = Listing { wrong, ..Listing::default() };
     let (notes, mut not_checked) = walk.left_out();
-    for file in files {
+    let is_source = |it: &Result<PathBuf, _>| it.as_ref().map_or(true, |path| is_manifest(path));
+    for file in files.into_iter().filter(is_source) {
         contents.sources.push(file.map(|path| {
             if let Some(facts) = context.facts(&path, names) {
                 contents.contexts.insert(path.display().to_string(), facts);
             }
             let group = layout.group(&path, folder);
-            Source::FileInFolder(path, group)
+            Source::File(path, group)
         }));
     }
-    contents
-        .sources
-        .retain(|it| it.as_ref().map_or(true, |source| source.is_in_folder(is_manifest)));
     if is_rendered {
-        let is_taken = |it: &mut Result<Source, FileError>| {
-            it.as_ref().is_ok_and(|it| it.is_in_folder(|path| layout.takes(path)))
-        };
+        let is_taken = |it: &mut Result<Source, FileError>| matches!(it, Ok(Source::File(path, _)) if layout.takes(path));
         contents.taken = contents.sources.extract_if(.., is_taken).flatten().collect();
         contents.roots = layout.roots();
         // The program that builds a kustomization reports its faults itself.
@@ -71,10 +64,6 @@ pub(super) fn list(
     contents.notes = notes;
     contents.not_checked = not_checked;
     contents
-}
-
-pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
-    walk(folder, exclude).1
 }
 
 /// Returns whether a walk through a folder would leave out this file, or the folders above a file that does not exist.
@@ -87,9 +76,9 @@ pub(super) fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool 
 }
 
 /// The files in a folder, facts about it, and the walk through it.
-type Walked<'a> = (Vec<Result<PathBuf, FileError>>, FolderContext, Walk<'a>);
+pub(super) type Walked<'a> = (Vec<Result<PathBuf, FileError>>, FolderContext, Walk<'a>);
 
-fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
+pub(super) fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     let walk = Walk::new(folder, exclude);
     let files = WalkDir::new(folder)
         .follow_links(true)
@@ -107,8 +96,7 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
         Layout::is_about(path) && (!Layout::is_of_test(path) || path.parent() != Some(folder))
     });
     let layout = Layout::of(about, &|path| files::text(path).ok());
-    let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
-    let context = FolderContext { folder: folder.to_owned(), layout, environments, versions };
+    let context = FolderContext::new(folder, layout, paths());
     (files, context, walk)
 }
 
@@ -170,7 +158,7 @@ impl Ignores {
 }
 
 #[derive(Debug)]
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     folder: &'a Path,
     /// The folder without links.
     base: PathBuf,
@@ -187,7 +175,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(folder: &'a Path, exclude: &'a Exclude) -> Self {
-        let base = dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let base = whole(folder);
         // In the copy of a commit, whose `.git` is empty, every file is tracked.
         let git = base.ancestors().map(|at| at.join(GIT)).find(|it| it.exists());
         let is_in_repository = git.is_some_and(|it| !it.is_dir() || has_entries(&it));
@@ -231,10 +219,6 @@ impl<'a> Walk<'a> {
         if !self.exclude.is_empty()
             && let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder)
         {
-            let by = match by {
-                Excluded::ByFlag => "--exclude",
-                Excluded::ByPolicy => "the policy",
-            };
             self.leave_out(path, Cause::Excluded, format!("{by} excludes it"));
             return true;
         }

@@ -24,19 +24,13 @@ use self::{
     tree::{Tree, path_of},
 };
 use super::{
-    clusters::Clusters,
     encoding,
-    exclude::Exclude,
     files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
     folder,
-    group::Group,
     layout::{Layout, clean},
-    not_checked::NotChecked,
-    path_context::{Environments, FolderContext, PathContext},
-    source::Source,
-    versions::Versions,
+    path_context::FolderContext,
 };
-use crate::error::FileError;
+use crate::prelude::*;
 
 /// The manifests below some paths at a commit.
 #[derive(Debug, Default)]
@@ -221,14 +215,11 @@ impl Commit {
 
     /// Finds the start of a change: the last commit that the work tree and the named commit have in common. Otherwise
     /// the change would be blamed for faults that were fixed on the other side since. As in `git diff`, `REF...` means
-    /// the same, and `REF..` the named commit itself. Also returns a note if the common commit is unknown.
+    /// the same, and `REF..` the named commit itself. Prints a note if the common commit is unknown.
     ///
     /// # Errors
     /// See [`Commit::find`].
-    pub fn find_start(
-        flag: &'static str,
-        reference: &str,
-    ) -> Result<(Self, Option<String>), FileError> {
+    pub fn find_start(flag: &'static str, reference: &str) -> Result<Self, FileError> {
         let (name, is_exact) = match (reference.strip_suffix("..."), reference.strip_suffix("..")) {
             (Some(name), _) => (name, false),
             (None, Some(name)) => (name, true),
@@ -236,22 +227,22 @@ impl Commit {
         };
         let mut commit = Commit::find(flag, name)?;
         if is_exact {
-            return Ok((commit, None));
+            return Ok(commit);
         }
         let Ok(start) = commit.git.output(&["merge-base", "HEAD", &commit.id]) else {
-            let note = format!(
+            report::note(&format!(
                 "{flag}: this clone has no commit that {name:?} and the work tree have in common, so \
                  the manifests are compared with {name:?} itself. If the clone is shallow, fetch more \
                  of it (actions/checkout: fetch-depth: 0)"
-            );
-            return Ok((commit, Some(note)));
+            ));
+            return Ok(commit);
         };
         let start = String::from_utf8_lossy(&start).into_owned();
         if start != commit.id {
             commit.label = start.chars().take(12).collect();
             commit.id = start;
         }
-        Ok((commit, None))
+        Ok(commit)
     }
 
     /// Reads the manifests below paths. A path that did not exist at the commit has none. `names` has the policy's
@@ -535,13 +526,11 @@ impl Commit {
         let texts = self.cat(&about, LARGEST_IN_FOLDER)?.into_iter();
         let texts: HashMap<_, _> = about.iter().map(|it| it.path.as_path()).zip(texts).collect();
         let layout = Layout::of(about.iter().map(|blob| blob.path.as_path()), &|path| {
-            let bytes = texts.get(path)?.as_ref().ok()?.clone();
-            Some(encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
+            Some(encoding::lossy(texts.get(path)?.as_ref().ok()?.clone()))
         });
         old.not_built.extend(layout.built_before(&|it| below(path, it, named)));
-        let paths = || blobs.iter().map(|it| it.path.as_path());
-        let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
-        let context = FolderContext { folder: named.to_owned(), layout, environments, versions };
+        let paths = blobs.iter().map(|it| it.path.as_path());
+        let context = FolderContext::new(named, layout, paths);
         let blobs: Vec<_> =
             blobs.iter().filter(|blob| blob.is_named || is_manifest(&blob.path)).collect();
         for (blob, bytes) in blobs.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
@@ -555,8 +544,7 @@ impl Commit {
                 old.contexts.insert(self.name(&blob.path), facts);
             }
             // As kubectl has applied it.
-            let bytes =
-                bytes.map(|it| encoding::decode(it).unwrap_or_else(|(_, text)| text).into_bytes());
+            let bytes = bytes.map(|it| encoding::lossy(it).into_bytes());
             let source = self.source(blob, bytes, group);
             let source = source.map(|it| it.at(below(path, &blob.path, named)));
             if blob.is_foreign {

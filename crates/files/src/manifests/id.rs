@@ -38,9 +38,7 @@ impl ObjectId {
             name: name.or_else(|| filled(metadata, "generateName")).unwrap_or_default(),
         }
     }
-}
 
-impl ObjectId {
     fn key(&self) -> (&str, &str, &str, &str, bool) {
         let group = self.api_version.split_once('/').map_or("", |(group, _)| group);
         (group, &self.kind, &self.namespace, &self.name, self.is_generated)

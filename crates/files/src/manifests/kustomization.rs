@@ -31,37 +31,12 @@ pub(super) struct Kustomization {
 }
 
 /// The keys that change no resource. `images` changes an image to a different version of it at most.
-const QUIET: [&str; 13] = [
-    "apiVersion",
-    "bases",
-    "buildMetadata",
-    "configMapGenerator",
-    "generatorOptions",
-    "imageTags",
-    "images",
-    "kind",
-    "metadata",
-    "namespace",
-    "resources",
-    "secretGenerator",
-    "sortOptions",
-];
+const QUIET: &str = "apiVersion bases buildMetadata configMapGenerator generatorOptions imageTags images kind \
+    metadata namespace resources secretGenerator sortOptions";
 
 /// More keys that load only files that they name.
-const PLAIN: [&str; 12] = [
-    "commonAnnotations",
-    "commonLabels",
-    "components",
-    "labels",
-    "namePrefix",
-    "nameSuffix",
-    "patches",
-    "patchesJson6902",
-    "patchesStrategicMerge",
-    "replacements",
-    "replicas",
-    "vars",
-];
+const PLAIN: &str = "commonAnnotations commonLabels components labels namePrefix nameSuffix patches \
+    patchesJson6902 patchesStrategicMerge replacements replicas vars";
 
 /// Reads the first document, with the keys as kustomize spells them.
 ///
@@ -71,9 +46,9 @@ pub(super) fn first(text: &str) -> Option<Document<'_>> {
     let mut document = kube_yaml::documents(text).next()?.ok()?;
     if let Value::Map(entries) = &mut document.root.value {
         for (key, _) in entries {
-            let mut known = QUIET.iter().chain(&PLAIN);
+            let mut known = QUIET.split(' ').chain(PLAIN.split(' '));
             if let Some(known) = known.find(|it| it.eq_ignore_ascii_case(&key.name)) {
-                key.name = (*known).into();
+                key.name = known.into();
             }
         }
     }
@@ -110,7 +85,7 @@ impl Kustomization {
             resources: list("resources").chain(list("bases")).collect(),
             components: list("components").collect(),
             texts,
-            is_plain: keys.iter().all(|key| QUIET.contains(key) || PLAIN.contains(key)),
+            is_plain: keys.iter().all(|key| has(QUIET, key) || has(PLAIN, key)),
             ..unknown
         }
     }
@@ -144,6 +119,10 @@ impl Kustomization {
     }
 }
 
+fn has(list: &str, key: &str) -> bool {
+    list.split(' ').any(|it| it == key)
+}
+
 fn is_absent(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Null => true,
@@ -159,7 +138,7 @@ fn is_quiet(key: &str, value: &Node<'_>) -> bool {
     // kustomize refuses an invalid namespace.
     let is_valid =
         key != "namespace" || value.as_str().is_some_and(|it| dns1123_label(it).is_empty());
-    is_absent(value) || QUIET.contains(&key) && is_version && is_valid
+    is_absent(value) || has(QUIET, key) && is_version && is_valid
 }
 
 /// Returns whether an item of `images` only chooses the version, or the registry, of an image.

@@ -34,8 +34,6 @@ pub struct Layout {
     resources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// The changes that kustomizations make to their resources, by folder.
     patches: BTreeMap<PathBuf, Vec<Patch>>,
-    /// The folders of the components of each kustomization, by its folder. Every kustomization has an entry.
-    components: BTreeMap<PathBuf, Vec<PathBuf>>,
     tests: BTreeSet<PathBuf>,
 }
 
@@ -96,8 +94,6 @@ impl Layout {
             let users = self.resources.entry(clean(&folder.join(resource)));
             users.or_default().insert(folder.to_owned());
         }
-        let components = of.components.iter().map(|it| clean(&folder.join(it))).collect();
-        self.components.insert(folder.to_owned(), components);
         if let Some(other) = self.kustomizations.insert(folder.to_owned(), of) {
             // kustomize refuses two in one folder.
             self.kustomizations.insert(folder.to_owned(), Kustomization::unknown(&other.file));
@@ -318,9 +314,11 @@ impl Layout {
                     continue;
                 }
                 let path = clean(folder);
-                let components = self.components.get(folder).into_iter().flatten();
-                for of in [&path].into_iter().chain(components) {
-                    let found = self.patches.get(of).into_iter().flatten();
+                let own = self.kustomizations.get(folder).into_iter();
+                let components = own.flat_map(|it| &it.components);
+                let components = components.map(|it| clean(&folder.join(it)));
+                for of in [path.clone()].into_iter().chain(components) {
+                    let found = self.patches.get(&of).into_iter().flatten();
                     patches.extend(found.map(|patch| patch.used_by(folder)));
                 }
                 built.push(path);
@@ -336,7 +334,7 @@ impl Layout {
         let is_called_so = stem.split(['-', '_', '.']).any(|it| matches!(it, "patch" | "patches"));
         let is_near = |folder: &Path| {
             let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            self.components.contains_key(folder) || matches!(name, "patch" | "patches")
+            self.is_kustomization(folder) || matches!(name, "patch" | "patches")
         };
         (is_called_so || file.ancestors().skip(1).take(2).any(is_near))
             && self.users(file).next().is_none()
@@ -383,7 +381,8 @@ fn leaves_out(outer: &Path, chart: &Path) -> bool {
         || entries.any(|it| is_left_out(it.path(), it.file_type().is_dir()))
 }
 
-fn shown(folder: &Path) -> &Path {
+/// Returns a folder in the form for people: an empty path is the working folder.
+pub fn shown(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 

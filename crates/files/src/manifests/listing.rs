@@ -9,17 +9,9 @@ use std::{
 use setguard_core::policy::FolderNames;
 
 use super::{
-    clusters::Clusters,
-    exclude::Exclude,
-    folder,
-    git::Commit,
-    layout::Wrong,
-    not_checked::NotChecked,
-    path_context::{FolderContext, PathContext},
-    render::root::Root,
-    source::Source,
+    exclude::whole, folder, layout::Wrong, path_context::FolderContext, render::root::Root,
 };
-use crate::error::FileError;
+use crate::prelude::*;
 
 /// Returns all sources below these paths, in order. `look` sees every text first; then each source is read again, one
 /// at a time. Keeps the text of a source that can be read only once, such as standard input.
@@ -122,7 +114,7 @@ pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listin
             listing.extend(folder::list(path, exclude, names, false));
         } else {
             // A file that the user named is read, whatever its extension.
-            listing.sources.push(Ok(Source::File(path.clone())));
+            listing.sources.push(Ok(Source::named_file(path)));
         }
     }
     listing
@@ -143,7 +135,7 @@ pub fn place<'a>(sources: impl Iterator<Item = &'a mut Source>, old: &[PathBuf],
 /// Returns the facts about the files in a folder, if it is the root of a repository. Other folders are not walked,
 /// because they may be as large as a disk.
 pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
-    root.join(".git").exists().then(|| folder::context(root, exclude))
+    root.join(".git").exists().then(|| folder::walk(root, exclude).1)
 }
 
 /// Returns whether a check of the folder leaves out a file, which need not exist. Outside, only the policy leaves out
@@ -152,6 +144,6 @@ pub fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool {
     if file.starts_with(folder) && folder::leaves_out(folder, file, exclude) {
         return true;
     }
-    let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let whole = whole(file);
     whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
 }

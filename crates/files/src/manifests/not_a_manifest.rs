@@ -12,16 +12,8 @@ use super::{group::Group, patches::items};
 const KEYS: [&str; 2] = ["apiVersion", "kind"];
 
 /// Kinds in the groups of the sets, with names that resemble theirs.
-const OTHER_KINDS: &[&str] = &[
-    "AdvancedCronJob",
-    "BroadcastJob",
-    "CloneSet",
-    "ControllerRevision",
-    "Deployment",
-    "ReplicaSet",
-    "SidecarSet",
-    "UnitedDeployment",
-];
+const OTHER_KINDS: &str = "AdvancedCronJob BroadcastJob CloneSet ControllerRevision Deployment ReplicaSet \
+                           SidecarSet UnitedDeployment";
 
 /// Returns the problem of a node without an `apiVersion` or a `kind`.
 pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
@@ -216,7 +208,7 @@ fn has_placeholder(text: &str) -> bool {
 }
 
 fn near_kind<'a>(kind: &str, kinds: &[&'a str]) -> Option<&'a str> {
-    if OTHER_KINDS.contains(&kind) {
+    if OTHER_KINDS.split(' ').any(|it| it == kind) {
         return None;
     }
     let same = kinds.iter().copied().find(|other| other.eq_ignore_ascii_case(kind));

@@ -126,13 +126,23 @@ const BREAKS: [char; 3] = ['-', '_', '.'];
 /// A folder that was walked.
 #[derive(Debug)]
 pub struct FolderContext {
-    pub(super) folder: PathBuf,
+    folder: PathBuf,
     pub(super) layout: Layout,
-    pub(super) environments: Environments,
-    pub(super) versions: Versions,
+    environments: Environments,
+    versions: Versions,
 }
 
 impl FolderContext {
+    /// Takes all files of the folder.
+    pub(super) fn new<'p>(
+        folder: &Path,
+        layout: Layout,
+        files: impl Iterator<Item = &'p Path> + Clone,
+    ) -> Self {
+        let (environments, versions) = (Environments::of(files.clone()), Versions::of(files));
+        FolderContext { folder: folder.to_owned(), layout, environments, versions }
+    }
+
     /// Returns the facts about a file below the folder. `None` if there are none.
     pub fn facts(&self, file: &Path, names: &FolderNames) -> Option<PathContext> {
         let mut lowered = self.lowered(file, names);
@@ -175,13 +185,13 @@ impl FolderContext {
 
 /// The folders named `test`, each with the relative paths of the files in the folders next to it.
 #[derive(Debug, Default)]
-pub(super) struct Environments(HashMap<PathBuf, HashSet<PathBuf>>);
+struct Environments(HashMap<PathBuf, HashSet<PathBuf>>);
 
 /// A folder with this name is for tests, unless it is an environment like `dev` and `prod` next to it.
 const TEST: &str = "test";
 
 impl Environments {
-    pub(super) fn of<'p>(files: impl Iterator<Item = &'p Path> + Clone) -> Self {
+    fn of<'p>(files: impl Iterator<Item = &'p Path> + Clone) -> Self {
         let is_test = |path: &&Path| path.file_name().is_some_and(|name| name == TEST);
         let folders = files.clone().flat_map(|file| file.ancestors().skip(1).filter(is_test));
         let mut found: HashMap<_, _> =
@@ -290,12 +300,7 @@ mod tests {
     use super::*;
 
     fn context(folder: &str, files: &[&str]) -> FolderContext {
-        FolderContext {
-            folder: folder.into(),
-            layout: Layout::default(),
-            environments: Environments::of(files.iter().map(Path::new)),
-            versions: Versions::default(),
-        }
+        FolderContext::new(Path::new(folder), Layout::default(), files.iter().map(Path::new))
     }
 
     fn found(folder: &str, file: &str, names: &FolderNames) -> Vec<String> {

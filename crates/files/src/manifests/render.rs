@@ -34,17 +34,8 @@ pub use self::{
     helm::recorded,
     place::{Files, Rendered},
 };
-use super::{
-    exclude::{Exclude, whole},
-    folder,
-    git::checkout::Checkout,
-    group::Group,
-    layout::clean,
-    listing::{self, Listing},
-    not_checked::{self, Cause, NotChecked},
-    source::Source,
-};
-use crate::error::FileError;
+use super::{exclude::whole, folder, git::checkout::Checkout, layout::clean, not_checked};
+use crate::prelude::*;
 
 /// The roots and folders to render, and the settings.
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use super::layout::clean;
+
 /// The variables of GitHub Actions and GitLab CI with the folder of the repository, which may be a copy without `.git`.
 const NAMED_BY: [&str; 2] = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"];
 
@@ -46,16 +48,7 @@ impl Repository {
             let parts: Vec<_> = file.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
             return parts.join("/");
         }
-        let mut path = PathBuf::new();
-        for part in self.folder.join(file).components() {
-            match part {
-                Component::CurDir => {}
-                Component::ParentDir => {
-                    path.pop();
-                }
-                part => path.push(part),
-            }
-        }
+        let path = clean(&self.folder.join(file));
         // Outside, Windows has a drive first: `/C:/elsewhere`, as in URLs.
         let mut roots = std::iter::once(&self.root).chain(&self.named);
         let (path, prefix) = match roots.find_map(|root| path.strip_prefix(root).ok()) {

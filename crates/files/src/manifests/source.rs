@@ -12,21 +12,16 @@ use super::{
     encoding,
     excerpt::{Excerpt, Lines},
     files::{self, LARGEST, LARGEST_IN_FOLDER},
-    group::Group,
-    not_a_manifest::Broken,
-    render::Rendered,
 };
-use crate::error::FileError;
+use crate::prelude::*;
 
 pub(crate) const STDIN: &str = "<stdin>";
 
 /// A file or standard input, before or after it has been read.
 #[derive(Debug)]
 pub enum Source {
-    /// A file that the user named, not read yet.
-    File(PathBuf),
-    /// A file in a folder that the user named, not read yet.
-    FileInFolder(PathBuf, Group),
+    /// A file that the user named, or that is in a folder which the user named, not read yet.
+    File(PathBuf, Group),
     /// Standard input, not read yet.
     Stdin,
     /// A source that has been read.
@@ -108,6 +103,11 @@ impl Source {
         Source::of(name, text, Group::Named)
     }
 
+    /// Creates the source of a file that the user named.
+    pub fn named_file(path: &Path) -> Source {
+        Source::File(path.to_owned(), Group::Named)
+    }
+
     /// Reads the source. An error names the file, the problem and the remedy.
     ///
     /// # Errors
@@ -117,15 +117,13 @@ impl Source {
     }
 
     pub(crate) fn read_at_most(self, most: u64) -> Result<Source, FileError> {
-        let (name, bytes) = match &self {
-            Source::File(path) => (path.display().to_string(), files::read(path, most)),
-            Source::FileInFolder(path, _) => {
-                (path.display().to_string(), files::read_regular(path, LARGEST_IN_FOLDER))
-            }
-            Source::Stdin => (STDIN.to_owned(), files::at_most(std::io::stdin(), most)),
+        let (group, name) = (self.group().clone(), self.label());
+        let bytes = match &self {
+            Source::File(path, Group::Named) => files::read(path, most),
+            Source::File(path, _) => files::read_regular(path, LARGEST_IN_FOLDER),
+            Source::Stdin => files::at_most(std::io::stdin(), most),
             Source::Text { .. } => return Ok(self),
         };
-        let group = self.group().clone();
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => return Err(FileError::Read { name, error }),
@@ -138,19 +136,26 @@ impl Source {
             // kubectl replaces the bytes too.
             Err((_, text)) => text,
         };
-        let path = match self {
-            Source::File(path) if path.is_file() => Some(path),
-            Source::FileInFolder(path, _) => Some(path),
-            _ => None,
-        };
-        let (lines, rendered, place) = (OnceCell::new(), None, None);
-        Ok(Source::Text { name, text, path, group, lines, rendered, place })
+        let again = self.again();
+        let mut source = Source::of(name, text, group);
+        if let (Source::Text { path, .. }, Some(Source::File(known, _))) = (&mut source, again) {
+            *path = Some(known);
+        }
+        Ok(source)
+    }
+
+    fn label(&self) -> String {
+        match self {
+            Source::File(path, _) => path.display().to_string(),
+            Source::Stdin => STDIN.to_owned(),
+            Source::Text { name, .. } => name.clone(),
+        }
     }
 
     /// `None` if the source can be read only once. In folders, only regular files are read.
     pub(crate) fn again(&self) -> Option<Source> {
         match self {
-            Source::File(path) if !path.is_file() => None,
+            Source::File(path, Group::Named) if !path.is_file() => None,
             _ => self.unread(),
         }
     }
@@ -158,11 +163,8 @@ impl Source {
     /// Returns an unread copy of the file. `None` if the source isn't a file.
     pub fn unread(&self) -> Option<Source> {
         match self {
-            Source::File(path) | Source::Text { path: Some(path), group: Group::Named, .. } => {
-                Some(Source::File(path.clone()))
-            }
-            Source::FileInFolder(path, group) | Source::Text { path: Some(path), group, .. } => {
-                Some(Source::FileInFolder(path.clone(), group.clone()))
+            Source::File(path, group) | Source::Text { path: Some(path), group, .. } => {
+                Some(Source::File(path.clone(), group.clone()))
             }
             Source::Stdin | Source::Text { path: None, .. } => None,
         }
@@ -170,11 +172,7 @@ impl Source {
 
     /// Reads the source again. If that fails now, its text is empty.
     pub fn reread(self) -> Source {
-        let name = match &self {
-            Source::File(path) | Source::FileInFolder(path, _) => path.display().to_string(),
-            Source::Stdin | Source::Text { .. } => self.name().to_owned(),
-        };
-        let empty = Source::of(name, String::new(), self.group().clone());
+        let empty = Source::of(self.label(), String::new(), self.group().clone());
         self.read().unwrap_or(empty)
     }
 
@@ -193,8 +191,8 @@ impl Source {
     /// Returns the group of the source.
     pub const fn group(&self) -> &Group {
         match self {
-            Source::File(_) | Source::Stdin => &Group::Named,
-            Source::FileInFolder(_, group) | Source::Text { group, .. } => group,
+            Source::Stdin => &Group::Named,
+            Source::File(_, group) | Source::Text { group, .. } => group,
         }
     }
 
@@ -208,23 +206,16 @@ impl Source {
 
     /// Returns the path of a file that is read only because it is in a folder.
     pub fn path_in_folder(&self) -> Option<PathBuf> {
-        match self {
-            Source::FileInFolder(path, _) => Some(path.clone()),
-            Source::Text { path, .. } if !self.is_named() => path.clone(),
-            Source::File(_) | Source::Stdin | Source::Text { .. } => None,
+        match self.unread() {
+            Some(Source::File(path, group)) if group != Group::Named => Some(path),
+            _ => None,
         }
-    }
-
-    pub(super) fn is_in_folder(&self, is_one: impl Fn(&Path) -> bool) -> bool {
-        matches!(self, Source::FileInFolder(path, _) if is_one(path))
     }
 
     /// Returns the name and the path that the source has once it is read. The path of other texts is their name.
     pub fn file(&self) -> Option<(String, PathBuf)> {
         match self {
-            Source::File(path) | Source::FileInFolder(path, _) => {
-                Some((path.display().to_string(), path.clone()))
-            }
+            Source::File(path, _) => Some((self.label(), path.clone())),
             Source::Text { name, path, rendered, .. } => {
                 let root = rendered.as_ref().map(|it| it.root.file());
                 let path = path.clone().or(root).unwrap_or_else(|| PathBuf::from(name));

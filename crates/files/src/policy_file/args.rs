@@ -62,7 +62,7 @@ impl PolicyArgs {
     /// Returns an error if the file cannot be read.
     pub fn read(&self) -> Result<Option<String>, PolicyError> {
         let Some(path) = &self.policy else { return Ok(None) };
-        let read = Source::File(path.clone()).read_at_most(LARGEST_POLICY);
+        let read = Source::named_file(path).read_at_most(LARGEST_POLICY);
         Ok(Some(read?.text().to_owned()))
     }
 

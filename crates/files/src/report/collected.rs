@@ -7,19 +7,9 @@ use setguard_core::rules::rule::Rule;
 use setguard_core::{catalogue, finding::Mode, observed::Ready, policy::Policy};
 
 use super::{
-    Report,
-    changes::Changes,
-    diagnostic::{Counts, Diagnostic, ObjectReport, Severity, Summary},
-    fingerprint::Fingerprint,
-    policy_use::PolicyUse,
+    Report, changes::Changes, diagnostic::Counts, fingerprint::Fingerprint, policy_use::PolicyUse,
 };
-use crate::manifests::{
-    id::ObjectId,
-    not_checked::NotChecked,
-    render::Rendered,
-    repository::Repository,
-    source::{STDIN, Source},
-};
+use crate::{manifests::source::STDIN, prelude::*};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Collected {

@@ -183,7 +183,7 @@ impl Diagnostic {
 }
 
 /// The report on an object.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ObjectReport {
     /// The number of objects that the run evaluated earlier.
     pub number: usize,
@@ -204,15 +204,7 @@ pub struct ObjectReport {
 impl ObjectReport {
     /// Creates an empty report on an object.
     pub fn of(id: impl Into<Arc<ObjectId>>) -> Self {
-        ObjectReport {
-            number: 0,
-            id: id.into(),
-            rendered_from: None,
-            roots: Vec::new(),
-            ready: None,
-            diagnostics: Vec::new(),
-            remarks: Vec::new(),
-        }
+        ObjectReport { id: id.into(), ..ObjectReport::default() }
     }
 
     /// Returns the highest severity of a finding.
@@ -325,33 +317,17 @@ impl Summary {
 /// The summary for people: one line, and a second one about the health of a cluster.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Summary {
-            found,
-            files,
-            objects,
-            denied,
-            warned,
-            noted,
-            others,
-            unreadable,
-            unreadable_in_folders: _,
-            passed_over,
-            not_checked,
-            changed_unchecked: _,
-            hidden,
-            healthy,
-            is_incomplete,
-            has_failed,
-        } = self;
+        let &Summary { found, objects, denied, warned, not_checked, hidden, .. } = self;
+        let &Summary { others, unreadable, passed_over, has_failed, .. } = self;
         // A format may leave out notes, or warnings too.
         let bad = match found {
             Counts { errors: 0, warnings: 0, notes: 0, .. } => 0,
             Counts { warnings: 0, notes: 0, .. } => denied,
             Counts { notes: 0, .. } => denied + warned,
-            _ => denied + warned + noted,
+            _ => denied + warned + self.noted,
         };
         let of = if bad > 0 && objects > 1 { format!("{bad} of ") } else { String::new() };
-        if let Some(Healthy { daemon_sets, stateful_sets, unsettled }) = healthy {
+        if let Some(Healthy { daemon_sets, stateful_sets, unsettled }) = self.healthy {
             writeln!(f, "{found} in {of}{}", count(objects, "object"))?;
             let (daemon_sets, stateful_sets) =
                 (count(daemon_sets, "DaemonSet"), count(stateful_sets, "StatefulSet"));
@@ -359,7 +335,7 @@ impl fmt::Display for Summary {
             if unsettled > 0 {
                 write!(f, "; not settled: {}", count(unsettled, "set"))?;
             }
-            return match is_incomplete {
+            return match self.is_incomplete {
                 true => write!(f, "\nnot everything could be read, so this is not all"),
                 false => Ok(()),
             };
@@ -367,7 +343,12 @@ impl fmt::Display for Summary {
         match has_failed && objects + unreadable == 0 {
             true => write!(f, "nothing was checked")?,
             false => {
-                write!(f, "{found} in {of}{} in {}", count(objects, "set"), count(files, "file"))?;
+                write!(
+                    f,
+                    "{found} in {of}{} in {}",
+                    count(objects, "set"),
+                    count(self.files, "file")
+                )?;
             }
         }
         if unreadable > 0 {

@@ -19,13 +19,10 @@ use setguard_core::{
 use super::{
     changes::{Change, Changes},
     collected::{Collected, Entry},
-    diagnostic::{Healthy, Severity, Summary},
+    diagnostic::Healthy,
     policy_use::{PolicyUse, is_zero},
 };
-use crate::manifests::{
-    id::ObjectId,
-    not_checked::{Cause, NotChecked},
-};
+use crate::prelude::*;
 
 /// The number of bytes to make printable at once.
 const BUFFER: usize = 64 << 10;

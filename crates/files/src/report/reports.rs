@@ -14,10 +14,9 @@ use setguard_core::{policy::Policy, printable::Printable};
 
 use super::{
     Report,
-    args::{Format, OutputArgs},
+    args::Format,
     collected::Collected,
     concise,
-    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
     file::{self, ReportFile},
     github, gitlab, json, junit,
     pipe::UntilClosed,
@@ -25,7 +24,7 @@ use super::{
     sarif, step_summary,
     text::Text,
 };
-use crate::manifests::{repository::Repository, source::Source};
+use crate::prelude::*;
 
 /// The outputs that the flags request.
 #[derive(Default)]

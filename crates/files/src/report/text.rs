@@ -17,13 +17,13 @@ use setguard_core::{
 
 use super::{
     Report,
-    changes::{Change, Changes, Earlier, EarlierObject},
-    diagnostic::{Counts, Diagnostic, Folded, ObjectReport, Severity, Summary},
+    changes::{Change, Changes, EarlierObject},
+    diagnostic::{Counts, Folded},
     pipe::UntilClosed,
     policy_use::PolicyUse,
     screen::Screen,
 };
-use crate::manifests::{excerpt::Excerpt, not_checked::NotChecked, source::Source};
+use crate::{manifests::excerpt::Excerpt, prelude::*};
 
 /// Texts longer than this many bytes lose their middle, because they may contain a value of any size.
 const LONG_TEXT: usize = 600;

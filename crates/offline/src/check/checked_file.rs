@@ -10,18 +10,8 @@ use super::{
     ignores::Ignores,
     manifest_check::{self, CheckedObject, Checker},
 };
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        document::{DocumentObjects, Manifest},
-        group::Group,
-        layout,
-        not_a_manifest::Broken,
-        not_checked::{self, Cause, NotChecked},
-        source::Source,
-    },
-    report::diagnostic::{Diagnostic, ObjectReport},
-};
+use setguard_files::manifests::{layout, not_checked};
+use setguard_files::prelude::*;
 
 /// The bytes of a stream that a thread checks at a time.
 pub(super) const PART: usize = 1 << 20;

@@ -17,10 +17,7 @@ use setguard_core::{
 };
 
 use super::{checked_file::CheckedManifest, ignores::Ignores, manifest_check::Checker};
-pub(super) use setguard_files::{
-    manifests::{group::Group, id::ObjectId, source::Source},
-    report::diagnostic::{Diagnostic, ObjectReport, Severity},
-};
+use setguard_files::prelude::*;
 
 /// The kept parts of the input: a summary of each object, and its source, to read the text again.
 #[derive(Debug, Default)]

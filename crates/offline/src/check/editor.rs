@@ -22,13 +22,10 @@ use super::{
     fix::{self, Part},
     ignores::{self, Ignores},
     manifest_check::{Checker, InputContext},
-    old_manifests::{self, OldManifests},
+    old_manifests::OldManifests,
 };
 use crate::proposal::apply::Delivery;
-pub use setguard_files::{
-    manifests::{clusters::Clusters, group::Group, path_context::PathContext, source::Source},
-    report::diagnostic::{Diagnostic, Strictness},
-};
+use setguard_files::prelude::*;
 
 /// A text in an editor.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +49,8 @@ pub struct Earlier(OldManifests);
 impl Earlier {
     /// Reads a file as `--against-ref` does. Also returns the reasons for a failure; every object is then new.
     pub fn at(reference: &str, file: &Path) -> (Self, Vec<String>) {
-        let (commit, paths) = (Some(old_manifests::commit(reference)), [PathBuf::from(file)]);
+        let (commit, paths) =
+            (Some(Commit::find_start("--against-ref", reference)), [PathBuf::from(file)]);
         let settings = (&Clusters::default(), &FolderNames::new());
         let mut old = OldManifests::read(&[], commit, &paths, settings, None, None);
         let failures = std::mem::take(&mut old.failures);

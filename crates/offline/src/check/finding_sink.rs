@@ -7,19 +7,8 @@ use super::{
     rendered::RenderedFindings,
     selection::Selection,
 };
-pub(super) use setguard_files::{
-    exit::Exit,
-    manifests::{
-        not_checked::NotChecked, render::Rendered, repository::Repository, source::Source,
-    },
-    report::{
-        self, collected,
-        diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
-        fingerprint::Occurrences,
-        progress::Progress,
-        reports::{self, Reports},
-    },
-};
+use setguard_files::prelude::*;
+use setguard_files::report::{collected, reports};
 
 pub(super) struct FindingSink {
     pub(super) summary: Summary,

@@ -26,7 +26,12 @@ use similar::TextDiff;
 pub use self::edit::Edit;
 pub(super) use self::part::Part;
 use setguard_core::{finding::count, policy::Policy, printable::Printable};
-use setguard_files::manifests::exclude::{Exclude, exempt_files};
+use setguard_files::manifests::{
+    exclude::exempt_files,
+    files::{self, LARGEST},
+    replace::{Replacement, replace_all},
+};
+use setguard_files::prelude::*;
 
 use self::fixer::Fixer;
 use super::{
@@ -36,18 +41,6 @@ use super::{
     selection::Selection,
 };
 use crate::proposal::apply::Delivery;
-pub(super) use setguard_files::{
-    exit::Exit,
-    manifests::{
-        files::{self, LARGEST},
-        listing,
-        replace::{Replacement, replace_all},
-        repository::Repository,
-        source::Source,
-        volumes,
-    },
-    report::diagnostic::{Diagnostic, Strictness},
-};
 
 /// The flags about fixes.
 #[derive(Debug, Args)]
@@ -106,7 +99,7 @@ impl Fixes<'_> {
         let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
         for source in sources {
             let is_named = source.is_named();
-            let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
+            let Source::File(path, _) = source else { continue };
             // The check reports files that are not readable without loss.
             let bytes = files::read_regular(&path, LARGEST).ok();
             let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {

@@ -14,14 +14,7 @@ use super::{
     old_objects::OldObjects,
 };
 use crate::proposal::apply::Delivery;
-pub(crate) use setguard_files::{
-    manifests::{repository::Repository, source::Source},
-    report::{
-        diagnostic::{Diagnostic, Strictness},
-        progress::Progress,
-        reports::Reports,
-    },
-};
+use setguard_files::prelude::*;
 
 /// The maximum number of findings to look for fixes. Each fix needs further checks to verify it.
 const MOST_FIXES: usize = 32;

@@ -17,19 +17,13 @@ use super::{
     baseline::{ALWAYS_REPORTED, Baseline},
     old_objects::OldObjects,
 };
-pub(super) use setguard_files::{
-    exit::Exit,
+use setguard_files::prelude::*;
+use setguard_files::{
     manifests::{
         files::LARGEST,
-        git::Commit,
-        id::ObjectId,
         replace::{refuse_links, replace},
-        source::Source,
     },
-    report::{
-        diagnostic::{Diagnostic, Hidden, ObjectReport, Severity, Strictness},
-        fingerprint::{Fingerprint, Occurrences},
-    },
+    report::{diagnostic::Hidden, fingerprint::Fingerprint},
 };
 
 /// The flags about known findings.
@@ -88,7 +82,7 @@ impl Known {
         let (mut known, mut added) = (Known::default(), None);
         if let Some(path) = &args.baseline {
             let name = path.display();
-            let source = Source::File(path.clone()).read()?;
+            let source = Source::named_file(path).read()?;
             let baseline = Baseline::parse(source.text());
             let mut baseline = baseline.map_err(|wrong| anyhow::anyhow!("{name}:{wrong}"))?;
             // A baseline outside of the repository isn't part of the change.
@@ -122,7 +116,7 @@ impl Known {
         let Some(path) = &args.baseline else { return Ok(Exit::Clean) };
         let (name, (fixed, absent)) = (path.display(), baseline.unused());
         if args.prune_baseline {
-            let source = Source::File(path.clone()).read()?;
+            let source = Source::named_file(path).read()?;
             let pruned = baseline.pruned(source.text());
             if pruned != source.text() {
                 write(path, &pruned)?;

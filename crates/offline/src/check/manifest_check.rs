@@ -19,17 +19,8 @@ use setguard_core::{
 
 use super::{ignores::Ignores, old_objects::OldObjects, workers};
 use crate::proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery};
-pub(super) use setguard_files::{
-    manifests::{
-        document::{Decoded, Manifest},
-        id::ObjectId,
-        namespaces::Namespaces,
-        not_checked::{Cause, NotChecked},
-        path_context::{Lowered, PathContext},
-        volumes,
-    },
-    report::diagnostic::{Diagnostic, ObjectReport, Strictness},
-};
+use setguard_files::manifests::path_context::Lowered;
+use setguard_files::prelude::*;
 
 /// The number of objects that a thread takes at a time for the cross-object rules.
 const AT_A_TIME: usize = 64;
@@ -195,8 +186,15 @@ impl<'a> Checker<'a> {
             found.remarks.extend(self.previous.unclear(&id, file));
         }
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
+        let simulator = Simulator {
+            context: Context { file: Some(file), old_file, ..self.context() },
+            delivery: &self.delivery,
+            storage: &self.context.storage,
+            namespaces: &self.context.namespaces,
+            old_namespaces: &self.context.old_namespaces,
+        };
         // An unknown field doesn't prevent the other checks; a wrong type does.
-        self.simulator(file, old_file).apply(&proposal, |node, outcome| match outcome {
+        simulator.apply(&proposal, |node, outcome| match outcome {
             Outcome::Stored(stored) => self.stored(*stored, node, file, found),
             Outcome::TooLarge(size) => self.too_large(&size, node, file, found),
             Outcome::Undecodable(error) if decodes => {
@@ -204,16 +202,6 @@ impl<'a> Checker<'a> {
             }
             Outcome::Undecodable(_) => {}
         });
-    }
-
-    fn simulator<'b>(&'b self, file: &'b str, old_file: Option<&'b str>) -> Simulator<'b> {
-        Simulator {
-            context: Context { file: Some(file), old_file, ..self.context() },
-            delivery: &self.delivery,
-            storage: &self.context.storage,
-            namespaces: &self.context.namespaces,
-            old_namespaces: &self.context.old_namespaces,
-        }
     }
 
     fn too_large(&self, size: &ObjectSize, node: &Node<'_>, file: &str, found: &mut Found) {

@@ -3,14 +3,8 @@
 use std::convert::Infallible;
 
 use super::{manifest_check::InputContext, workers};
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        clusters::Clusters, layout::Wrong, listing::Listing, not_checked::NotChecked,
-        source::Source,
-    },
-    report::{self, progress::Progress},
-};
+use setguard_files::manifests::layout::Wrong;
+use setguard_files::prelude::*;
 
 /// The bytes of text kept from the first read until the check. The check reads the rest again.
 const KEPT: usize = 32 << 20;

@@ -5,21 +5,8 @@ use std::{collections::HashMap, path::PathBuf};
 use setguard_core::policy::FolderNames;
 
 use super::old_objects::OldObjects;
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        clusters::Clusters,
-        exclude::Exclude,
-        git::{Commit, Old},
-        listing::{self, Listing},
-        namespaces::Namespaces,
-        not_checked::NotChecked,
-        path_context::PathContext,
-        render::{Rendering, root::Root},
-        source::Source,
-    },
-    report::{self, progress::Progress},
-};
+use setguard_files::manifests::{git::Old, render::root::Root};
+use setguard_files::prelude::*;
 
 /// The previous manifests. By default there are none, and every object is new.
 #[derive(Debug, Default)]
@@ -35,13 +22,6 @@ pub(super) struct OldManifests {
     pub(super) roots: Option<Vec<Root>>,
     /// The kustomizations and charts of the commit in the paths that are read as they are.
     pub(super) not_built: Vec<NotChecked>,
-}
-
-/// Finds the commit of `--against-ref`, and prints a note if the change doesn't start there.
-pub(super) fn commit(reference: &str) -> Result<Commit, FileError> {
-    let (commit, note) = Commit::find_start("--against-ref", reference)?;
-    note.iter().for_each(|note| report::note(note));
-    Ok(commit)
 }
 
 /// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit. `new` has the

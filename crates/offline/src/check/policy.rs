@@ -11,17 +11,10 @@ use setguard_core::{
 };
 
 use super::known_findings::KnownArgs;
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        files::LARGEST_POLICY, git::Commit, id::ObjectId, repository::Repository, source::Source,
-    },
-    policy_file::args::PolicyArgs,
+use setguard_files::prelude::*;
+use setguard_files::{
+    manifests::files::LARGEST_POLICY,
     policy_file::discover::{candidates, discover, folder_of},
-    report::{
-        self,
-        diagnostic::{Diagnostic, ObjectReport, Strictness},
-    },
 };
 
 /// A policy, and the report on the rules that its file weakens, with the file.

@@ -8,16 +8,8 @@ use std::{
 
 use kube_yaml::Mark;
 
-pub(super) use setguard_files::{
-    manifests::{
-        render::{Files, Rendered},
-        source::Source,
-    },
-    report::{
-        diagnostic::{Diagnostic, ObjectReport, Severity},
-        reports::Reports,
-    },
-};
+use setguard_files::manifests::render::Files;
+use setguard_files::prelude::*;
 
 /// The words before a comment's line, in the reason of a note and in a remark.
 const COMMENT: &str = "the comment in line ";

@@ -36,12 +36,6 @@ type Name = (Box<str>, Box<str>);
 type Labels = BTreeMap<String, String>;
 
 #[derive(Debug)]
-struct ClaimStorage {
-    volume: Option<Box<str>>,
-    class: Option<Box<str>>,
-}
-
-#[derive(Debug)]
 struct RevisionTemplate {
     kind: WorkloadKind,
     /// The value of the label on the pods.
@@ -61,9 +55,9 @@ pub(super) struct PlannedCluster {
     orphans: BTreeMap<Box<str>, Vec<Member>>,
     /// Pods whose owner isn't a set.
     strangers: BTreeSet<Name>,
-    claims: BTreeMap<Name, ClaimStorage>,
+    claims: BTreeMap<Name, PersistentVolumeClaim>,
     /// Claims with a deletion timestamp. Each exists until no pod uses it.
-    ending_claims: BTreeMap<Name, ClaimStorage>,
+    ending_claims: BTreeMap<Name, PersistentVolumeClaim>,
     /// Whether the reclaim policy of a volume is `Retain`, by volume name.
     volumes: BTreeMap<Box<str>, bool>,
     /// Whether the reclaim policy of a StorageClass is `Retain`, by class name.
@@ -100,15 +94,14 @@ impl PlannedCluster {
             ("v1", "Pod") => self.add_pod(Member::read(json)?),
             ("v1", "PersistentVolumeClaim") => {
                 let (name, claim) = PersistentVolumeClaim::read(json)?;
-                let storage = ClaimStorage { volume: claim.volume, class: claim.class };
                 if claim.deleted.is_some() {
-                    self.ending_claims.insert(name, storage);
+                    self.ending_claims.insert(name, claim);
                 } else {
-                    for (pod, uid) in claim.owner_pods {
-                        let owned = self.owned.entry((name.0.clone(), pod)).or_default();
-                        owned.push((uid, name.1.to_string()));
+                    for (pod, uid) in &claim.owner_pods {
+                        let owned = self.owned.entry((name.0.clone(), pod.clone())).or_default();
+                        owned.push((uid.clone(), name.1.to_string()));
                     }
-                    self.claims.insert(name, storage);
+                    self.claims.insert(name, claim);
                 }
             }
             ("v1", "PersistentVolume") => {
@@ -362,12 +355,9 @@ impl PlannedCluster {
     pub(super) fn retains(&self, namespace: &str, claim: &str) -> bool {
         let name = (namespace.into(), claim.into());
         let claim = self.claims.get(&name);
-        let Some(ClaimStorage { volume, class }) = claim.or_else(|| self.ending_claims.get(&name))
-        else {
-            return false;
-        };
-        let volume = volume.as_ref().and_then(|it| self.volumes.get(it));
-        let class = class.as_ref().and_then(|it| self.classes.get(it));
+        let Some(claim) = claim.or_else(|| self.ending_claims.get(&name)) else { return false };
+        let volume = claim.volume.as_ref().and_then(|it| self.volumes.get(it));
+        let class = claim.class.as_ref().and_then(|it| self.classes.get(it));
         volume.or(class).copied().unwrap_or(false)
     }
 }

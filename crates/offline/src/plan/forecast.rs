@@ -9,7 +9,6 @@ use setguard_files::manifests::id::ObjectId;
 use super::{
     cluster::neighbors::OverBudget,
     refusal::{ExceededLimit, PlanFinding},
-    remedies::Remedy,
 };
 
 const TEMPLATE: &str = "spec.template";
@@ -104,6 +103,17 @@ pub(super) struct Estimate {
 pub(super) struct Kept {
     pub(super) target: Target,
     pub(super) revision: Revision,
+}
+
+/// The command to use if a rollout waits for a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// Give up the pod's template.
+    Undo,
+    /// Delete the pod: the controller creates it with this template.
+    Delete(Revision),
+    /// Find the cause: a new pod would be the same.
+    Look,
 }
 
 #[derive(Debug)]

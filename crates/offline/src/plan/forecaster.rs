@@ -3,8 +3,6 @@ mod deleted;
 mod old_state;
 mod stateful_set;
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::{
@@ -29,12 +27,10 @@ pub(super) use setguard_core::{
         schema::SCHEMA,
     },
 };
-pub(super) use setguard_files::manifests::{alternatives, group::Group, id::ObjectId, namespaces};
+pub(super) use setguard_files::manifests::{id::ObjectId, namespaces};
 
 pub(super) struct Forecaster<'a> {
     pub(super) input: &'a Input,
-    /// The new files that contain each object.
-    pub(super) files: HashMap<&'a ObjectId, Vec<&'a str>>,
     pub(super) context: Context<'a>,
     pub(super) delivery: Delivery,
     pub(super) never_ready: &'a [String],
@@ -115,38 +111,40 @@ impl Forecaster<'_> {
                 && id.name == set
                 && (resource.is_kruise() || pods().is_some_and(|it| it.contains(&ordinal.into())))
         };
-        let Input { given, previous, .. } = self.input;
+        let Input { given, sides, .. } = self.input;
         given.iter().any(|it| has_it(&it.id, it.resource, &it.json))
-            || previous.iter().any(|(id, (_, resource, json))| {
-                json.last().is_some_and(|json| has_it(id, resource, json))
-            })
+            || sides
+                .old
+                .iter()
+                .any(|(id, was)| was.all.last().is_some_and(|json| has_it(id, was.resource, json)))
     }
 
     /// Returns the forecasts of the objects in the manifests, then of the removed objects.
     pub(super) fn all(&self) -> Plan {
-        let mut plan = Plan::default();
+        let (mut plan, sides) = (Plan::default(), &self.input.sides);
         let root = self.root.map(|root| format!(" in {root}")).unwrap_or_default();
         for given in &self.input.given {
-            if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
+            if self.input.lacks_previous && !sides.old.contains_key(&given.id) {
                 plan.unknown.push(format!("{}{root}: it may be new or not", given.id));
             } else {
                 let mut forecast = self.given(given);
-                if forecast.change == ChangeKind::Create && self.input.was_template(&given.file) {
+                if forecast.change == ChangeKind::Create && sides.was_template(&given.file) {
                     forecast.notes.push(format!("{} was a template before", given.file));
                 }
-                forecast.file = (self.files_of(&given.id).len() > 1).then(|| given.file.clone());
+                let is_one_of_several = sides.files_of(&given.id).nth(1).is_some();
+                forecast.file = is_one_of_several.then(|| given.file.clone());
                 plan.forecasts.push(forecast);
             }
         }
-        let previous = self.input.previous.iter();
-        let mut gone: Vec<_> = previous.filter(|(id, _)| self.files_of(id).is_empty()).collect();
-        gone.sort_by_key(|(_, (order, ..))| *order);
-        for (id, (_, resource, json)) in gone {
-            let old = json.last().and_then(|json| Object::parse(resource, json).ok());
-            let Some(old) = old else { continue };
+        let gone = sides.old.iter().filter(|(id, _)| sides.files_of(id).next().is_none());
+        let mut gone: Vec<_> = gone.collect();
+        gone.sort_by_key(|(_, was)| was.order);
+        for (id, was) in gone {
+            let Some(json) = was.all.last() else { continue };
+            let Ok(old) = Object::parse(was.resource, json) else { continue };
             if self.input.lacks_new {
                 plan.unknown.push(format!("{id}{root}: it may be deleted or not"));
-            } else if json.last().is_some_and(|json| is_kept(json)) {
+            } else if is_kept(json) {
                 plan.left_alone.push(format!("{id} (helm.sh/resource-policy: keep)"));
             } else if old.metadata.uid.is_some() && !self.prune {
                 plan.left_alone.push(id.to_string());
@@ -157,42 +155,18 @@ impl Forecaster<'_> {
         plan
     }
 
-    fn files_of(&self, id: &ObjectId) -> &[&str] {
-        self.files.get(id).map(Vec::as_slice).unwrap_or_default()
-    }
-
     /// Returns a note if a new object has the name of a removed object and may belong in its namespace.
     fn namesake(&self, new: &ObjectId) -> Option<String> {
-        if new.namespace != namespace_or_default(None) {
-            return None;
-        }
-        let is_namesake = |id: &&ObjectId| {
-            id.kind == new.kind && id.name == new.name && self.files_of(id).is_empty()
-        };
-        let mut namesakes = self.input.previous.keys().filter(is_namesake);
-        let (Some(ObjectId { namespace, .. }), None) = (namesakes.next(), namesakes.next()) else {
-            return None;
-        };
-        Some(namespaces::hint(namespace))
-    }
-
-    fn has_nearer(&self, id: &ObjectId) -> impl Fn(&str, &str, usize) -> bool {
-        move |old, place, common| {
-            let mut files = self.files_of(id).iter();
-            files.any(|file| {
-                alternatives::is_same(place, file) || alternatives::common(old, file) > common
-            })
-        }
-    }
-
-    fn before(&self, given: &Given) -> Option<&String> {
-        let (_, _, all) = self.input.previous.get(&given.id).filter(|_| !given.id.is_generated)?;
-        let before = all.continued_by(&given.file, &Group::Alone, &self.has_nearer(&given.id));
-        before.map(|(_, json)| json)
+        let sides = &self.input.sides;
+        let namesakes =
+            sides.namesakes(new).filter(|_| new.namespace == namespace_or_default(None));
+        let mut gone = namesakes.filter(|id| sides.files_of(id).next().is_none());
+        let (Some(one), None) = (gone.next(), gone.next()) else { return None };
+        Some(namespaces::hint(&one.namespace))
     }
 
     fn given(&self, given: &Given) -> Forecast {
-        let old = self.before(given);
+        let old = self.input.sides.before(&given.id, &given.file).map(|(_, json)| json);
         let problem = |problem: &kube_yaml::Problem| PlanFinding {
             rule: SCHEMA.id,
             field: problem.field.to_string(),
@@ -214,11 +188,11 @@ impl Forecaster<'_> {
             resource: given.resource,
             node: &document.root,
             json: &given.json,
-            old: old.map(String::as_str),
+            old,
         };
         self.simulator().apply(&proposal, |_, applied| match applied {
             Outcome::Stored(stored) => {
-                let mut forecast = self.stored(&proposal, &stored, problems);
+                let mut forecast = self.stored(&proposal, &stored, &given.file, problems);
                 if forecast.change == ChangeKind::Refused {
                     let id = (&*given.id.kind, &*given.id.name);
                     let context = self.input.contexts.get(&given.file);
@@ -256,6 +230,7 @@ impl Forecaster<'_> {
         &self,
         proposal: &Proposal<'_, '_>,
         stored: &Stored<'_>,
+        file: &str,
         problems: Vec<PlanFinding>,
     ) -> Forecast {
         let Proposal { id, resource, .. } = *proposal;
@@ -312,10 +287,7 @@ impl Forecaster<'_> {
         }
         if change == ChangeKind::Create {
             forecast.notes.extend(self.namesake(id));
-            let before = self.input.previous.get(id).filter(|_| !id.is_generated);
-            let unclear =
-                before.and_then(|(.., all)| all.unclear(&Group::Alone, &self.has_nearer(id)));
-            forecast.notes.extend(unclear);
+            forecast.notes.extend(self.input.sides.unclear(id, file));
         }
         forecast
     }

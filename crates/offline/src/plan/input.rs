@@ -2,7 +2,7 @@
 
 use std::{
     cell::LazyCell,
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -11,54 +11,37 @@ use jiff::Timestamp;
 use kube_yaml::{Node, Problem};
 use setguard_core::{
     kubernetes::{resource::Resource, version::Version},
-    object::{namespace_or_default, storage::Storage},
+    object::storage::Storage,
     policy::FolderNames,
 };
 
 use super::{cluster::PlannedCluster, configs::Configs, dump};
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        alternatives::Alternatives,
-        clusters::Clusters,
-        document::{Decoded, DocumentObjects, Manifest, documents},
-        exclude::Exclude,
-        git::{Commit, Old},
-        group::Group,
-        id::ObjectId,
-        layout::{Layout, clean},
-        listing::{self, place},
-        namespaces::Namespaces,
-        not_a_manifest::{Broken, is_template},
-        not_checked::{Cause, NotChecked, may_have_set},
-        objects::ManifestObject,
-        patches::items,
-        path_context::PathContext,
-        render::recorded,
-        source::Source,
-        volumes,
-    },
-    report,
+use crate::sides::Sides;
+use setguard_files::manifests::{
+    alternatives::Alternatives,
+    git::Old,
+    layout::{Layout, clean, shown},
+    listing::place,
+    not_checked::may_have_set,
+    patches::items,
+    render::recorded,
 };
+use setguard_files::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Given {
     pub(super) id: ObjectId,
     pub(super) resource: &'static Resource,
     pub(super) file: String,
-    group: Group,
     /// The manifest as JSON. The tree can be read again from it.
     pub(super) json: String,
     pub(super) problems: Vec<Problem>,
 }
 
-type Previous = HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>;
-
 #[derive(Debug, Default)]
 pub(super) struct Input {
     pub(super) given: Vec<Given>,
-    /// The previous objects as JSON, with their order in the input.
-    pub(super) previous: Previous,
+    pub(super) sides: Sides,
     pub(super) world: PlannedCluster,
     pub(super) configs: Configs,
     pub(super) namespaces: Namespaces,
@@ -68,8 +51,6 @@ pub(super) struct Input {
     pub(super) contexts: HashMap<String, PathContext>,
     /// Objects in the new manifests that are not planned.
     left_out: Vec<NotChecked>,
-    /// The places of previous files that were templates.
-    templates: HashSet<PathBuf>,
     /// Whether some new manifests are unreadable. A missing object then may still exist.
     pub(super) lacks_new: bool,
     /// Whether some previous objects are unreadable. A missing object then may not be new.
@@ -97,6 +78,7 @@ pub(super) struct Paths<'a> {
     /// The commit with the previous manifests, at the same paths as the new manifests.
     pub(super) old_commit: Option<&'a str>,
     pub(super) nodes: &'a [PathBuf],
+    pub(super) clusters: &'a Clusters,
     pub(super) may_be_empty: bool,
     pub(super) looks_at_namespaces: bool,
 }
@@ -117,15 +99,14 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let (mut old, ..) = texts(paths.old, &mut complain_of_old);
+        let (mut old, ..) = texts(paths.old, paths.clusters, &mut complain_of_old);
         place(old.iter_mut(), paths.old, paths.new);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
         let (mut unreadable, mut before, mut commit) = (Vec::new(), Old::default(), None);
         if let Some(reference) = paths.old_commit {
-            match Commit::find_start("--against-ref", reference)
-                .and_then(|found| Ok((at_commit(&found, paths.new)?, found.0)))
-            {
+            let found = Commit::find_start("--against-ref", reference);
+            match found.and_then(|it| Ok((at_commit(&it, paths)?, it))) {
                 Ok((found, of)) => (before, commit) = (found, Some(of)),
                 Err(error) => complain_of_old(error.to_string()),
             }
@@ -151,7 +132,7 @@ impl Input {
             complain(message);
         };
         let remaining = listing::remaining(paths.new, commit.as_ref());
-        let (new, contexts, mut not_read) = texts(&remaining, &mut complain_of_new);
+        let (new, contexts, mut not_read) = texts(&remaining, paths.clusters, &mut complain_of_new);
         not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
         let compared = commit.as_ref().map(|it| {
             it.add_built(before.not_built, (&remaining, &Exclude::default()), &mut not_read)?;
@@ -163,7 +144,7 @@ impl Input {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
             let nothing = || format!("there are no objects in the new manifests; {ALLOW_EMPTY}");
             // Nothing has to write the manifests that git has: the change deletes them.
-            let are_deleted = commit.is_some() && !input.previous.is_empty();
+            let are_deleted = commit.is_some() && !input.sides.old.is_empty();
             let are_all = || (!are_deleted && new.iter().all(is_empty)).then(nothing);
             empty.or_else(are_all).into_iter().for_each(&mut complain_of_new);
         }
@@ -187,17 +168,11 @@ impl Input {
         let mut input = Input { contexts: side.contexts, ..Input::default() };
         input.world.now = now;
         let mut lacks = side.lacks_old;
-        input.read_previous(side.old, paths.namespace, &mut |message| {
-            lacks = true;
-            report::note(&message);
-        });
+        let note = &mut |message: String| report::note(&message);
+        input.read_previous(side.old, paths.namespace, &mut noting(&mut lacks, note));
         input.lacks_previous = std::mem::replace(&mut lacks, side.lacks_new);
-        let mut complain_of_new = |message| {
-            lacks = true;
-            complain(message);
-        };
-        input.read_new(side.new, paths.namespace, release, &mut complain_of_new);
-        input.complain_of_left_out(side.commit.as_ref(), &mut complain_of_new);
+        input.read_new(side.new, paths.namespace, release, &mut noting(&mut lacks, complain));
+        input.complain_of_left_out(side.commit.as_ref(), &mut noting(&mut lacks, complain));
         input.lacks_new = lacks;
         input.continue_namesakes(true);
         input.read_all_nodes(paths, release, complain);
@@ -211,52 +186,30 @@ impl Input {
         if let Some(commit) = commit {
             let compared = complain_of_edited(commit, &mut left_out, complain);
             compared.err().into_iter().for_each(|it| complain(it.to_string()));
-        } else if !self.previous.is_empty() {
-            left_out.retain(|it| it.line.is_none() && !self.was_template(&it.file));
+        } else if !self.sides.old.is_empty() {
+            left_out.retain(|it| it.line.is_none() && !self.sides.was_template(&it.file));
             left_out.iter().for_each(|it| complain(of_plan(&it.sentence())));
         }
     }
 
-    /// Lets an object continue one that had no namespace in its file and is gone, or the other way around: a
-    /// kustomization or a release may have set it. Previous objects of files that the user named come from a cluster.
+    /// Lets an object continue one that a kustomization or a release has moved to a different namespace.
     fn continue_namesakes(&mut self, is_root: bool) {
-        let default = namespace_or_default(None);
-        let given: HashSet<_> = self.given.iter().map(|it| &it.id).collect();
-        let mut gone = HashMap::<_, Vec<_>>::new();
-        for id in self.previous.keys().filter(|id| !given.contains(id)) {
-            gone.entry((id.kind.clone(), id.name.clone())).or_default().push(id.clone());
-        }
-        for Given { id, group, .. } in &self.given {
-            let namesakes = gone.get(&(id.kind.clone(), id.name.clone())).into_iter().flatten();
-            let is_namesake = |old: &&ObjectId| {
-                ObjectId { namespace: old.namespace.clone(), ..id.clone() } == **old
-                    && (old.namespace == default) != (id.namespace == default)
-            };
-            let mut namesakes = namesakes.filter(is_namesake);
-            let (Some(old), None) = (namesakes.next(), namesakes.next()) else { continue };
-            let of_kustomization = is_root || matches!(group, Group::Kustomization(_));
-            let is_same = self.previous.get(old).is_some_and(|(.., all)| {
-                (of_kustomization || all.is_of_kustomization())
-                    && (is_root || all.places().all(|(_, place)| !place.is_empty()))
-            });
-            if id.is_generated || self.previous.contains_key(id) || !is_same {
-                continue;
-            }
-            if let Some(before) = self.previous.remove(old) {
-                self.previous.insert(id.clone(), before);
+        for Given { id, file, .. } in &self.given {
+            if !id.is_generated
+                && !self.sides.old.contains_key(id)
+                && let Some(old) = self.sides.moved_to(id, file, is_root).cloned()
+                && let Some(was) = self.sides.old.remove(&old)
+            {
+                self.sides.old.insert(id.clone(), was);
             }
         }
-    }
-
-    /// Returns whether a file was a template in the previous manifests.
-    pub(super) fn was_template(&self, file: &str) -> bool {
-        self.templates.contains(&clean(Path::new(file)))
     }
 
     /// Returns whether an object is only in the previous manifests.
     fn has_lost(&self, id: &ObjectId) -> bool {
-        let is_given = || self.given.iter().any(|it| it.id == *id);
-        self.previous.contains_key(id) && !self.lacks_new && !is_given()
+        self.sides.old.contains_key(id)
+            && !self.lacks_new
+            && self.sides.files_of(id).next().is_none()
     }
 
     /// Adds the manifests of an installed release.
@@ -281,19 +234,11 @@ impl Input {
         release: Version,
         complain: &mut dyn FnMut(String),
     ) {
-        let (nodes, ..) = texts(paths.nodes, complain);
+        let (nodes, ..) = texts(paths.nodes, paths.clusters, complain);
         self.read_nodes(nodes, release, complain);
         if !paths.nodes.is_empty() && self.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
         }
-    }
-
-    pub(super) fn files(&self) -> HashMap<&ObjectId, Vec<&str>> {
-        let mut files = HashMap::<_, Vec<_>>::new();
-        for Given { id, file, .. } in &self.given {
-            files.entry(id).or_default().push(&**file);
-        }
-        files
     }
 
     /// Reads texts: the new manifests, the previous manifests and the nodes. An empty text counts as absent.
@@ -310,19 +255,12 @@ impl Input {
             _ => vec![source],
         };
         let mut lacks = false;
-        input.read_previous(given(old), None, &mut |message| {
-            lacks = true;
-            complain(message);
-        });
+        input.read_previous(given(old), None, &mut noting(&mut lacks, complain));
         input.lacks_previous = std::mem::take(&mut lacks);
-        let mut complain_of_new = |message| {
-            lacks = true;
-            complain(message);
-        };
-        if is_empty(&new) && !input.previous.is_empty() {
-            complain_of_new(nothing_in(&new));
+        if is_empty(&new) && !input.sides.old.is_empty() {
+            noting(&mut lacks, complain)(nothing_in(&new));
         }
-        input.read_new(given(new), None, release, &mut complain_of_new);
+        input.read_new(given(new), None, release, &mut noting(&mut lacks, complain));
         input.lacks_new = lacks;
         input.read_nodes(given(nodes), release, complain);
         input
@@ -335,9 +273,7 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            let (world, configs) = (&mut self.world, &mut self.configs);
-            let mut others = Others { world, configs, namespace: None, which: Which::Nodes };
-            each(&source, release, &mut others, complain, &mut |_, _| {});
+            self.read_source(&source, Which::Nodes, (None, release), complain);
         }
     }
 
@@ -348,42 +284,25 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            if let Some(place) = source.place().filter(|_| is_unread_template(source.text())) {
-                self.templates.insert(clean(place));
+            if is_unread_template(source.text()) {
+                self.sides.add_template(&source);
             }
-            let (world, configs) = (&mut self.world, &mut self.configs);
-            let namespace = source.namespace(namespace);
-            let mut others = Others { world, configs, namespace, which: Which::Stored };
-            each(
-                &source,
-                Version::NEWEST,
-                &mut others,
-                complain,
-                &mut |manifest, Decoded { resource, json, .. }| {
-                    // A cluster never has a patch as an object.
-                    if !source.is_named() && manifest.is_partial() {
-                        return;
-                    }
-                    let id = ObjectId::of(&manifest.node);
-                    add_previous(&mut self.previous, id, resource, (&source, json));
-                },
-            );
+            self.read_source(&source, Which::Stored, (namespace, Version::NEWEST), complain);
             self.old_namespaces.add(source.text());
         }
     }
 
     /// Adds the previous objects of files that a walk leaves out, if they stand elsewhere now.
     fn read_moved_out(&mut self, sources: &[Source], namespace: Option<&str>) {
-        let given: HashSet<_> = self.given.iter().map(|it| &it.id).collect();
         for source in sources {
             let objects = documents(source.text(), false).flatten();
             let objects = objects.map(|it| it.in_namespace(source.namespace(namespace)));
             for manifest in objects.flat_map(|it| it.manifests).filter(|it| !it.is_partial()) {
                 let id = ObjectId::of(&manifest.node);
-                if given.contains(&id)
+                if self.sides.files_of(&id).next().is_some()
                     && let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST)
                 {
-                    add_previous(&mut self.previous, id, resource, (source, json));
+                    self.sides.add_old(id, resource, (source, json));
                 }
             }
         }
@@ -405,41 +324,97 @@ impl Input {
                 self.left_out.push(NotChecked::file(file, Cause::Unreadable, why));
             }
             volumes::add(&mut self.storage, source.text());
-            let (world, configs) = (&mut self.world, &mut self.configs);
-            let namespace = source.namespace(namespace);
-            let mut others = Others { world, configs, namespace, which: Which::New };
-            each(
-                &source,
-                release,
-                &mut others,
-                complain,
-                &mut |manifest, Decoded { resource, json, problems }| {
-                    if let Some(why) = context.and_then(|it| it.partial(&manifest)).cloned() {
-                        let (file, line) = (source.name(), manifest.node.mark.line);
-                        self.left_out.push(NotChecked::object(file, line, Cause::Partial, why));
-                        return;
-                    }
-                    let id = ObjectId::of(&manifest.node);
-                    let problems = manifest.problems.into_iter().chain(problems).collect();
-                    let (file, group) = (source.name().to_owned(), source.group().clone());
-                    self.given.push(Given { id, resource, file, group, json, problems });
-                },
-            );
+            self.read_source(&source, Which::New, (namespace, release), complain);
         }
     }
-}
 
-fn add_previous(
-    previous: &mut Previous,
-    id: ObjectId,
-    resource: &'static Resource,
-    (source, json): (&Source, String),
-) {
-    let order = previous.len();
-    let old = previous.entry(id);
-    let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
-    old.1 = resource;
-    old.2.add_from(source, json);
+    /// Adds the objects of a source.
+    fn read_source(
+        &mut self,
+        source: &Source,
+        which: Which,
+        (namespace, release): (Option<&str>, Version),
+        complain: &mut dyn FnMut(String),
+    ) {
+        let namespace = source.namespace(namespace);
+        let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
+        for (part, document) in dump::parts(source.text()) {
+            let at = |line, what: &str| format!("{}:{}: {what}", source.name(), part.line(line));
+            let of = |problem: &Problem| at(problem.mark.line, &problem.message);
+            let document = match document {
+                Ok(document) => document,
+                Err(problem) => {
+                    match *importance {
+                        Broken::Error => complain(of(&problem)),
+                        // A repository contains many files that aren't manifests.
+                        Broken::NotAManifest => {}
+                        Broken::OtherKind => {
+                            report::note(&format!("{}; it is passed over", of(&problem)));
+                        }
+                    }
+                    continue;
+                }
+            };
+            let objects = DocumentObjects::of(document, source.is_named()).in_namespace(namespace);
+            objects.strays.iter().for_each(|stray| complain(of(stray)));
+            for unread in objects.unread().filter(|_| which != Which::Nodes) {
+                complain(at(unread.line, &unread.why));
+            }
+            for object in objects.others {
+                if let Err(error) = self.add_other(&object, namespace, which) {
+                    let why = format!("this {} cannot be read: {error}", object.kind());
+                    complain(at(object.node.mark.line, &why));
+                }
+            }
+            for manifest in objects.manifests {
+                let Some(decoded) = manifest.decode(release) else { continue };
+                match which {
+                    Which::Nodes => {}
+                    // A cluster never has a patch as an object.
+                    Which::Stored if !source.is_named() && manifest.is_partial() => {}
+                    Which::Stored => {
+                        let (id, Decoded { resource, json, .. }) =
+                            (ObjectId::of(&manifest.node), decoded);
+                        self.sides.add_old(id, resource, (source, json));
+                    }
+                    Which::New => self.add_new(source, manifest, decoded),
+                }
+            }
+        }
+    }
+
+    fn add_new(&mut self, source: &Source, manifest: Manifest<'_>, decoded: Decoded) {
+        let (file, node) = (source.name().to_owned(), &manifest.node);
+        let context = self.contexts.get(&file);
+        if let Some(why) = context.and_then(|it| it.partial(&manifest)).cloned() {
+            let entry = NotChecked::object(&file, node.mark.line, Cause::Partial, why);
+            self.left_out.push(entry);
+            return;
+        }
+        let Decoded { resource, json, problems } = decoded;
+        let id = ObjectId::of(node);
+        let problems = manifest.problems.into_iter().chain(problems).collect();
+        self.sides.add_new(id.clone(), source);
+        self.given.push(Given { id, resource, file, json, problems });
+    }
+
+    fn add_other(
+        &mut self,
+        object: &ManifestObject<'_>,
+        namespace: Option<&str>,
+        which: Which,
+    ) -> Result<(), serde_json::Error> {
+        let (kind, json) = (object.kind(), || object.node.to_json());
+        if matches!(kind, "ConfigMap" | "Secret") && which != Which::Nodes {
+            return self.configs.add(kind, &json(), namespace, which == Which::New);
+        }
+        let counts = match which {
+            Which::Nodes => kind == "Node",
+            Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
+            Which::New => kind == "PodDisruptionBudget",
+        };
+        if counts { self.world.add(object.api_version(), kind, &json()) } else { Ok(()) }
+    }
 }
 
 /// Lets objects continue previous ones that stood elsewhere and are gone from there: a root can move, and become a part
@@ -447,15 +422,16 @@ fn add_previous(
 pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     let mut moved = Vec::new();
     for (i, (_, input)) in inputs.iter().enumerate().filter(|(_, (_, it))| !it.lacks_previous) {
-        let is_new = |it: &&Given| !it.id.is_generated && !input.previous.contains_key(&it.id);
-        for Given { id, file, group, .. } in input.given.iter().filter(is_new) {
+        let is_new = |it: &&Given| !it.id.is_generated && !input.sides.old.contains_key(&it.id);
+        for Given { id, file, .. } in input.given.iter().filter(is_new) {
             let continued = |is_lost: bool| {
                 let all = inputs.iter().filter(|(_, it)| it.has_lost(id) || !is_lost);
-                let all: Vec<_> = all.filter_map(|(_, it)| it.previous.get(id)).collect();
+                let all: Vec<_> = all.filter_map(|(_, it)| it.sides.old.get(id)).collect();
                 let mut before = Alternatives::default();
-                all.iter().for_each(|(.., it)| before.extend(it));
+                all.iter().for_each(|was| before.extend(&was.all));
+                let group = input.sides.group(file);
                 let (_, json) = before.continued_by(file, group, &|_, _, _| !is_lost)?;
-                Some((i, id.clone(), all.first()?.1, json.clone()))
+                Some((i, id.clone(), all.first()?.resource, json.clone()))
             };
             // Otherwise it is a second copy.
             moved.extend(continued(true).or_else(|| continued(false)));
@@ -463,37 +439,42 @@ pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     }
     for (i, id, resource, json) in moved {
         let has_it =
-            |it: &Input| it.previous.get(&id).is_some_and(|(.., it)| it.last() == Some(&json));
+            |it: &Input| it.sides.old.get(&id).is_some_and(|was| was.all.last() == Some(&json));
         let mut lost = inputs.iter_mut().map(|(_, it)| it).filter(|it| it.has_lost(&id));
         if let Some(other) = lost.find(|it| has_it(it)) {
-            other.previous.remove(&id);
+            other.sides.old.remove(&id);
         }
         let Some((_, input)) = inputs.get_mut(i) else { continue };
-        let order = input.previous.len();
-        input.previous.insert(id, (order, resource, Alternatives::of_cluster(json)));
+        input.sides.set_old(id, resource, json);
+    }
+}
+
+/// Returns a function that complains, and notes that something is missing.
+pub(super) fn noting(lacks: &mut bool, complain: &mut dyn FnMut(String)) -> impl FnMut(String) {
+    move |message| {
+        *lacks = true;
+        complain(message);
     }
 }
 
 /// Returns the manifests below paths as of a commit, and prints the notes about them.
-fn at_commit(
-    (commit, note): &(Commit, Option<String>),
-    paths: &[PathBuf],
-) -> Result<Old, FileError> {
-    let old = commit.manifests(paths, &Clusters::default(), &FolderNames::new())?;
-    note.iter().chain(&old.notes).for_each(|note| report::note(note));
+fn at_commit(commit: &Commit, paths: &Paths<'_>) -> Result<Old, FileError> {
+    let old = commit.manifests(paths.new, paths.clusters, &FolderNames::new())?;
+    old.notes.iter().for_each(|note| report::note(note));
     Ok(old)
 }
 
 /// Returns the texts below paths, the facts from the folders around them, and the skipped files.
 pub(super) fn texts(
     paths: &[PathBuf],
+    clusters: &Clusters,
     complain: &mut dyn FnMut(String),
 ) -> (Vec<Source>, HashMap<String, PathContext>, Vec<NotChecked>) {
     let mut texts = Vec::new();
     let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
     listing.all_notes().for_each(|note| report::note(&of_plan(&note)));
     for source in listing.sources {
-        match source.and_then(Source::read) {
+        match source.and_then(|it| clusters.assign(it).read()) {
             Ok(source) => texts.push(source),
             Err(error) => complain(error.to_string()),
         }
@@ -557,26 +538,16 @@ fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
         let lists = ["resources", "bases", "components"];
         let mut entries = lists.iter().flat_map(|key| items(document.root.get(key)));
         let entry = entries.find(|it| it.as_str().is_some_and(|entry| !is_inside(entry)))?;
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         Some(format!(
             "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: \
              setguard plan -k {}",
             source.name(),
             entry.mark.line,
             entry.as_str().unwrap_or_default(),
-            folder.display()
+            shown(folder).display()
         ))
     };
     kustomizations.filter_map(outside).collect()
-}
-
-type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
-
-struct Others<'a> {
-    world: &'a mut PlannedCluster,
-    configs: &'a mut Configs,
-    namespace: Option<&'a str>,
-    which: Which,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -589,29 +560,6 @@ enum Which {
     New,
 }
 
-impl Others<'_> {
-    fn has_sets(&self) -> bool {
-        self.which != Which::Nodes
-    }
-
-    fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
-        let (api_version, kind) = (object.api_version(), object.kind());
-        if matches!(kind, "ConfigMap" | "Secret") && self.has_sets() {
-            let is_new = self.which == Which::New;
-            return self.configs.add(kind, &object.node.to_json(), self.namespace, is_new);
-        }
-        let counts = match self.which {
-            Which::Nodes => kind == "Node",
-            Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
-            Which::New => kind == "PodDisruptionBudget",
-        };
-        if !counts {
-            return Ok(());
-        }
-        self.world.add(api_version, kind, &object.node.to_json())
-    }
-}
-
 /// Returns whether controllers, not users, create most objects of a kind.
 fn is_of_cluster(kind: &str) -> bool {
     matches!(kind, "ControllerRevision" | "Node" | "PersistentVolumeClaim" | "Pod")
@@ -619,53 +567,4 @@ fn is_of_cluster(kind: &str) -> bool {
 
 fn has_uid(node: &Node<'_>) -> bool {
     node.get("metadata").and_then(|metadata| metadata.get("uid")).is_some()
-}
-
-/// Calls `see` with each DaemonSet and StatefulSet of a source, and adds other objects to the world.
-fn each(
-    source: &Source,
-    release: Version,
-    others: &mut Others<'_>,
-    complain: &mut dyn FnMut(String),
-    see: &mut See<'_>,
-) {
-    let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
-    for (part, document) in dump::parts(source.text()) {
-        let place = |problem: &Problem| {
-            let line = part.line(problem.mark.line);
-            format!("{}:{line}: {}", source.name(), problem.message)
-        };
-        let document = match document {
-            Ok(document) => document,
-            Err(problem) => {
-                match *importance {
-                    Broken::Error => complain(place(&problem)),
-                    // A repository contains many files that aren't manifests.
-                    Broken::NotAManifest => {}
-                    Broken::OtherKind => {
-                        report::note(&format!("{}; it is passed over", place(&problem)));
-                    }
-                }
-                continue;
-            }
-        };
-        let objects = DocumentObjects::of(document, source.is_named());
-        let objects = objects.in_namespace(others.namespace);
-        objects.strays.iter().for_each(|stray| complain(place(stray)));
-        for unread in objects.unread().filter(|_| others.has_sets()) {
-            complain(format!("{}:{}: {}", source.name(), part.line(unread.line), unread.why));
-        }
-        for object in objects.others {
-            let kind = object.kind();
-            if let Err(error) = others.add(&object) {
-                let line = part.line(object.node.mark.line);
-                complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));
-            }
-        }
-        for manifest in objects.manifests {
-            if let Some(decoded) = manifest.decode(release) {
-                see(manifest, decoded);
-            }
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use setguard_core::rollout::{Action, Target};
+use setguard_core::rollout::{Action, Revision, Step, Target};
 use setguard_files::report::json::DifferenceV1;
 
 use super::{
@@ -155,56 +155,40 @@ fn summary(rollout: &Rollout, forecast: &Forecast) -> SummaryV1 {
 fn steps<'a>(rollout: &'a Rollout, forecast: &'a Forecast) -> Vec<StepV1<'a>> {
     let mut room = MOST_CANDIDATES;
     let mut is_first = true;
-    let mut chance = |target: &Target| {
-        let Target::SomeNodes { count, candidates } = target else { return (None, None) };
-        let is_listed = candidates.len() <= room || is_first;
-        if is_listed {
-            room = room.saturating_sub(candidates.len());
-            is_first = false;
+    let mut step = |wave, action, target: &'a Target, revision: Revision, claims| {
+        let (mut count, mut candidates) = (None, None);
+        if let Target::SomeNodes { count: some, candidates: all } = target {
+            count = Some(*some);
+            if all.len() <= room || is_first {
+                room = room.saturating_sub(all.len());
+                is_first = false;
+                candidates = Some(all.iter().map(|index| forecast.node(*index)).collect());
+            }
         }
-        let names = || candidates.iter().map(|index| forecast.node(*index)).collect();
-        (Some(*count), is_listed.then(names))
-    };
-    let steps = rollout.course.steps.iter().map(|step| {
-        let (count, candidates) = chance(&step.target);
         StepV1 {
-            wave: step.wave,
-            action: step.action.as_str(),
-            pod: pod(&step.target, forecast),
-            node: node(&step.target, forecast),
-            revision: step.revision.as_str(),
-            claims: match step.action {
-                Action::Create => ClaimsV1 { created: &step.claims, deleted: &[] },
-                Action::Delete => ClaimsV1 { created: &[], deleted: &step.claims },
+            wave,
+            action,
+            pod: matches!(target, Target::Ordinal(_)).then(|| forecast.name(target)),
+            node: match target {
+                Target::Node(index) => Some(forecast.node(*index)),
+                Target::Ordinal(_) | Target::SomeNodes { .. } => None,
             },
-            count,
-            candidates,
-        }
-    });
-    let mut steps: Vec<_> = steps.collect();
-    steps.extend(rollout.kept.iter().map(|Kept { target, revision }| {
-        let (count, candidates) = chance(target);
-        StepV1 {
-            wave: 0,
-            action: "keep",
-            pod: pod(target, forecast),
-            node: node(target, forecast),
             revision: revision.as_str(),
-            claims: ClaimsV1::default(),
+            claims,
             count,
             candidates,
         }
-    }));
-    steps
-}
-
-fn pod(target: &Target, forecast: &Forecast) -> Option<String> {
-    matches!(target, Target::Ordinal(_)).then(|| forecast.name(target))
-}
-
-fn node<'a>(target: &Target, forecast: &'a Forecast) -> Option<&'a str> {
-    match target {
-        Target::Node(index) => Some(forecast.node(*index)),
-        Target::Ordinal(_) | Target::SomeNodes { .. } => None,
+    };
+    let mut steps = Vec::new();
+    for Step { wave, action, target, revision, claims } in &rollout.course.steps {
+        let claims = match action {
+            Action::Create => ClaimsV1 { created: claims, deleted: &[] },
+            Action::Delete => ClaimsV1 { created: &[], deleted: claims },
+        };
+        steps.push(step(*wave, action.as_str(), target, *revision, claims));
     }
+    for Kept { target, revision } in &rollout.kept {
+        steps.push(step(0, "keep", target, *revision, ClaimsV1::default()));
+    }
+    steps
 }

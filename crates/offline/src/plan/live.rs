@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use setguard_core::{kubernetes::resource::Resource, object::namespace_or_default};
-use setguard_files::{manifests::alternatives::Alternatives, report};
+use setguard_files::report;
 
 use super::input::Input;
 
@@ -28,60 +28,50 @@ pub trait Reader {
     fn list(&self, path: &str, on_item: &mut dyn FnMut(&str)) -> anyhow::Result<Option<String>>;
 }
 
-/// Adds the cluster's state of the objects in the manifests, with their pods, claims and revisions, and the nodes.
-pub(super) fn add(input: &mut Input, reader: &dyn Reader) -> anyhow::Result<()> {
-    Cluster { reader }.add(input)
-}
-
-struct Cluster<'a> {
-    reader: &'a dyn Reader,
-}
-
-impl Cluster<'_> {
-    fn add(&self, input: &mut Input) -> anyhow::Result<()> {
+impl dyn Reader + '_ {
+    /// Adds the cluster's state of the objects in the manifests, with their pods, claims and revisions, and the nodes.
+    pub(super) fn add_to(&self, input: &mut Input) -> anyhow::Result<()> {
         let mut namespaces = BTreeSet::new();
         let given = input.given.iter().map(|it| (it.id.clone(), it.resource, it.json.clone()));
         let mut wanted: Vec<_> = given.collect();
         // The objects of a release that the new manifests lack.
-        for (id, (_, resource, released)) in std::mem::take(&mut input.previous) {
-            let json = released.last().filter(|json| !is_kept(json));
-            let json = json.filter(|_| !input.given.iter().any(|it| it.id == id));
-            wanted.extend(json.map(|json| (id, resource, json.clone())));
+        for (id, was) in std::mem::take(&mut input.sides.old) {
+            let json = was.all.last().filter(|json| !is_kept(json));
+            let json = json.filter(|_| input.sides.files_of(&id).next().is_none());
+            wanted.extend(json.map(|json| (id, was.resource, json.clone())));
         }
         for (id, resource, json) in wanted {
             let namespace = self.namespace(&json);
             let object = self.object(resource, &namespace, &id.name)?;
             namespaces.insert((namespace, id.namespace.clone()));
-            let Some(json) = object else { continue };
-            let order = input.previous.len();
-            input.previous.insert(id, (order, resource, Alternatives::of_cluster(json)));
+            if let Some(json) = object {
+                input.sides.set_old(id, resource, json);
+            }
         }
         input.world.is_whole = true;
         input.world.seen = input.world.now.as_second();
-        for (namespace, known_as) in &namespaces {
-            let lists = [
+        for of in &namespaces {
+            for (api_version, plural, kind) in [
                 ("v1", "pods", "Pod"),
                 ("v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
                 ("apps/v1", "controllerrevisions", "ControllerRevision"),
-            ];
-            for (api_version, plural, kind) in lists {
-                let of = Listed::in_namespace(api_version, plural, kind, namespace);
-                self.list_all(&Listed { known_as: Some(known_as), ..of }, input)?;
+            ] {
+                self.list_all(&Listed::new(api_version, plural, kind, Some(of)), input)?;
             }
         }
-        for (namespace, known_as) in &namespaces {
+        for of in &namespaces {
             let (plural, kind) = ("poddisruptionbudgets", "PodDisruptionBudget");
-            let of = Listed::in_namespace("policy/v1", plural, kind, namespace);
             let lack = "whether the rollout takes more down than they allow to evict";
-            self.list_if_allowed(&Listed { known_as: Some(known_as), ..of }, lack, input)?;
+            let of = Listed::new("policy/v1", plural, kind, Some(of));
+            self.list_if_allowed(&of, lack, input)?;
         }
         if input.given.iter().any(|given| deletes_claims(&given.json)) {
             let lack = "whether the volumes of deleted claims are retained with their data";
-            let of = Listed::of_cluster("v1", "persistentvolumes", "PersistentVolume");
+            let of = Listed::new("v1", "persistentvolumes", "PersistentVolume", None);
             self.list_if_allowed(&of, lack, input)?;
         }
         if input.given.iter().any(|given| given.id.kind == "DaemonSet") {
-            self.list_all(&Listed::of_cluster("v1", "nodes", "Node"), input)?;
+            self.list_all(&Listed::new("v1", "nodes", "Node", None), input)?;
         }
         Ok(())
     }
@@ -89,7 +79,7 @@ impl Cluster<'_> {
     fn namespace(&self, manifest: &str) -> String {
         let object: Value = serde_json::from_str(manifest).unwrap_or_default();
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
-        let namespace = namespace.unwrap_or_else(|| self.reader.default_namespace());
+        let namespace = namespace.unwrap_or_else(|| self.default_namespace());
         namespace_or_default(Some(namespace)).to_owned()
     }
 
@@ -101,7 +91,7 @@ impl Cluster<'_> {
     ) -> anyhow::Result<Option<String>> {
         let (group, plural) = (resource.api_version(), resource.plural);
         let path = format!("/apis/{group}/namespaces/{namespace}/{plural}/{name}");
-        self.reader.get(&path).context(path)
+        self.get(&path).context(path)
     }
 
     /// Lists optional objects. If the user may not list them, adds a note.
@@ -111,7 +101,7 @@ impl Cluster<'_> {
         lack: &str,
         input: &mut Input,
     ) -> anyhow::Result<()> {
-        if self.list(of, input)?.is_some() {
+        if self.add_list(of, input)?.is_some() {
             let kind = of.kind;
             report::note(&format!("{kind}s may not be read, so it isn't known {lack}"));
         }
@@ -119,16 +109,16 @@ impl Cluster<'_> {
     }
 
     fn list_all(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<()> {
-        match self.list(of, input)? {
+        match self.add_list(of, input)? {
             None => Ok(()),
             Some(why) => bail!("{}: {why}", of.path),
         }
     }
 
     /// Returns the reason if the user may not list the objects.
-    fn list(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<Option<String>> {
+    fn add_list(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<Option<String>> {
         let mut wrong = None;
-        let listed = self.reader.list(&of.path, &mut |item| {
+        let listed = self.list(&of.path, &mut |item| {
             let read = of.add(item, input);
             wrong = wrong.take().or(read.err());
         });
@@ -146,14 +136,17 @@ struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    fn in_namespace(api_version: &'a str, plural: &str, kind: &'a str, namespace: &str) -> Self {
-        let path = format!("{}/namespaces/{namespace}/{plural}", root(api_version));
-        Listed { path, api_version, kind, known_as: None }
-    }
-
-    fn of_cluster(api_version: &'a str, plural: &str, kind: &'a str) -> Self {
-        let path = format!("{}/{plural}", root(api_version));
-        Listed { path, api_version, kind, known_as: None }
+    /// Takes a namespace with the name that the input uses for it; `None` for the whole cluster.
+    fn new(
+        api_version: &'a str,
+        plural: &str,
+        kind: &'a str,
+        namespace: Option<&'a (String, String)>,
+    ) -> Self {
+        let root = if api_version.contains('/') { "/apis" } else { "/api" };
+        let inside = namespace.map(|(it, _)| format!("namespaces/{it}/")).unwrap_or_default();
+        let path = format!("{root}/{api_version}/{inside}{plural}");
+        Listed { path, api_version, kind, known_as: namespace.map(|(_, it)| it.as_str()) }
     }
 
     fn add(&self, item: &str, input: &mut Input) -> anyhow::Result<()> {
@@ -163,11 +156,6 @@ impl<'a> Listed<'a> {
         }
         Ok(input.world.add(self.api_version, self.kind, &item.to_string())?)
     }
-}
-
-fn root(api_version: &str) -> String {
-    let prefix = if api_version.contains('/') { "/apis" } else { "/api" };
-    format!("{prefix}/{api_version}")
 }
 
 /// Returns whether Helm keeps an object that a release no longer has.

@@ -3,17 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::input::{self, Side};
-pub(super) use setguard_files::{
-    error::FileError,
-    manifests::{
-        git::Commit,
-        listing::Listing,
-        not_checked::NotChecked,
-        render::{Rendered, Rendering},
-        source::Source,
-    },
-    report::{self, progress::Progress},
-};
+use setguard_files::prelude::*;
 
 /// Returns the sides of each root by name, with `None` for the other manifests. Calls `complain` for each root that
 /// fails to render in the work tree.
@@ -25,8 +15,7 @@ pub(super) fn sides(
     let mut sides = BTreeMap::<_, Side>::new();
     let mut new = rendering.read_all(None, &mut Progress::rendering());
     let old = paths.old_commit.map(|reference| {
-        let (commit, note) = Commit::find_start("--against-ref", reference)?;
-        note.iter().for_each(|note| report::note(note));
+        let commit = Commit::find_start("--against-ref", reference)?;
         let checkout = commit.check_out()?;
         let mut old = rendering.read_all(Some(&checkout), &mut Progress::rendering());
         rendering.also(&new.roots, Some(&checkout), &mut old);
@@ -35,7 +24,7 @@ pub(super) fn sides(
     });
     new.not_checked.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
     new.all_notes().for_each(|note| report::note(&input::of_plan(&note)));
-    for source in sort(new.sources) {
+    for source in sort(new.sources, paths.clusters) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().new.push(source),
             Err((roots, why)) => {
@@ -62,7 +51,7 @@ pub(super) fn sides(
                     side.lacks_new.then_some((Some(root), empty))
                 });
                 let without: Vec<_> = without.collect();
-                add_old(&mut sides, old);
+                add_old(&mut sides, old, paths.clusters);
                 let is_known = |root| sides.get(root).is_some_and(|it| !it.old.is_empty());
                 let is_open = |it: &NotChecked| !it.must_be_checked(false);
                 let broken = without.iter().filter(|(root, it)| is_known(root) && is_open(it));
@@ -80,10 +69,8 @@ pub(super) fn sides(
         }
         for (_, side) in sides.iter_mut().filter(|(root, _)| root.is_some()) {
             let mut lacks = false;
-            (side.old, ..) = input::texts(paths.old, &mut |message| {
-                lacks = true;
-                complain(message);
-            });
+            (side.old, ..) =
+                input::texts(paths.old, paths.clusters, &mut input::noting(&mut lacks, complain));
             side.lacks_old = lacks || roots != 1;
         }
     }
@@ -91,8 +78,8 @@ pub(super) fn sides(
 }
 
 /// Adds the output at a commit. A render failure there is not the fault of the change.
-fn add_old(sides: &mut BTreeMap<Option<String>, Side>, old: Listing) {
-    for source in sort(old.sources) {
+fn add_old(sides: &mut BTreeMap<Option<String>, Side>, old: Listing, clusters: &Clusters) {
+    for source in sort(old.sources, clusters) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().old.push(source),
             Err((roots, why)) => {
@@ -117,8 +104,11 @@ fn add_old(sides: &mut BTreeMap<Option<String>, Side>, old: Listing) {
 /// A source with its root, or the possible roots and the reason why none is certain.
 type Sorted = Result<(Option<String>, Source), (Vec<Option<String>>, String)>;
 
-fn sort(sources: Vec<Result<Source, FileError>>) -> impl Iterator<Item = Sorted> {
-    sources.into_iter().map(|source| match source.and_then(Source::read) {
+fn sort(
+    sources: Vec<Result<Source, FileError>>,
+    clusters: &Clusters,
+) -> impl Iterator<Item = Sorted> {
+    sources.into_iter().map(|source| match source.and_then(|it| clusters.assign(it).read()) {
         Ok(source) => Ok((source.rendered().map(Rendered::name), source)),
         Err(error) => {
             let why = error.to_string();

@@ -3,8 +3,7 @@
 use setguard_core::rollout::{Action, Stop, Target, Waits, undo::Undo};
 
 use super::{
-    forecast::{ChangeKind, Forecast, OfKind, Rollout},
-    remedies::Remedy,
+    forecast::{ChangeKind, Forecast, OfKind, Remedy, Rollout},
     styled_line::{Line, Tone},
 };
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
-use setguard_core::printable::one_line;
+use setguard_core::{finding, printable::one_line};
 use setguard_files::report::screen::Screen;
 
 use super::{
@@ -83,8 +83,8 @@ fn totals(shown: &[&Forecast]) -> Line {
     let mut line = Line::new(Tone::Title, "in all");
     let mut separator = ": ";
     for (tone, count, noun, what) in parts.into_iter().filter(|(_, count, ..)| *count > 0) {
-        let s = if count == 1 { "" } else { "s" };
-        line = line.and(Tone::Plain, separator).and(tone, format!("{count} {noun}{s} {what}"));
+        let text = format!("{} {what}", finding::count(count, noun));
+        line = line.and(Tone::Plain, separator).and(tone, text);
         separator = ", ";
     }
     let is_unknown = |it: &&Forecast| it.id.kind == "DaemonSet" && it.rollout.is_none();

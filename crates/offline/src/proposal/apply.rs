@@ -154,7 +154,7 @@ mod tests {
         let (new, old) = (object(new), object(old));
         let manifest = kube_yaml::parse(&new).remove(0).unwrap().root;
         let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
-        let delivery = Delivery::new(Some(verb), None).unwrap();
+        let delivery = Delivery::by(verb);
         let outcome = outcomes(&delivery, &manifest, resource, &old, &old).remove(0);
         let outcome: Value = serde_json::from_str(&outcome.to_json()).unwrap();
         outcome["spec"]["template"]["spec"]["containers"][0]["ports"].clone()
@@ -213,7 +213,7 @@ mod tests {
             (spec["nodeSelector"].clone(), spec["containers"][0]["env"].clone())
         };
         assert_eq!(pod(&Delivery::default()), (json!({"zone": "a"}), Value::Null));
-        let apply = Delivery::new(Some(Verb::Apply), None).unwrap();
+        let apply = Delivery::by(Verb::Apply);
         assert_eq!(pod(&apply).0, json!({"zone": "a", "disk": "ssd"}));
     }
 }

@@ -8,7 +8,10 @@ use std::{
 use tempfile::TempDir;
 
 use super::{BATCH, Commit, Entry, LARGEST_IN_FOLDER, SUBMODULE, below};
-use crate::{error::FileError, manifests::source::Source};
+use crate::{
+    error::FileError,
+    manifests::{exclude::whole, source::Source},
+};
 
 /// A temporary folder with the files, deleted on drop. Git itself would run the programs that attributes name.
 #[derive(Debug)]
@@ -77,8 +80,7 @@ impl Checkout {
     pub fn find(&self, path: &Path) -> PathBuf {
         // The file may be gone from the work tree.
         let inside = self.commit.locate(path).ok().or_else(|| self.commit.git.inside(path));
-        let outside = || dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        inside.map_or_else(outside, |it| self.folder.path().join(it))
+        inside.map_or_else(|| whole(path), |it| self.folder.path().join(it))
     }
 
     pub(in crate::manifests) fn without_folder(&self, text: &str) -> String {

@@ -39,8 +39,7 @@ pub(super) fn template(
         program::find(&["helm"]).ok_or("a chart needs helm, and it is not on the PATH")?;
     let Schemas { mut are_packed, leading_out } = fence.chart()?;
     are_packed |= add_dependencies(root, chart);
-    let home = tempfile::Builder::new().prefix("setguard-").tempdir();
-    let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
+    let home = program::home()?;
     let name = release.name.clone().or_else(|| settings.release.clone());
     let name = legal(&name.unwrap_or_else(|| name_of_chart(root)));
     let mut args = vec!["template".into()];

@@ -33,8 +33,7 @@ pub(super) fn build(
     let (name, program) = program::find(&["kustomize", "kubectl"])
         .ok_or("a kustomization needs kustomize or kubectl, and neither is on the PATH")?;
     let known = fence.kustomization()?;
-    let home = tempfile::Builder::new().prefix("setguard-").tempdir();
-    let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
+    let home = program::home()?;
     let wrapper = dunce::canonicalize(home.path()).map_err(|error| error.to_string())?;
     let way = relative(&wrapper, folder).ok_or("it is on another drive than temporary files")?;
     let resource = serde_json::json!([way.to_string_lossy()]);

@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tempfile::TempDir;
+
 use crate::manifests::files::{LARGEST_IN_FOLDER, at_most};
 
 /// Nothing listens on this port.
@@ -31,6 +33,12 @@ pub(super) fn find(names: &[&'static str]) -> Option<(&'static str, PathBuf)> {
         let found = folders.iter().map(|folder| folder.join(&file)).find(|it| it.is_file())?;
         Some((*name, found))
     })
+}
+
+/// Returns an empty folder.
+pub(super) fn home() -> Result<TempDir, String> {
+    let home = tempfile::Builder::new().prefix("setguard-").tempdir();
+    home.map_err(|error| format!("there is no temporary folder: {error}"))
 }
 
 pub(super) fn closed(program: &Path, args: &[impl AsRef<OsStr>], home: &Path) -> Command {

@@ -7,7 +7,7 @@ use setguard_core::policy::ChartRelease;
 use super::{gitops::named, shown};
 use crate::manifests::{
     exclude::whole,
-    layout::{Layout, clean},
+    layout::{self, Layout, clean},
 };
 
 /// A kustomization or a chart.
@@ -158,9 +158,7 @@ impl Root {
 
     /// Returns the name: the folder, and how a chart is rendered.
     pub fn name(&self) -> String {
-        let is_here = self.folder.as_os_str().is_empty();
-        let folder = if is_here { Path::new(".") } else { &self.folder };
-        let mut name = folder.display().to_string();
+        let mut name = layout::shown(&self.folder).display().to_string();
         let Kind::Chart(release) = &self.kind else { return name };
         if let Some((object, file)) = &release.object {
             return format!("{name} for {object} in {}", file.display());

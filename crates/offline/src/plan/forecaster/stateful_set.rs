@@ -18,8 +18,7 @@ use super::{
 };
 use crate::plan::{
     cluster::SetQuery,
-    forecast::{Kept, OfKind, Rollout},
-    remedies::Remedy,
+    forecast::{Kept, OfKind, Remedy, Rollout},
 };
 
 /// The maximum number of simulated pods: Kubernetes supports no cluster with more.

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use setguard_core::finding::count;
 use setguard_core::rollout::{
     Action, Revision, Target,
     node::{Placement, WhyNot},
@@ -7,9 +8,8 @@ use setguard_core::rollout::{
 
 use crate::plan::{
     forecast::{Forecast, NodeOutlook, Rollout},
-    name_list::list,
     pod_counts::replaced,
-    styled_line::{Line, Symbols, Tone},
+    styled_line::{Line, Symbols, Tone, list},
 };
 
 /// Returns lines for the nodes that gain, lose or keep a pod.
@@ -32,7 +32,7 @@ pub(super) fn lines(
     }
     let mut lines = Vec::new();
     if !gets.is_empty() {
-        let (count, names) = (number(gets.len()), list(&gets, symbols));
+        let (count, names) = (count(gets.len(), "node"), list(&gets, symbols));
         lines.push(Line::moves(symbols, Tone::New, &format!("a new pod on {count}: {names}")));
     }
     let replaced = replaced(&rollout.course);
@@ -41,12 +41,12 @@ pub(super) fn lines(
             1 => "at once".to_owned(),
             waves => format!("in {waves} waves, in an order that the controller chooses"),
         };
-        let text = format!("the pods on {} are replaced, {waves}", number(replaced));
+        let text = format!("the pods on {} are replaced, {waves}", count(replaced, "node"));
         lines.push(Line::moves(symbols, Tone::Moves, &text));
     }
     let second = second_pods(rollout, nodes);
     if !second.is_empty() {
-        let (count, names) = (number(second.len()), list(&second, symbols));
+        let (count, names) = (count(second.len(), "node"), list(&second, symbols));
         let text = format!("the second pod on {count} is deleted: {names}");
         lines.push(Line::moves(symbols, Tone::Bad, &text));
     }
@@ -56,7 +56,7 @@ pub(super) fn lines(
             (true, 1) => "loses its pod",
             (true, _) => "lose their pods",
         };
-        let (count, names) = (number(names.len()), list(names, symbols));
+        let (count, names) = (count(names.len(), "node"), list(names, symbols));
         let text = format!("{what}: {count}, {}: {names}", because(why));
         lines.push(match had {
             true => Line::moves(symbols, Tone::Bad, &text),
@@ -83,7 +83,7 @@ fn kept(rollout: &Rollout, forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
             _ => format!("is left alone on {count}"),
         };
         if !names.is_empty() {
-            let (what, names) = (what(&number(names.len())), list(&names, symbols));
+            let (what, names) = (what(&count(names.len(), "node")), list(&names, symbols));
             lines.push(Line::stays(symbols, &format!("the pod {what}: {names}")));
         }
         for target in some {
@@ -106,10 +106,6 @@ fn second_pods(rollout: &Rollout, nodes: &[NodeOutlook]) -> Vec<String> {
     let second = balance.into_iter().filter(|(_, balance)| *balance > 0);
     let nodes = second.filter_map(|(index, _)| nodes.get(index));
     nodes.filter(|it| it.placement == Placement::Runs).map(|it| it.name.clone()).collect()
-}
-
-fn number(nodes: usize) -> String {
-    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
 
 fn because(why: &WhyNot) -> String {

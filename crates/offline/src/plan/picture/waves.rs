@@ -4,8 +4,7 @@ use setguard_core::rollout::{Action, Course, Revision, Target};
 
 use crate::plan::{
     forecast::{Forecast, OfKind, Rollout},
-    name_list::list,
-    styled_line::{Line, Symbols, Tone},
+    styled_line::{Line, Symbols, Tone, list},
 };
 
 /// The maximum number of waves to print individually.

@@ -26,6 +26,11 @@ pub(super) enum List {
     Keys(&'static [&'static str]),
 }
 
+/// The mappings that server-side apply replaces as a whole.
+const ATOMIC: &str = "configMapKeyRef dataSource fieldRef fileKeyRef labelSelector namespaceSelector \
+                      nodePublishSecretRef nodeSelector preference requiredDuringSchedulingIgnoredDuringExecution \
+                      resourceFieldRef secretKeyRef secretRef selector";
+
 impl Lists {
     pub(super) fn list(self, name: &str) -> List {
         match (self, name) {
@@ -70,24 +75,7 @@ impl Lists {
 
     /// Returns whether the merge replaces the whole mapping.
     pub(super) fn is_atomic(self, name: &str) -> bool {
-        self == Lists::ServerSide
-            && matches!(
-                name,
-                "configMapKeyRef"
-                    | "dataSource"
-                    | "fieldRef"
-                    | "fileKeyRef"
-                    | "labelSelector"
-                    | "namespaceSelector"
-                    | "nodePublishSecretRef"
-                    | "nodeSelector"
-                    | "preference"
-                    | "requiredDuringSchedulingIgnoredDuringExecution"
-                    | "resourceFieldRef"
-                    | "secretKeyRef"
-                    | "secretRef"
-                    | "selector"
-            )
+        self == Lists::ServerSide && ATOMIC.split(' ').any(|it| it == name)
     }
 
     /// Returns whether an item of this list keeps only the fields in the manifest (`retainKeys`).

@@ -24,23 +24,41 @@ const KUBECTL: &str = "kubectl";
 const HELM_RELEASE: &str = "f:meta.helm.sh/release-name";
 
 /// How manifests reach the cluster, as far as the user says.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Delivery {
+    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
+    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
+    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply. Server-side
+    /// apply also refuses what the others accept, such as two entries with the same key
+    #[arg(
+        long = "as",
+        value_enum,
+        value_name = "VERB",
+        hide_short_help = true,
+        help_heading = "Comparison"
+    )]
     verb: Option<Verb>,
+    /// The field manager of --as server-side-apply [default: kubectl]
+    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Comparison")]
     field_manager: Option<String>,
 }
 
 impl Delivery {
-    /// Creates a delivery from `--as` and `--field-manager`.
+    /// Creates the delivery by a command.
+    pub const fn by(verb: Verb) -> Self {
+        Delivery { verb: Some(verb), field_manager: None }
+    }
+
+    /// Returns the flags, unless they contradict each other.
     ///
     /// # Errors
-    /// Returns an error if the flags contradict each other.
-    pub fn new(verb: Option<Verb>, field_manager: Option<String>) -> anyhow::Result<Self> {
-        match verb {
-            Some(Verb::Apply | Verb::Replace) if field_manager.is_some() => {
+    /// Returns an error if they do.
+    pub fn checked(&self) -> anyhow::Result<Self> {
+        match self.verb {
+            Some(Verb::Apply | Verb::Replace) if self.field_manager.is_some() => {
                 anyhow::bail!("--field-manager is for --as server-side-apply")
             }
-            _ => Ok(Delivery { verb, field_manager }),
+            _ => Ok(self.clone()),
         }
     }
 

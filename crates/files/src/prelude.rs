@@ -1,0 +1,35 @@
+//! What most commands import.
+
+pub use crate::{
+    error::FileError,
+    exit::Exit,
+    manifests::{
+        args::ManifestArgs,
+        clusters::Clusters,
+        document::{Decoded, DocumentObjects, Manifest, documents},
+        exclude::Exclude,
+        git::Commit,
+        group::Group,
+        id::ObjectId,
+        listing::{self, Listing},
+        namespaces::Namespaces,
+        not_a_manifest::{Broken, is_template},
+        not_checked::{Cause, NotChecked},
+        objects::ManifestObject,
+        path_context::PathContext,
+        render::{Rendered, Rendering},
+        repository::Repository,
+        source::Source,
+        volumes,
+    },
+    policy_file::args::PolicyArgs,
+    report::{
+        self,
+        args::OutputArgs,
+        changes::Earlier,
+        diagnostic::{Diagnostic, ObjectReport, Severity, Strictness, Summary},
+        fingerprint::Occurrences,
+        progress::Progress,
+        reports::Reports,
+    },
+};
