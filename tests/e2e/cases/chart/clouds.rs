@@ -33,9 +33,7 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
     for entry in entries.into_iter().flat_map(|entries| entries.expect("a folder")) {
         let path = entry.expect("a file").path();
         let values = format!("--values={}", path.display());
-        let (success, text) =
-            release.output("template", &["--kube-version=1.36", &values], &json!({}));
-        assert!(success, "{values}: {text}");
+        let text = release.succeeds("template", &["--kube-version=1.36", &values], &json!({}));
         let documents = text.split("\n---\n");
         let known =
             documents.filter(|text| !OF_OTHERS.iter().chain([&lacks]).any(|it| text.contains(it)));
@@ -75,10 +73,7 @@ pub(super) fn quota(shared: &Namespace<'_>) {
         "priorityClassName": "system-cluster-critical",
         "webhook": { "installCheck": { "enabled": false } },
     });
-    let install = |command: &str, values: &Value| {
-        let (success, text) = release.output(command, &[], values);
-        assert!(success, "{text}");
-    };
+    let install = |command: &str, values: &Value| release.succeeds(command, &[], values);
     install("install", &values);
     let template = namespace.read("deployment/setguard")["spec"]["template"].take();
     let pod = json!({
@@ -152,8 +147,7 @@ pub(super) fn pod_security(shared: &Namespace<'_>) {
 }
 
 fn pods(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) -> Vec<Output> {
-    let (success, text) = release.output("template", &["--kube-version=1.36"], values);
-    assert!(success, "{text}");
+    let text = release.succeeds("template", &["--kube-version=1.36"], values);
     let convert = ["create", "--dry-run=client", "-o", "json", "-f", "-"];
     let json = namespace.control_plane.kubectl.run(&convert, &text).accepted().stdout;
     let objects = serde_json::Deserializer::from_str(&json).into_iter::<Value>();
