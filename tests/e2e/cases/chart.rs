@@ -143,15 +143,9 @@ fn values(url: &str) -> Value {
     json!({
         "webhook": { "url": url },
         "tls": { "minVersion": "1.3", "managed": { "extraDnsNames": ["127.0.0.1"] } },
-        "minReadySeconds": 3,
-        "shutdown": { "drainSeconds": 3, "graceSeconds": 5 },
-        "extraArgs": [
-            "--tls-managed-settle=5s",
-            "--tls-managed-check-interval=1s",
-        ],
-        "policy": {
-            "injection": { "pairedControllers": { "users": [load::CONTROLLER] } },
-        },
+        "minReadySeconds": 3, "shutdown": { "drainSeconds": 3, "graceSeconds": 5 },
+        "extraArgs": ["--tls-managed-settle=5s", "--tls-managed-check-interval=1s"],
+        "policy": { "injection": { "pairedControllers": { "users": [load::CONTROLLER] } } },
     })
 }
 

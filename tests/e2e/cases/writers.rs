@@ -213,9 +213,7 @@ const FIELDS: &str = include_str!("../../fixtures/writers/fields.jsonl");
 fn object(dice: &mut Dice, name: &str) -> Value {
     let labels = json!({ "app": name });
     let mut set = json!({
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": { "name": name },
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": { "name": name },
         "spec": {
             "serviceName": name,
             "selector": { "matchLabels": labels },

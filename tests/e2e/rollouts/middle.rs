@@ -148,14 +148,9 @@ impl Kind for StatefulSets {
         let names = fixed["claims"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let claims: Vec<_> = names.map(claim).collect();
         let spec = json!({
-            "replicas": dice.below(6),
-            "serviceName": name,
-            "podManagementPolicy": fixed["policy"],
-            "selector": {"matchLabels": {"app": name}},
-            "ordinals": {"start": start},
-            "template": template,
-            "updateStrategy": strategy,
-            "volumeClaimTemplates": claims,
+            "replicas": dice.below(6), "serviceName": name, "podManagementPolicy": fixed["policy"],
+            "selector": {"matchLabels": {"app": name}}, "ordinals": {"start": start},
+            "template": template, "updateStrategy": strategy, "volumeClaimTemplates": claims,
             "persistentVolumeClaimRetentionPolicy": {
                 "whenDeleted": dice.pick(&["Retain", "Retain", "Delete"]),
                 "whenScaled": dice.pick(&["Retain", "Delete"]),

@@ -208,9 +208,7 @@ pub(super) fn template(name: &str, image: &str) -> Value {
 
 pub(super) fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": "default"},
+        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": "default"},
         "spec": spec,
     })
 }

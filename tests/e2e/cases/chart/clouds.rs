@@ -54,8 +54,7 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
 pub(super) fn quota(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     let configuration = json!({
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "ResourceQuotaConfiguration",
+        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "ResourceQuotaConfiguration",
         "limitedResources": [{
             "resource": "pods",
             "matchScopes": [{
@@ -77,8 +76,7 @@ pub(super) fn quota(shared: &Namespace<'_>) {
     install("install", &values);
     let template = namespace.read("deployment/setguard")["spec"]["template"].take();
     let pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
+        "apiVersion": "v1", "kind": "Pod",
         "metadata": { "name": "one", "labels": template["metadata"]["labels"] },
         "spec": template["spec"],
     });
@@ -91,8 +89,7 @@ pub(super) fn quota(shared: &Namespace<'_>) {
 
 fn configure(control_plane: &mut ControlPlane, plugin: &str, configuration: &Value) {
     let config = json!({
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "AdmissionConfiguration",
+        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration",
         "plugins": [{ "name": plugin, "configuration": configuration }],
     });
     let file = control_plane.folder().join("admission.json");
@@ -163,8 +160,7 @@ fn pods(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) -> Vec
         let template = object.pointer(path).expect("a template");
         let within = &object["metadata"]["namespace"];
         let pod = json!({
-            "apiVersion": "v1",
-            "kind": "Pod",
+            "apiVersion": "v1", "kind": "Pod",
             "metadata": { "name": "one", "namespace": within, "labels": template["metadata"]["labels"] },
             "spec": template["spec"],
         });

@@ -56,8 +56,7 @@ fn an_object_in_no_namespace_is_in_no_system_namespace(namespace: &Namespace<'_>
     let patch = ["patch", configuration[0], configuration[1], "--type=json", "--patch", &patch];
     namespace.kubectl(&patch, "").accepted();
     let role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": { "name": "system-role", "labels": { "chart": namespace.name } },
     });
     let refused = becomes("the changed rules", || namespace.dry_run(&role), |it| !it.success);
