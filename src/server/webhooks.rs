@@ -169,10 +169,7 @@ fn not_being_deleted() -> MatchCondition {
     condition("not-being-deleted", NOT_BEING_DELETED)
 }
 
-/// Returns the content of `charts/setguard/files/webhook-rules.yaml`.
-///
-/// # Errors
-/// Returns an error if the content cannot be serialized as YAML.
+/// Returns the content of `charts/setguard/files/webhook-rules.yaml`, or an error if it cannot be serialized as YAML.
 pub fn chart_yaml() -> anyhow::Result<String> {
     let mut out = String::from(
         "# Written from the code: UPDATE_GENERATED=1 cargo test --test it generated\n",
@@ -203,10 +200,8 @@ fn workload(r: &Resource, operations: &[&str]) -> RuleWithOperations {
 /// The name of both configurations that `serve` prints.
 pub const NAME: &str = "setguard";
 
-/// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for `kubectl apply -f -`.
-///
-/// # Errors
-/// Returns an error if they cannot be serialized as YAML.
+/// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for `kubectl apply -f -`,
+/// or an error if they cannot be serialized as YAML.
 pub fn printed(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
     let at = Address { host, port, ca };
     let validating = serde_saphyr::to_string(&validating(&at))?;

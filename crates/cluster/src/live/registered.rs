@@ -48,10 +48,8 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Compares a configuration from the API server with its annotation.
-///
-/// # Errors
-/// Fails if the annotation does not exist or cannot be parsed.
+/// Compares a configuration from the API server with its annotation. Fails if the annotation does not exist or cannot
+/// be parsed.
 pub fn compare(configuration: &Value) -> Result<Compared, String> {
     let wanted = wanted(configuration)?;
     let webhooks: Vec<_> = configuration["webhooks"].as_array().into_iter().flatten().collect();
