@@ -136,6 +136,9 @@ fn each_state_ends_when_and_as_it_says() {
         }
         if let Some(done) = &state.done {
             assert!(look(done != "always").is_done(), "{state:#?}");
+            if done == "always" {
+                continue;
+            }
         }
         let (mut after, mut repair) = (None, None);
         if let Some((second, decision)) = given_up(|now| state.world(now)) {
