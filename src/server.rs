@@ -55,11 +55,9 @@ use self::{
 
 /// Serves until it receives a signal.
 ///
-/// The exit code is 0 if all requests were answered, 1 if some were still in flight at the end of
-/// the grace period, and 130 or 143 if a second signal (SIGINT or SIGTERM) cut the shutdown short.
-///
-/// # Errors
-/// Returns an error if the flags, the policy, the certificate or the ports are wrong: exit code 2.
+/// The exit code is 0 if all requests were answered, 1 if some were still in flight at the end of the grace period, and
+/// 130 or 143 if a second signal (SIGINT or SIGTERM) cut the shutdown short. Fails if the flags, the policy, the
+/// certificate or the ports are wrong: exit code 2.
 pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let _log = telemetry::init(args.log_format, args.log_level.as_deref())
         .map_err(|error| anyhow!(error))?;

@@ -11,8 +11,7 @@ fuzz_target!(|texts: (&str, &str, &str)| {
     let (name, image, claim) = texts;
     let set = |image: &str, replicas: u32| {
         json!({
-            "apiVersion": "apps/v1",
-            "kind": "StatefulSet",
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
             "metadata": {"name": name, "namespace": "shop"},
             "spec": {
                 "replicas": replicas,

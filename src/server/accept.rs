@@ -79,10 +79,7 @@ impl Acceptor {
         }
     }
 
-    /// Returns the address of the listener.
-    ///
-    /// # Errors
-    /// Returns an error if the system does not report the address.
+    /// Returns the address of the listener, or an error if the system does not report it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

@@ -48,7 +48,9 @@ use self::{
 use super::{
     app::{App, Phase},
     configuration::Configuration,
-    managed::cluster::{self, CallError, call, no_api_server, patch_params, patch_webhooks, watch},
+    managed::cluster::{
+        self, CallError, call, no_api_server, patch_params, patch_webhooks, read, watch,
+    },
 };
 
 /// The wait after a failed round doubles each time.
@@ -239,12 +241,6 @@ impl Activation {
         self.problem = known;
     }
 
-    async fn read(&self, configuration: Configuration) -> Result<Option<Value>, Problem> {
-        let what = format!("reading {} {}", configuration.kind(), self.name);
-        let read = call(what, configuration.api(&self.client).get_opt(&self.name)).await?;
-        Ok(read.and_then(|read| serde_json::to_value(read).ok()))
-    }
-
     /// Writes missing rules, if the API server can call setguard. Returns whether no rules were missing.
     async fn arm(&mut self) -> Result<bool, Problem> {
         let unarmed = self.unarmed().await?;
@@ -298,7 +294,7 @@ impl Activation {
         self.deleted = None;
         self.armed.clear();
         for configuration in Configuration::ALL {
-            let Some(read) = self.read(configuration).await? else {
+            let Some(read) = read(&self.client, configuration, &self.name).await? else {
                 self.kept_rules.absent(configuration);
                 continue;
             };
@@ -381,7 +377,8 @@ impl Activation {
     async fn own(&self) -> Result<(), Problem> {
         let Some(owner) = &self.owner else { return Ok(()) };
         for configuration in Configuration::ALL {
-            let Some(read) = self.read(configuration).await? else { continue };
+            let read = read(&self.client, configuration, &self.name).await?;
+            let Some(read) = read else { continue };
             let metadata = &read["metadata"];
             if metadata["annotations"][INSTALLED_BY_HELM].is_null()
                 || metadata["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty())

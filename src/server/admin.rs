@@ -24,11 +24,9 @@ const MAX_CONNECTIONS: usize = 64;
 /// How long a connection may last. Each carries one request.
 const LIFETIME: Duration = Duration::from_secs(10);
 
-/// Serves the admin port on its own thread until the process exits: the kubelet restarts a
-/// container that does not answer, and reviews can keep every other thread busy.
-///
-/// # Errors
-/// Returns an error if the system cannot create the thread, or cannot watch the port.
+/// Serves the admin port on its own thread until the process exits: the kubelet restarts a container that does not
+/// answer, and reviews can keep every other thread busy. Fails if the system cannot create the thread, or cannot watch
+/// the port.
 pub fn start(listener: TcpListener, app: Arc<App>) -> io::Result<()> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     listener.set_nonblocking(true)?;

@@ -167,11 +167,8 @@ impl Drop for Share<'_> {
 }
 
 /// Reads a body, for at most ten seconds and not beyond `deadline`. Its bytes take room in the memory of its connection
-/// and in the memory of all connections. A small body takes none.
-///
-/// # Errors
-/// Returns an error if the body is too large, ends early or does not arrive in time, or if no room becomes free in
-/// time.
+/// and in the memory of all connections. A small body takes none. Fails if the body is too large, ends early or does
+/// not arrive in time, or if no room becomes free in time.
 pub async fn read<'a>(
     mut body: Body,
     connection: &'a BodyMemory,

@@ -24,10 +24,8 @@ pub struct CleanupArgs {
     pub webhook_config: String,
 }
 
-/// Deletes the webhook configurations and prints which ones it deleted.
-///
-/// # Errors
-/// Returns an error if the API server cannot be reached, or denies the request.
+/// Deletes the webhook configurations and prints which ones it deleted. Fails if the API server cannot be reached, or
+/// denies the request.
 pub fn run(args: &CleanupArgs) -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -26,10 +26,8 @@ pub struct Loopback {
     _stop: oneshot::Sender<()>,
 }
 
-/// Starts a server on a free port of the loopback interface, without a view of a cluster.
-///
-/// # Errors
-/// Returns an error if no port is free or the certificate cannot be created.
+/// Starts a server on a free port of the loopback interface, without a view of a cluster. Fails if no port is free or
+/// the certificate cannot be created.
 pub async fn start(policy: Policy) -> anyhow::Result<Loopback> {
     let now = SystemTime::now();
     let names = [HOST.to_owned(), "127.0.0.1".to_owned()];

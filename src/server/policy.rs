@@ -23,10 +23,8 @@ pub enum IfInvalid {
     Warn,
 }
 
-/// Reads the policy for the first time. [`Reloader::report`] reports a policy that cannot be used.
-///
-/// # Errors
-/// Returns everything that is wrong with the policy, with line numbers, unless the server is to continue.
+/// Reads the policy for the first time. [`Reloader::report`] reports a policy that cannot be used. The error is
+/// everything that is wrong with the policy, with line numbers, unless the server is to continue.
 pub fn load(args: PolicyArgs, if_invalid: IfInvalid) -> Result<(Policy, Reloader), PolicyError> {
     let mut patience = Patience::default();
     let text = read(&args, &mut patience);

@@ -60,10 +60,7 @@ pub struct ProbeArgs {
     pub wait: Duration,
 }
 
-/// Probes the server.
-///
-/// # Errors
-/// Returns an error if the server does not answer, or gives a wrong answer.
+/// Probes the server. Fails if the server does not answer, or gives a wrong answer.
 pub fn run(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

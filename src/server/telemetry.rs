@@ -113,10 +113,7 @@ impl<W: Write> Write for Batches<W> {
 /// RUST_LOG, or `info` if that is not set. A second call has no effect.
 ///
 /// A separate thread writes the lines, so nothing else waits for the reader of the log or depends on there being one.
-/// Dropping the guard writes the lines that are left in the queue.
-///
-/// # Errors
-/// Returns an error if the filter cannot be parsed.
+/// Dropping the guard writes the lines that are left in the queue. Fails if the filter cannot be parsed.
 pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, String> {
     let from_env = std::env::var("RUST_LOG").ok();
     let text = level.or(from_env.as_deref()).filter(|text| !text.is_empty()).unwrap_or("info");

@@ -143,10 +143,7 @@ pub struct Reloader {
     patience: Patience<Result<Contents, TlsError>>,
 }
 
-/// Reads everything for the first time.
-///
-/// # Errors
-/// Returns the file, and the problem with it.
+/// Reads everything for the first time. The error has the file, and the problem with it.
 pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), TlsError> {
     let (source, mut patience) = (Arc::new(source), Patience::default());
     let contents = read_all(&source, &mut patience)?;

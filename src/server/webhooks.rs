@@ -132,63 +132,32 @@ impl Registration {
 ///
 /// The API server sends writes to the scale subresource only if the policy has a limit for them.
 pub fn registrations() -> [Registration; 7] {
-    let [updated, created, scaled] = validating_registrations();
-    let [pods, workloads, labelled, control_plane] = mutating_registrations();
-    [updated, created, scaled, pods, workloads, labelled, control_plane]
-}
-
-fn validating_registrations() -> [Registration; 3] {
-    let validate = Endpoint::Validate;
+    let (validate, mutate) = (Endpoint::Validate, Endpoint::Mutate);
     let workloads = |operations| RESOURCES.iter().map(|r| workload(r, operations)).collect();
     let scale = vec![rule("apps", "v1", "statefulsets/scale", UPDATE)];
     let down = condition("scales-down", SCALES_DOWN);
-    [
-        Registration::new("validate", "validate.setguard.io", validate, workloads(UPDATE))
-            .only_if([not_being_deleted()]),
-        Registration::new(
-            "validateCreated",
-            "create.validate.setguard.io",
-            validate,
-            workloads(CREATE),
-        ),
-        Registration::new(SCALE, "scale.validate.setguard.io", validate, scale).only_if([down]),
-    ]
-}
-
-fn mutating_registrations() -> [Registration; 4] {
-    let mutate = Endpoint::Mutate;
     let pods = vec![rule("", "v1", "pods", CREATE)];
     let daemons = condition("daemon-pods", DAEMON_PODS);
-    let before = looked_at_before();
     let warned = condition("could-be-warned-of", &could_be_warned_of());
     let daemon_sets = RESOURCES.iter().filter(|r| r.kind == WorkloadKind::DaemonSet);
     let daemon_sets: Vec<_> = daemon_sets.map(|r| workload(r, ANY)).collect();
     let label = BTreeMap::from([(CONTROL_PLANE_LABEL, "true")]);
-    // The last two are for injection into a template. See `inject::template` for the label.
+    let new = Registration::new;
+    let labelled = new("labelled", "labelled.mutate.setguard.io", mutate, daemon_sets.clone());
+    let control_plane = Endpoint::MutateControlPlane;
+    let control_plane =
+        new("controlPlane", "control-plane.mutate.setguard.io", control_plane, daemon_sets);
     [
-        Registration::new("pods", "pods.mutate.setguard.io", mutate, pods).only_if([daemons]),
-        Registration::new("workloads", "workloads.mutate.setguard.io", mutate, before)
+        new("validate", "validate.setguard.io", validate, workloads(UPDATE))
+            .only_if([not_being_deleted()]),
+        new("validateCreated", "create.validate.setguard.io", validate, workloads(CREATE)),
+        new(SCALE, "scale.validate.setguard.io", validate, scale).only_if([down]),
+        new("pods", "pods.mutate.setguard.io", mutate, pods).only_if([daemons]),
+        new("workloads", "workloads.mutate.setguard.io", mutate, looked_at_before())
             .only_if([not_being_deleted(), warned]),
-        Registration {
-            object_labels: label.clone(),
-            ..Registration::new(
-                "labelled",
-                "labelled.mutate.setguard.io",
-                mutate,
-                daemon_sets.clone(),
-            )
-            .only_if([not_being_deleted()])
-        },
-        Registration {
-            namespace_labels: label,
-            ..Registration::new(
-                "controlPlane",
-                "control-plane.mutate.setguard.io",
-                Endpoint::MutateControlPlane,
-                daemon_sets,
-            )
-            .only_if([not_being_deleted()])
-        },
+        // The last two are for injection into a template. See `inject::template` for the label.
+        Registration { object_labels: label.clone(), ..labelled.only_if([not_being_deleted()]) },
+        Registration { namespace_labels: label, ..control_plane.only_if([not_being_deleted()]) },
     ]
 }
 
@@ -200,10 +169,7 @@ fn not_being_deleted() -> MatchCondition {
     condition("not-being-deleted", NOT_BEING_DELETED)
 }
 
-/// Returns the content of `charts/setguard/files/webhook-rules.yaml`.
-///
-/// # Errors
-/// Returns an error if the content cannot be serialized as YAML.
+/// Returns the content of `charts/setguard/files/webhook-rules.yaml`, or an error if it cannot be serialized as YAML.
 pub fn chart_yaml() -> anyhow::Result<String> {
     let mut out = String::from(
         "# Written from the code: UPDATE_GENERATED=1 cargo test --test it generated\n",
@@ -234,10 +200,8 @@ fn workload(r: &Resource, operations: &[&str]) -> RuleWithOperations {
 /// The name of both configurations that `serve` prints.
 pub const NAME: &str = "setguard";
 
-/// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for `kubectl apply -f -`.
-///
-/// # Errors
-/// Returns an error if they cannot be serialized as YAML.
+/// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for `kubectl apply -f -`,
+/// or an error if they cannot be serialized as YAML.
 pub fn printed(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
     let at = Address { host, port, ca };
     let validating = serde_saphyr::to_string(&validating(&at))?;

@@ -53,28 +53,11 @@ impl Case {
 }
 
 pub(crate) fn all() -> Vec<Case> {
-    [
-        audit::CASES,
-        chart::CASES,
-        conditions::CASES,
-        consequences::CASES,
-        denials::CASES,
-        diff::CASES,
-        parity::CASES,
-        edits::CASES,
-        guides::CASES,
-        injection::CASES,
-        managed::CASES,
-        nodes::CASES,
-        outage::CASES,
-        pairing::CASES,
-        policies::CASES,
-        reinvocation::CASES,
-        view::CASES,
-        rollouts::CASES,
-        status::CASES,
-        warnings::CASES,
-        writers::CASES,
-    ]
-    .concat()
+    macro_rules! all {
+        ($($module:ident)*) => { [$($module::CASES),*].concat() };
+    }
+    all! {
+        audit chart conditions consequences denials diff parity edits guides injection managed
+        nodes outage pairing policies reinvocation view rollouts status warnings writers
+    }
 }

@@ -14,8 +14,7 @@ pub(crate) const CONTROL_PLANE_TAINTS: [&str; 2] =
 pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>) {
     let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
     let node = json!({
-        "apiVersion": "v1",
-        "kind": "Node",
+        "apiVersion": "v1", "kind": "Node",
         // A kubelet sets the other labels.
         "metadata": {
             "name": name,

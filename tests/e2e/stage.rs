@@ -50,11 +50,8 @@ impl Stage {
 }
 
 fn wait_for_webhooks(namespace: &Namespace<'_>) {
-    becomes(
-        "the validating webhook to be called",
-        || namespace.dry_run(&stateful_set(&"a".repeat(57))),
-        |output| !output.success,
-    );
+    let ask = || namespace.dry_run(&stateful_set(&"a".repeat(57)));
+    becomes("the validating webhook to be called", ask, |output| !output.success);
     let mut set = daemon_set("asks");
     set["metadata"]["labels"] = serde_json::json!({ "setguard.io/control-plane": "true" });
     let stored = || namespace.would_store(&set);

@@ -75,11 +75,8 @@ impl Viewer {
     }
 
     pub(crate) fn knows_all(&self) {
-        becomes(
-            "a complete view",
-            || http::get(self.admin, "/readyz?verbose"),
-            |view| view.matches(": fresh, ").count() == 9,
-        );
+        let ask = || http::get(self.admin, "/readyz?verbose");
+        becomes("a complete view", ask, |view| view.matches(": fresh, ").count() == 9);
     }
 
     pub(crate) fn is(&self, kind: &str, state: &str) {

@@ -8,35 +8,10 @@ use serde_json::Value;
 pub(crate) use crate::folder::Ran;
 use crate::folder::{self, Folder};
 
-pub(crate) const GOOD: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: agent}
-spec:
-  selector: {matchLabels: {app: agent}}
-  template:
-    metadata: {labels: {app: agent}}
-    spec:
-      terminationGracePeriodSeconds: 30
-      tolerations: [{operator: Exists, effect: NoSchedule}]
-      containers:
-      - name: agent
-        image: example.com/agent:1
-        resources: {requests: {cpu: 1, memory: 64Mi}, limits: {memory: 64Mi}}
-";
+pub(crate) const GOOD: &str = include_str!("../fixtures/manifests/good.yaml");
 
 /// One unknown field, on line 5, column 3.
-pub(crate) const MISSPELT: &str = "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: agent, namespace: kube-system}
-spec:
-  minReadySecond: 5
-  selector: {matchLabels: {app: agent}}
-  template:
-    metadata: {labels: {app: agent}}
-    spec: {containers: [{name: agent, image: a}]}
-";
+pub(crate) const MISSPELT: &str = include_str!("../fixtures/manifests/misspelt.yaml");
 
 /// A policy with only these traps, so that a new trap does not break these tests.
 pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {

@@ -161,28 +161,6 @@ pub fn rules(report: &Value) -> Vec<&str> {
 
 /// A DaemonSet with one warning, `on-delete-ignores-rolling-update` in line 7, and these extra lines in its pod spec.
 pub fn on_delete(name: &str, pods: &str) -> String {
-    format!(
-        "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {{name: {name}, namespace: ops}}
-spec:
-  updateStrategy:
-    type: OnDelete
-    rollingUpdate:
-      maxUnavailable: 2
-  selector: {{matchLabels: {{app: {name}}}}}
-  template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec:
-{pods}      tolerations:
-      - {{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}}
-      terminationGracePeriodSeconds: 30
-      containers:
-      - name: main
-        image: example.com/main:1.0.0
-        resources: {{requests: {{cpu: 1, memory: 64Mi}}, limits: {{memory: 64Mi}}}}
-        readinessProbe: {{httpGet: {{port: 80, path: /ready}}}}
-"
-    )
+    let text = include_str!("../fixtures/manifests/on-delete.yaml");
+    text.replace("NAME", name).replace("PODS\n", pods)
 }

@@ -7,7 +7,7 @@ mod kustomizations;
 use serde_json::{Value, json};
 
 use self::editor::{Editor, applied, range, rules};
-use crate::{folder::Folder, folder::on_delete, support};
+use crate::{folder::Folder, folder::on_delete, folder::policy, support};
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 
@@ -134,7 +134,7 @@ fn what_is_no_manifest_has_no_findings() {
     let faulty = on_delete("agent", "");
     let mut editor = Editor::new([
         ("chart/Chart.yaml", chart),
-        ("setguard.yaml", POLICY),
+        ("setguard.yaml", &*policy("exclude: [excluded]\n")),
         (".git/HEAD", ""),
         (".gitignore", "ignored/\nlocal.yaml\n"),
         ("ignored/a.yaml", &*faulty),
@@ -168,8 +168,6 @@ fn what_is_no_manifest_has_no_findings() {
     assert_eq!(rules(&editor.open("chart/templates/a.yaml", &faulty)), [RULE]);
 }
 
-const POLICY: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nexclude: [excluded]\n";
-
 #[test]
 fn the_policy_of_the_folder_counts_and_may_change() {
     let mut editor = Editor::with(
@@ -188,31 +186,27 @@ fn the_policy_of_the_folder_counts_and_may_change() {
         let params = json!({ "changes": [{ "uri": uri, "type": 2 }] });
         editor.notify("workspace/didChangeWatchedFiles", &params);
     };
-    let policy = |mode: &str| {
-        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  {RULE}: {mode}\n")
-    };
+    let mode = |mode: &str| policy(&format!("rules:\n  {RULE}: {mode}\n"));
     let exempt = |files: &str| {
-        let exceptions =
-            format!("exceptions:\n- {{files: [{files}], rules: [{RULE}], reason: r}}\n");
-        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{exceptions}")
+        policy(&format!("exceptions:\n- {{files: [{files}], rules: [{RULE}], reason: r}}\n"))
     };
     editor.folder.write("a.yaml", &text);
     changed(&mut editor, &exempt("b.yaml"));
     assert_eq!(editor.diagnostics("a.yaml")[0]["severity"], 2);
     changed(&mut editor, &exempt("a.yaml"));
     assert_ne!(editor.diagnostics("a.yaml")[0]["severity"], 2);
-    changed(&mut editor, &policy("off"));
+    changed(&mut editor, &mode("off"));
     assert_eq!(editor.diagnostics("a.yaml"), [] as [Value; 0]);
     // An invalid policy has no effect, and its message has a position.
-    changed(&mut editor, &policy("sometimes"));
+    changed(&mut editor, &mode("sometimes"));
     let message = editor.expect("window/showMessage");
     let message = message["message"].as_str().unwrap();
     assert!(message.contains("setguard.yaml:4:"), "{message}");
     assert!(message.contains("the earlier policy is in effect"), "{message}");
     assert_eq!(editor.diagnostics("a.yaml"), [] as [Value; 0]);
-    let problems = editor.open("setguard.yaml", &policy("sometimes"));
+    let problems = editor.open("setguard.yaml", &mode("sometimes"));
     assert_eq!(problems[0]["range"]["start"]["line"], 3, "{problems:?}");
-    changed(&mut editor, &policy("deny"));
+    changed(&mut editor, &mode("deny"));
     assert_eq!(editor.diagnostics("a.yaml")[0]["severity"], 1);
     assert_eq!(editor.exit().0, Some(0));
 }
@@ -229,8 +223,7 @@ fn the_policy_of_the_first_folder_counts_for_all_and_the_server_says_so() {
 
 #[test]
 fn the_flags_choose_the_policy_and_the_release() {
-    let off =
-        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  {RULE}: \"off\"\n");
+    let off = policy(&format!("rules:\n  {RULE}: \"off\"\n"));
     let text = on_delete("agent", "");
     let files = [("p/policy.yaml", off.as_str()), (".git/HEAD", "")];
     let mut editor = Editor::with(files, &["--policy", "p/policy.yaml"], &json!({}));

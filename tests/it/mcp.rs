@@ -334,8 +334,7 @@ fn the_commands_of_a_server_end_with_it() {
     let cluster = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = cluster.local_addr().unwrap();
     let config = json!({
-        "apiVersion": "v1",
-        "kind": "Config",
+        "apiVersion": "v1", "kind": "Config",
         "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         "users": [{"name": "u", "user": {}}],

@@ -9,43 +9,15 @@ use crate::folder::{Folder, Ran};
 
 /// A StatefulSet with claims; `more` are lines of its spec, `image` is for its template.
 pub(crate) fn stateful_set(name: &str, replicas: u8, image: &str, more: &str) -> String {
-    format!(
-        "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {{name: {name}, namespace: shop}}
-spec:
-  serviceName: {name}
-  replicas: {replicas}
-  selector: {{matchLabels: {{app: {name}}}}}
-{more}  template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec: {{containers: [{{name: main, image: \"{image}\", volumeMounts: [{{name: data, mountPath: /data}}]}}]}}
-  volumeClaimTemplates:
-  - metadata: {{name: data}}
-    spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}
----
-"
-    )
+    let text = include_str!("../fixtures/manifests/stateful-set.yaml");
+    let text = text.replace("REPLICAS", &replicas.to_string()).replace("IMAGE", image);
+    text.replace("NAME", name).replace("MORE\n", more)
 }
 
 /// A DaemonSet; `pod` are lines of its template's spec.
 pub(crate) fn daemon_set(name: &str, image: &str, pod: &str) -> String {
-    format!(
-        "\
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {{name: {name}, namespace: ops}}
-spec:
-  selector: {{matchLabels: {{app: {name}}}}}
-  updateStrategy: {{type: RollingUpdate, rollingUpdate: {{maxUnavailable: 2}}}}
-  template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec:
-{pod}      containers: [{{name: main, image: \"{image}\"}}]
----
-"
-    )
+    let text = include_str!("../fixtures/manifests/daemon-set.yaml");
+    text.replace("NAME", name).replace("POD\n", pod).replace("IMAGE", image)
 }
 
 const NODES: &str = "\

@@ -15,25 +15,7 @@ images: [{name: db, newTag: \"1.4\"}]
 ";
 
 fn objects(image: &str) -> String {
-    format!(
-        "\
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {{name: least}}
-spec: {{minAvailable: 3, selector: {{matchLabels: {{app: db}}}}}}
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {{name: db}}
-spec:
-  serviceName: db
-  replicas: 3
-  selector: {{matchLabels: {{app: db}}}}
-  template:
-    metadata: {{labels: {{app: db}}}}
-    spec: {{containers: [{{name: db, image: \"{image}\"}}]}}
-"
-    )
+    include_str!("../fixtures/manifests/guarded-set.yaml").replace("IMAGE", image)
 }
 
 fn repository() -> Folder {

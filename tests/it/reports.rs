@@ -9,22 +9,7 @@ use setguard_testing::recorded::snapshot;
 use crate::{cli::GOOD, cli::MISSPELT, cli::policy, folder::Folder, json_schema::sarif};
 
 /// Has a warning in line 14, and no denial.
-const WARNED: &str = "\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: cache, namespace: shop}
-spec:
-  serviceName: cache
-  replicas: 2
-  selector: {matchLabels: {app: cache}}
-  template:
-    metadata: {labels: {app: cache}}
-    spec:
-      containers: [{name: cache, image: a}]
-  updateStrategy:
-    rollingUpdate:
-      partition: 4
-";
+const WARNED: &str = include_str!("../fixtures/manifests/warned.yaml");
 
 fn repository<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Folder {
     let folder = Folder::quiet(files);

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::folder::Folder;
+use crate::folder::{Folder, Ran};
 
 const GOOD: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: shop}\nspec:\n  \
      serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \
@@ -12,8 +12,6 @@ const CHART: &str = "apiVersion: v2\nname: db\nversion: 1.0.0\n";
 const PLAIN: &str = "resources: [db.yaml]\n";
 const PATCH: &str = "patches:\n- target: {kind: StatefulSet}\n  patch: '[{\"op\": \"replace\", \
      \"path\": \"/spec/template/metadata/labels\", \"value\": {\"app\": \"other\"}}]'\n";
-const REPAIR: &str = "resources: [../deploy]\npatches:\n- target: {kind: StatefulSet}\n  patch: '[{\"op\": \
-     \"replace\", \"path\": \"/spec/template/metadata/labels\", \"value\": {\"app\": \"db\"}}]'\n";
 const FLUX: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: db, namespace: \
      shop}\nspec:\n  chart: {spec: {chart: c, sourceRef: {kind: GitRepository, name: g}}}\n";
 const ARGO: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: db}\nspec:\n  \
@@ -27,210 +25,34 @@ fn utf_16(text: &str) -> Vec<u8> {
     [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
 }
 
-type Files = Vec<(&'static str, Vec<u8>)>;
+const BOTH: &[&str] = &["check", "plan", "check --render", "plan --render"];
+const RAW: &[&str] = &["check", "plan"];
+const RENDERED: &[&str] = &["check --render", "plan --render"];
 
-fn files<const N: usize>(files: [(&'static str, &str); N]) -> Files {
-    files.into_iter().map(|(name, text)| (name, text.as_bytes().to_vec())).collect()
+/// The ways of a text. Each has a name, the commands that fail, and the files of the change.
+fn ways(text: &str) -> impl Iterator<Item = (&str, &str, Vec<(&str, String)>)> {
+    let words = [
+        ("EVIL\n", evil()),
+        ("ANOTHER\n", evil().replace("name: db,", "name: evil,")),
+        ("FLUX\n", FLUX.to_owned()),
+        ("ARGO\n", ARGO.to_owned()),
+        ("LONG", "x".repeat(1 << 20)),
+    ];
+    text.trim_end().split("\n\n=== ").skip(1).map(move |way| {
+        let mut parts = way.split("\n-- ");
+        let (name, commands) = parts.next().unwrap().split_once(": ").unwrap();
+        let files = parts.map(|file| {
+            let (name, text) = file.split_once(" --").unwrap();
+            let text = text.strip_prefix('\n').map_or(String::new(), |it| format!("{it}\n"));
+            (name, words.iter().fold(text, |text, (word, full)| text.replace(word, full)))
+        });
+        (name, commands, files.collect())
+    })
 }
 
-/// The commands that fail. Those without `--render` list what they do not build.
-const BOTH: &[&str] = &["check .", "plan .", "check --render .", "plan --render ."];
-const RAW: &[&str] = &["check .", "plan ."];
-const RENDERED: &[&str] = &["check --render .", "plan --render ."];
-const CHECKED: &[&str] = &["check --render ."];
-
-/// The file before the change is a plain kustomization beside a good set.
-fn kustomizations() -> Vec<(&'static str, Files, &'static [&'static str])> {
-    let all = |text: &str| files([("deploy/kustomization.yaml", text)]);
-    let with = |rest: &str| all(&format!("{PLAIN}{rest}"));
-    let evil = evil();
-    let txt = |text| {
-        files([
-            ("deploy/kustomization.yaml", text),
-            ("deploy/evil.txt", &evil.replace("db,", "evil,")),
-        ])
-    };
-    vec![
-        ("a patch", with(PATCH), BOTH),
-        ("a key in another case", with(&PATCH.replace("patches", "pATCHES")), BOTH),
-        ("a key twice", with(&format!("{PATCH}Patches: []\n")), RAW),
-        ("a second document", with(&format!("{PATCH}---\n{PLAIN}")), BOTH),
-        ("UTF-16", vec![("deploy/kustomization.yaml", utf_16(&format!("{PLAIN}{PATCH}")))], BOTH),
-        ("no YAML", with("\tx: y\n"), BOTH),
-        ("two files", files([("deploy/kustomization.yml", PLAIN)]), BOTH),
-        ("an unknown key", with("patchez: []\nx: y\n"), BOTH),
-        ("another extension", txt("resources: [db.yaml, evil.txt]\n"), BOTH),
-        ("a resource in another case", txt("Resources: [db.yaml, evil.txt]\n"), BOTH),
-        ("a URL", all("resources: [db.yaml, \"https://127.0.0.1:1/evil.yaml\"]\n"), BOTH),
-        ("a resource that is not there", all("resources: [db.yaml, none.yaml]\n"), BOTH),
-        (
-            "a folder without kustomization",
-            files([("deploy/kustomization.yaml", "resources: [db.yaml, ../x]\n"), ("x/a.txt", "")]),
-            BOTH,
-        ),
-        (
-            "a long prefix",
-            with(&format!("namePrefix: {}-\n", "x".repeat(60))),
-            &["check .", "plan .", "check --render ."],
-        ),
-        ("an invalid namespace", with("namespace: Bad_NS\n"), BOTH),
-        ("a resource that is not read", all("resources: [db.yaml, testdata/set.yaml]\n"), BOTH),
-        ("annotations", with("commonAnnotations: {\"Bad Key!\": x}\n"), BOTH),
-        (
-            "an image",
-            with("images: [{name: db, newName: \" x\"}]\n"),
-            &["check .", "plan .", "check --render ."],
-        ),
-        ("another image", with("images: [{name: db, newName: postgres}]\n"), RAW),
-        ("it takes itself", with(&format!("{PATCH}---\nresources: [.]\n")), BOTH),
-        ("it takes only itself", all("resources: [., db.yaml]\n"), RENDERED),
-        (
-            "a cycle",
-            files([
-                ("deploy/kustomization.yaml", "resources: [db.yaml, ../x]\n"),
-                ("x/kustomization.yaml", "resources: [../deploy]\n"),
-                ("deploy/db.yaml", &evil),
-            ]),
-            RENDERED,
-        ),
-        (
-            "taken by a second document",
-            files([
-                ("x/kustomization.yaml", "resources: [cm.yaml]\n---\nresources: [../deploy]\n"),
-                ("x/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
-                ("deploy/db.yaml", &evil),
-            ]),
-            RENDERED,
-        ),
-        (
-            "taken by one that repairs it",
-            files([("x/kustomization.yaml", REPAIR), ("deploy/db.yaml", &evil)]),
-            RENDERED,
-        ),
-        (
-            "taken by an unused component",
-            files([
-                ("x/kustomization.yaml", "kind: Component\nresources: [../deploy]\n"),
-                ("deploy/db.yaml", &evil),
-            ]),
-            RENDERED,
-        ),
-        (
-            "a second root",
-            files([
-                ("x/kustomization.yaml", PLAIN),
-                ("x/db.yaml", &GOOD.replace("serviceName: db", "serviceName: other")),
-            ]),
-            BOTH,
-        ),
-        (
-            "a patch of nothing",
-            files([
-                (
-                    "deploy/kustomization.yaml",
-                    "resources: [db.yaml]\npatches: [{path: evil.yaml, target: {kind: Nothing}}]\n",
-                ),
-                ("deploy/evil.yaml", &evil.replace("name: db,", "name: evil,")),
-            ]),
-            RENDERED,
-        ),
-    ]
-}
-
-fn charts() -> Vec<(&'static str, Files, &'static [&'static str])> {
-    let evil = evil();
-    let flux = |rest: &str| files([("rel/hr.yaml", &format!("{FLUX}{rest}"))]);
-    let argo = |rest: &str| files([("rel/app.yaml", &format!("{ARGO}{rest}"))]);
-    let post = "  postRenderers: [{kustomize: {patches: []}}]\n";
-    let wrong = "      valuesObject: {lab: other}\n";
-    vec![
-        ("a template", files([("c/templates/db.yaml", &evil)]), BOTH),
-        (
-            "a template in Markdown",
-            files([("c/templates/evil.md", &evil.replace("name: db,", "name: evil,"))]),
-            BOTH,
-        ),
-        ("a value", files([("c/values.yaml", "lab: other\n")]), BOTH),
-        (
-            "a library around it",
-            files([
-                ("Chart.yaml", &format!("{CHART}type: library\n")),
-                ("charts/db/Chart.yaml", CHART),
-                ("charts/db/templates/db.yaml", &evil),
-            ]),
-            RENDERED,
-        ),
-        (
-            "a chart above it",
-            files([("Chart.yaml", CHART), ("c/templates/db.yaml", &evil)]),
-            RENDERED,
-        ),
-        (
-            "a chart that leaves it out",
-            files([
-                ("Chart.yaml", CHART),
-                (".helmignore", "charts/\n"),
-                ("charts/db/Chart.yaml", CHART),
-                ("charts/db/templates/db.yaml", &evil),
-            ]),
-            RENDERED,
-        ),
-        (
-            "a file that is no template",
-            files([(".helmignore", ""), ("c/evilvalues.yaml", &evil)]),
-            RENDERED,
-        ),
-        ("values of a release", flux("  values: {lab: other}\n"), RENDERED),
-        ("a post-renderer", flux(post), RENDERED),
-        (
-            "a release in a new object",
-            files([(
-                "rel/hr.yaml",
-                &format!("{FLUX}  releaseName: db\n  values: {{svc: x}}\n")
-                    .replace("{name: db,", "{name: b,"),
-            )]),
-            CHECKED,
-        ),
-        (
-            "a release under a new name",
-            files([(
-                "rel/app.yaml",
-                &format!("{ARGO}      valuesObject: {{svc: x}}\n")
-                    .replace("Name: db", "Name: other"),
-            )]),
-            RENDERED,
-        ),
-        (
-            "an escape",
-            files([(
-                "rel/hr.yaml",
-                &format!("{FLUX}  values: {{lab: other}}\n")
-                    .replace("helm.toolkit.fluxcd.io/v2", "\"helm.toolkit.fluxcd\\x2eio/v2\""),
-            )]),
-            RENDERED,
-        ),
-        (
-            "a long file",
-            files([(
-                "rel/hr.yaml",
-                &format!("{FLUX}  values: {{lab: other}}\n# {}\n", "x".repeat(1 << 20)),
-            )]),
-            RENDERED,
-        ),
-        (
-            "a list of resources",
-            files([
-                ("rel/hr.yaml", &format!("{FLUX}  values: {{lab: other}}\n")),
-                ("rel/kustomization.yaml", "resources: [hr.yaml]\n"),
-            ]),
-            RENDERED,
-        ),
-        ("a value of Argo CD", argo(wrong), RENDERED),
-        ("null", argo(&format!("{wrong}      kubeVersion: null\n")), RENDERED),
-        ("a file of parameters", argo("      fileParameters: [{name: lab, path: x}]\n"), RENDERED),
-        ("a plugin", argo("    plugin: {name: x}\n"), RENDERED),
-        ("a number", argo("      parameters: [{name: lab, value: 1}]\n"), RENDERED),
-    ]
+fn run(folder: &Folder, command: &str) -> Ran {
+    let args = format!("{command} . --against-ref main");
+    folder.setguard(&args.split(' ').collect::<Vec<_>>())
 }
 
 fn before(is_of_charts: bool) -> Folder {
@@ -263,25 +85,28 @@ fn has(tool: &str, arg: &str) -> bool {
 fn no_chart_and_no_kustomization_hides_a_change() {
     let renders = has("helm", "--short") && has("kubectl", "--client");
     let mut passed = Vec::new();
-    let kustomizations = kustomizations().into_iter().map(|it| (false, it));
-    let charts = charts().into_iter().map(|it| (true, it));
-    for (is_of_charts, (way, files, commands)) in kustomizations.chain(charts) {
+    let kustomizations = ways(include_str!("../fixtures/roots/kustomizations.txt"));
+    let charts = ways(include_str!("../fixtures/roots/charts.txt"));
+    let ways = kustomizations.map(|it| (false, it)).chain(charts.map(|it| (true, it)));
+    let mut seen = 0;
+    for (is_of_charts, (way, commands, files)) in ways {
+        seen += 1;
         let folder = before(is_of_charts);
         folder.commit();
         folder.git("checkout -q -b change");
-        for (name, bytes) in &files {
-            folder.write(name, bytes);
+        for (name, text) in files {
+            folder.write(name, if way == "UTF-16" { utf_16(&text) } else { text.into_bytes() });
         }
         folder.git("add -A -f");
         folder.git("commit -q -m second");
-        for command in commands.iter().filter(|it| renders || !it.contains("--render")) {
-            let args = format!("{command} --against-ref main");
-            let ran = folder.setguard(&args.split(' ').collect::<Vec<_>>());
+        for command in commands.split(", ").filter(|it| renders || !it.contains("--render")) {
+            let ran = run(&folder, command);
             if ran.code == 0 {
-                passed.push(format!("{way}: {args}: {ran:#?}"));
+                passed.push(format!("{way}: {command}: {ran:#?}"));
             }
         }
     }
+    assert_eq!(seen, 46);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -308,11 +133,10 @@ fn an_ordinary_change_passes() {
         folder.commit();
         folder.write(name, text);
         for command in commands.iter().filter(|it| renders || !it.contains("--render")) {
-            let args = format!("{command} --against-ref main");
-            let ran = folder.setguard(&args.split(' ').collect::<Vec<_>>());
-            assert_eq!(ran.code, 0, "{name}: {args}: {ran:#?}");
+            let ran = run(&folder, command);
+            assert_eq!(ran.code, 0, "{name}: {command}: {ran:#?}");
             let is_listed = ran.stdout.contains("not checked: ./x/kustomization.yaml");
-            assert_eq!(is_listed, *command == "check .", "{name}: {ran:#?}");
+            assert_eq!(is_listed, *command == "check", "{name}: {ran:#?}");
         }
     }
 }
@@ -345,10 +169,9 @@ fn what_a_root_is_made_of_counts_as_the_root() {
         folder.commit();
         folder.write(name, text);
         for command in RAW {
-            let args = format!("{command} --against-ref main");
-            let ran = folder.setguard(&args.split(' ').collect::<Vec<_>>());
+            let ran = run(&folder, command);
             let code = if command.starts_with("plan") { 2 } else { 1 };
-            assert_eq!(ran.code, code, "{name}: {args}: {ran:#?}");
+            assert_eq!(ran.code, code, "{name}: {command}: {ran:#?}");
             let said = format!("{}{}", ran.stdout, ran.stderr);
             assert!(said.contains("this change edits"), "{name}: {said}");
         }
@@ -371,8 +194,7 @@ fn a_chart_without_usable_defaults_continues_under_another_name() {
     folder.git("mv c/ci/a-values.yaml c/ci/b-values.yaml");
     folder.write("c/ci/b-values.yaml", "svc: b\n");
     for command in RENDERED {
-        let args = format!("{command} --against-ref main");
-        let ran = folder.setguard(&args.split(' ').collect::<Vec<_>>());
-        assert!(format!("{ran:?}").contains("field is immutable"), "{args}: {ran:#?}");
+        let ran = run(&folder, command);
+        assert!(format!("{ran:?}").contains("field is immutable"), "{command}: {ran:#?}");
     }
 }

@@ -114,10 +114,8 @@ pub struct AuditArgs {
     strict: bool,
 }
 
-/// Runs `setguard audit`.
-///
-/// # Errors
-/// Fails if the policy or a feature gate is invalid, the cluster is unreachable, or a report cannot be written.
+/// Runs `setguard audit`. Fails if the policy or a feature gate is invalid, the cluster is unreachable, or a report
+/// cannot be written.
 pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error.into()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -42,10 +42,8 @@ use self::{
 /// Starts the view and the discovery of the release, depending on the flags, on a separate thread that runs until the
 /// process exits.
 ///
-/// Calls `on_release` with each release that it discovers.
-///
-/// # Errors
-/// Fails if there is neither a kubeconfig nor a service account, or if the thread cannot be created.
+/// Calls `on_release` with each release that it discovers. Fails if there is neither a kubeconfig nor a service
+/// account, or if the thread cannot be created.
 pub fn start(
     live: &Arc<Live>,
     discover: Discover,

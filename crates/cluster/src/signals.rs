@@ -43,10 +43,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Installs the handlers.
-    ///
-    /// # Errors
-    /// Fails if the system refuses the handlers.
+    /// Installs the handlers. Fails if the system refuses the handlers.
     pub fn new() -> io::Result<Self> {
         #[cfg(unix)]
         let listeners = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);

@@ -116,10 +116,8 @@ pub struct WaitArgs {
     format: Format,
 }
 
-/// Runs `setguard wait`.
-///
-/// # Errors
-/// Fails if a file or an answer cannot be read, the cluster is unreachable, or a set does not exist.
+/// Runs `setguard wait`. Fails if a file or an answer cannot be read, the cluster is unreachable, or a set does not
+/// exist.
 pub fn run(args: &WaitArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

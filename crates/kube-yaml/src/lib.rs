@@ -46,10 +46,7 @@ pub fn parse(text: &str) -> Vec<Result<Document<'_>, Problem>> {
     documents(text).collect()
 }
 
-/// Reads a stream with exactly one document into a type, strictly.
-///
-/// # Errors
-/// Returns all problems of the stream.
+/// Reads a stream with exactly one document into a type, strictly. The error is all problems of the stream.
 pub fn read_one<T: DeserializeOwned>(text: &str) -> Result<(T, Node<'_>), Vec<Problem>> {
     let start = Mark { line: 1, column: 1, width: 0 };
     let mut all = documents(text);

@@ -5,28 +5,19 @@
 use setguard_offline::browser::{self, Inputs};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Checks manifests.
-///
-/// # Errors
-/// Throws if an input is invalid.
+/// Checks manifests. Throws if an input is invalid.
 #[wasm_bindgen]
 pub fn check(manifests: &str, inputs: &str) -> Result<String, String> {
     Inputs::parse(inputs)?.check(manifests)
 }
 
-/// Returns the manifests after all safe fixes.
-///
-/// # Errors
-/// Throws if an input is invalid.
+/// Returns the manifests after all safe fixes. Throws if an input is invalid.
 #[wasm_bindgen]
 pub fn fix(manifests: &str, inputs: &str) -> Result<String, String> {
     Inputs::parse(inputs)?.fix(manifests)
 }
 
-/// Plans the change to the manifests.
-///
-/// # Errors
-/// Throws if an input is invalid.
+/// Plans the change to the manifests. Throws if an input is invalid.
 #[wasm_bindgen]
 pub fn plan(manifests: &str, inputs: &str) -> Result<String, String> {
     Inputs::parse(inputs)?.plan(manifests)

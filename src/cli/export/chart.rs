@@ -18,10 +18,8 @@ use super::{
     vap::{ignored, message, parts, resources},
 };
 
-/// Returns the policies as YAML, for `charts/setguard/files/policies.yaml`.
-///
-/// # Errors
-/// Returns an error if they cannot be written as YAML.
+/// Returns the policies as YAML, for `charts/setguard/files/policies.yaml`, or an error if they cannot be written as
+/// YAML.
 pub fn yaml() -> anyhow::Result<String> {
     let header = "# Written by the code: UPDATE_GENERATED=1 cargo test --test it generated\n";
     let policies = json!({

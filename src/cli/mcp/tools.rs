@@ -167,7 +167,7 @@ pub(super) async fn call(
             let AuditTool { namespace, objects, skip } = parse(&arguments)?;
             let mut args = vec!["audit".to_owned(), "--format=json".to_owned()];
             of_cluster(&mut args)?;
-            args.extend(namespace.map(|it| format!("--namespace={it}")));
+            args.extend(namespace.map(|value| format!("--namespace={value}")));
             args.push("--".to_owned());
             args.extend(objects);
             program::run("report", &args, None, skip).await
@@ -194,78 +194,55 @@ pub(super) async fn call(
 }
 
 async fn check(it: CheckTool) -> Result<Answer, String> {
-    let CheckTool {
-        manifests,
-        paths,
-        before,
-        against_ref,
-        namespace,
-        rules,
-        kube_version,
-        allow_empty,
-        skip,
-    } = it;
-    let manifests = source(manifests, &paths)?;
+    let manifests = source(it.manifests, &it.paths)?;
     match manifests {
-        Some(_) => without(&against_ref, "againstRef", "paths")?,
-        None => without(&before, "before", "manifests")?,
+        Some(_) => without(&it.against_ref, "againstRef", "paths")?,
+        None => without(&it.before, "before", "manifests")?,
     }
-    let before = TextFile::of("before", before)?;
+    let before = TextFile::of("before", it.before)?;
     let mut args = vec!["check".to_owned(), "--format=json".to_owned()];
     args.extend(before.flag("--against"));
-    args.extend(against_ref.map(|it| format!("--against-ref={it}")));
-    args.extend(namespace.map(|it| format!("--namespace={it}")));
-    args.extend(rules.iter().map(|it| format!("--select={it}")));
-    args.extend(kube_version.map(|it| format!("--kube-version={it}")));
-    args.extend(allow_empty.then(|| "--allow-empty".to_owned()));
+    args.extend(it.against_ref.map(|value| format!("--against-ref={value}")));
+    args.extend(it.namespace.map(|value| format!("--namespace={value}")));
+    args.extend(it.rules.iter().map(|value| format!("--select={value}")));
+    args.extend(it.kube_version.map(|value| format!("--kube-version={value}")));
+    args.extend(it.allow_empty.then(|| "--allow-empty".to_owned()));
     args.push("--".to_owned());
-    args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { paths });
-    program::run("report", &args, manifests, skip).await
+    args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { it.paths });
+    program::run("report", &args, manifests, it.skip).await
 }
 
 async fn plan(
     it: PlanTool,
     of_cluster: impl Fn(&mut Vec<String>) -> Result<(), String>,
 ) -> Result<Answer, String> {
-    let PlanTool {
-        manifests,
-        paths,
-        before,
-        against_ref,
-        live,
-        nodes,
-        namespace,
-        never_ready,
-        kube_version,
-        allow_empty,
-        skip,
-    } = it;
-    let manifests = source(manifests, &paths)?;
-    if [before.is_some(), against_ref.is_some(), live].iter().filter(|it| **it).count() > 1 {
+    let manifests = source(it.manifests, &it.paths)?;
+    let states = [it.before.is_some(), it.against_ref.is_some(), it.live];
+    if states.iter().filter(|is_given| **is_given).count() > 1 {
         return Err("give one of before, againstRef and live".to_owned());
     }
     match manifests {
-        Some(_) => without(&against_ref, "againstRef", "paths")?,
-        None => without(&before, "before", "manifests")?,
+        Some(_) => without(&it.against_ref, "againstRef", "paths")?,
+        None => without(&it.before, "before", "manifests")?,
     }
-    if live && nodes.is_some() {
+    if it.live && it.nodes.is_some() {
         return Err("live reads the nodes from the cluster; omit nodes".to_owned());
     }
-    let (before, nodes) = (TextFile::of("before", before)?, TextFile::of("nodes", nodes)?);
+    let (before, nodes) = (TextFile::of("before", it.before)?, TextFile::of("nodes", it.nodes)?);
     let mut args = vec!["plan".to_owned(), "--format=json".to_owned()];
     args.extend(before.flag("--against").into_iter().chain(nodes.flag("--nodes")));
-    if live {
+    if it.live {
         args.push("--live".to_owned());
         of_cluster(&mut args)?;
     }
-    args.extend(against_ref.map(|it| format!("--against-ref={it}")));
-    args.extend(namespace.map(|it| format!("--namespace={it}")));
-    args.extend(never_ready.iter().map(|it| format!("--never-ready={it}")));
-    args.extend(kube_version.map(|it| format!("--kube-version={it}")));
-    args.extend(allow_empty.then(|| "--allow-empty".to_owned()));
+    args.extend(it.against_ref.map(|value| format!("--against-ref={value}")));
+    args.extend(it.namespace.map(|value| format!("--namespace={value}")));
+    args.extend(it.never_ready.iter().map(|value| format!("--never-ready={value}")));
+    args.extend(it.kube_version.map(|value| format!("--kube-version={value}")));
+    args.extend(it.allow_empty.then(|| "--allow-empty".to_owned()));
     args.push("--".to_owned());
-    args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { paths });
-    program::run("plan", &args, manifests, skip).await
+    args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { it.paths });
+    program::run("plan", &args, manifests, it.skip).await
 }
 
 /// The arguments of the tools by what the commands call them.

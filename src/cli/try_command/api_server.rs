@@ -211,15 +211,11 @@ impl ObjectResult {
         match &self.denial {
             None => writeln!(out, "  {resource}/{name} created")?,
             Some(Denial { by, causes }) => {
+                let server = "Error from server";
                 match by {
-                    By::Decoder => {
-                        write!(out, "  Error from server (BadRequest): strict decoding error:")?;
-                    }
+                    By::Decoder => write!(out, "  {server} (BadRequest): strict decoding error:")?,
                     By::FailurePolicy => {
-                        write!(
-                            out,
-                            "  Error from server (InternalError): failed calling webhook:"
-                        )?;
+                        write!(out, "  {server} (InternalError): failed calling webhook:")?;
                     }
                     By::ApiServer | By::Setguard => {
                         write!(out, "  The {kind} \"{name}\" is invalid:")?;

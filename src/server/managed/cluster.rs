@@ -110,6 +110,8 @@ pub(crate) fn no_api_server(flag: &str) -> String {
 
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
+    /// The API server's time.
+    time: Option<Time>,
     pub(crate) warnings: Vec<String>,
     /// The object, or the Status that explains a refusal.
     pub(crate) body: Value,
@@ -137,13 +139,17 @@ pub(crate) async fn send(
     let request = request
         .body(Body::from(bytes))
         .map_err(|error| CallError::Failed(what.to_owned(), error.to_string()))?;
-    let response = call(what.to_owned(), client.send(request)).await?;
-    let status = response.status();
-    let warnings = response.headers().get_all(header::WARNING).iter();
-    let warnings = warnings.filter_map(|it| it.to_str().ok()).map(str::to_owned).collect();
-    let body = Limited::new(response.into_body(), LONGEST_ANSWER).collect().await;
+    let (head, body) = call(what.to_owned(), client.send(request)).await?.into_parts();
+    let all = |name| head.headers.get_all(name).iter().filter_map(|it| it.to_str().ok());
+    let date = all(header::DATE).next().and_then(|it| jiff::fmt::rfc2822::parse(it).ok());
+    let body = Limited::new(body, LONGEST_ANSWER).collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-    Ok(Answer { status, warnings, body: serde_json::from_slice(&body).unwrap_or_default() })
+    Ok(Answer {
+        status: head.status,
+        time: date.map(|date| date.timestamp().as_second()),
+        warnings: all(header::WARNING).map(str::to_owned).collect(),
+        body: serde_json::from_slice(&body).unwrap_or_default(),
+    })
 }
 
 impl Cluster {
@@ -188,25 +194,16 @@ impl Cluster {
             let read = authority::read(bytes(CERTS), bytes(KEYS));
             read.map_err(|error| corrupt = Some(error)).ok()
         });
+        // Every response has a `Date` header, even an error.
+        let version = send(&self.client, "reading the time", Method::GET, "/version", &Value::Null);
         Ok(Snapshot {
-            time: self.time().await?,
+            time: version.await?.time,
             view: View { stored, published },
             corrupt,
             has_secret: secret.is_some(),
             secret_version: secret.and_then(|secret| secret.metadata.resource_version),
             bundles,
         })
-    }
-
-    /// Every response has a `Date` header, even an error.
-    async fn time(&self) -> Result<Option<Time>, CallError> {
-        let request = axum::http::Request::get("/version").body(Body::empty());
-        let Ok(request) = request else { return Ok(None) };
-        let response = call("reading the time".to_owned(), self.client.send(request)).await?;
-        let date = response.headers().get(axum::http::header::DATE);
-        let date = date.and_then(|date| date.to_str().ok());
-        let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
-        Ok(date.map(|date| date.timestamp().as_second()))
     }
 
     /// Writes the Secret, if it has not changed since it was read.
@@ -283,6 +280,17 @@ impl Bundles {
             bundles: webhooks.map(bundle).collect(),
         }
     }
+}
+
+/// Returns a webhook configuration as JSON, if it exists.
+pub(crate) async fn read(
+    client: &Client,
+    configuration: Configuration,
+    name: &str,
+) -> Result<Option<Value>, CallError> {
+    let what = format!("reading {} {name}", configuration.kind());
+    let read = call(what, configuration.api(client).get_opt(name)).await?;
+    Ok(read.and_then(|read| serde_json::to_value(read).ok()))
 }
 
 /// Calls `changed` with each version of one object, and whether it was deleted. After an error, a new watch starts; the

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use crate::server::{
     activation::{dry_run_probe::rehearse, target::Target},
     configuration::Configuration,
-    managed::cluster::{self, call},
+    managed::cluster,
 };
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -60,11 +60,9 @@ impl Expected<'_> {
         let client = cluster::client().await.context("cannot find the API server")?;
         for (configuration, name) in &self.configurations {
             let kind = configuration.kind();
-            let what = format!("reading {kind} {name}");
-            let Some(read) = call(what, configuration.api(&client).get_opt(name)).await? else {
+            let Some(read) = cluster::read(&client, *configuration, name).await? else {
                 bail!("{kind} {name} does not exist: setguard is not called by it");
             };
-            let read = serde_json::to_value(read)?;
             let compared = compare(&read).map_err(|why| anyhow!("{kind} {name}: {why}"))?;
             if let Some(foreign) = compared.say(kind, name) {
                 bail!(foreign);

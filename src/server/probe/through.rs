@@ -122,7 +122,7 @@ impl<'a> Prover<'a> {
     async fn existing(&self, resource: &Resource) -> anyhow::Result<Option<Option<String>>> {
         let path = self.path(resource, "").replace("dryRun=All", "limit=1");
         let what = format!("a list of {} in namespace {}", resource.plural, self.namespace);
-        let answer = self.send(&what, Method::GET, &path, &Value::Null).await?;
+        let answer = send(&self.client, &what, Method::GET, &path, &Value::Null).await?;
         if answer.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
@@ -197,7 +197,7 @@ impl<'a> Prover<'a> {
         let Some(by) = self.webhook("control-plane.mutate") else { return asks };
         let path = format!("/api/v1/namespaces/{}", self.namespace);
         let what = "reading the namespace";
-        let read = self.send(what, Method::GET, &path, &Value::Null).await;
+        let read = send(&self.client, what, Method::GET, &path, &Value::Null).await;
         let is_labelled =
             read.is_ok_and(|it| it.body["metadata"]["labels"][CONTROL_PLANE_LABEL] == "true");
         if is_labelled {
@@ -217,7 +217,7 @@ impl<'a> Prover<'a> {
         let Ask { what, method, path, body, sign } = ask;
         let namespace = self.namespace;
         let what = format!("{what} in namespace {namespace}, sent with dryRun");
-        let answer = self.send(&what, method.clone(), path, body).await?;
+        let answer = send(&self.client, &what, method.clone(), path, body).await?;
         let by = |name: &str| Ok(Some(name.to_owned()));
         match sign {
             Sign::Refused => {
@@ -252,16 +252,6 @@ impl<'a> Prover<'a> {
             }
         }
         Err(sign.missed(&what, &answer))
-    }
-
-    async fn send(
-        &self,
-        what: &str,
-        method: Method,
-        path: &str,
-        body: &Value,
-    ) -> anyhow::Result<Answer> {
-        Ok(send(&self.client, what, method, path, body).await?)
     }
 }
 

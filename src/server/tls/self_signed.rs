@@ -28,10 +28,8 @@ pub struct SelfSigner {
 }
 
 impl SelfSigner {
-    /// Creates a CA, and a certificate for these names and addresses.
-    ///
-    /// # Errors
-    /// Returns an error if one of them is neither a DNS name nor an IP address.
+    /// Creates a CA, and a certificate for these names and addresses. Fails if one of them is neither a DNS name nor an
+    /// IP address.
     pub fn new(
         names: &[String],
         lifetime: Duration,
@@ -53,10 +51,8 @@ impl SelfSigner {
         self.slot.clone()
     }
 
-    /// Signs a new certificate, if two thirds of the lifetime of the current one have passed.
-    ///
-    /// # Errors
-    /// Returns an error if the certificate cannot be signed.
+    /// Signs a new certificate, if two thirds of the lifetime of the current one have passed. Fails if the certificate
+    /// cannot be signed.
     pub fn renew(&mut self, now: SystemTime) -> Result<(), rcgen::Error> {
         if now >= self.due {
             let (cert, key) = sign(&self.issuer, &self.names, now, self.lifetime)?;

@@ -8,7 +8,6 @@ mod arming;
 mod clouds;
 mod conflicts;
 mod emergency;
-mod exempt;
 mod flux;
 mod guarded;
 mod invalid;
@@ -33,6 +32,9 @@ use crate::{
 
 /// The programs for a chart with running pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER, HELM];
+const QUOTA: &[&str] = &[CONTROLLER_MANAGER, HELM];
+const ARGO: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT];
+const FLUX: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER, HELM, flux::CONTROLLER, flux::CRDS];
 
 pub(super) const CASES: &[Case] = &[
     Case::needing(RUNNING, "the-chart-from-install-to-uninstall", chart),
@@ -49,26 +51,14 @@ pub(super) const CASES: &[Case] = &[
     Case::needing(RUNNING, "the-chart-is-switched-off-in-an-emergency", emergency::page),
     Case::needing(RUNNING, "the-chart-gives-few-rights", rights::rights),
     Case::needing(&[HELM], "the-chart-tells-system-namespaces-by-prefix", system::prefixes),
-    Case::needing(&[HELM], "the-chart-exempts-users", exempt::users),
+    Case::needing(&[HELM], "the-chart-exempts-users", system::users),
     Case::needing(&[HELM], "the-chart-is-accepted-on-each-platform", clouds::dry_runs),
     Case::needing(&[HELM], "the-chart-complies-with-pod-security", clouds::pod_security),
+    Case::needing(QUOTA, "the-chart-brings-the-quota-of-its-priority-class", clouds::quota),
+    Case::needing(FLUX, "the-chart-is-installed-by-flux", flux::flux),
+    Case::needing(ARGO, "the-chart-is-synced-by-the-engine-of-argo-cd", argo::documented),
     Case::needing(
-        &[CONTROLLER_MANAGER, HELM],
-        "the-chart-brings-the-quota-of-its-priority-class",
-        clouds::quota,
-    ),
-    Case::needing(
-        &[CONTROLLER_MANAGER, SCHEDULER, HELM, flux::CONTROLLER, flux::CRDS],
-        "the-chart-is-installed-by-flux",
-        flux::flux,
-    ),
-    Case::needing(
-        &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT],
-        "the-chart-is-synced-by-the-engine-of-argo-cd",
-        argo::documented,
-    ),
-    Case::needing(
-        &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT],
+        ARGO,
         "the-chart-is-synced-by-the-engine-of-argo-cd-by-default",
         argo::by_default,
     ),
@@ -153,15 +143,9 @@ fn values(url: &str) -> Value {
     json!({
         "webhook": { "url": url },
         "tls": { "minVersion": "1.3", "managed": { "extraDnsNames": ["127.0.0.1"] } },
-        "minReadySeconds": 3,
-        "shutdown": { "drainSeconds": 3, "graceSeconds": 5 },
-        "extraArgs": [
-            "--tls-managed-settle=5s",
-            "--tls-managed-check-interval=1s",
-        ],
-        "policy": {
-            "injection": { "pairedControllers": { "users": [load::CONTROLLER] } },
-        },
+        "minReadySeconds": 3, "shutdown": { "drainSeconds": 3, "graceSeconds": 5 },
+        "extraArgs": ["--tls-managed-settle=5s", "--tls-managed-check-interval=1s"],
+        "policy": { "injection": { "pairedControllers": { "users": [load::CONTROLLER] } } },
     })
 }
 

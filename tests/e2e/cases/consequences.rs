@@ -47,17 +47,11 @@ fn daemons(namespace: &Namespace<'_>, name: &str, most: &str) -> Value {
 
 fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
     let label = format!("app={name}");
-    becomes(
-        "the DaemonSet controller and the scheduler",
-        || node::pods(namespace, &label).iter().filter_map(node::bound_to).count(),
-        |bound| *bound == count,
-    );
+    let ask = || node::pods(namespace, &label).iter().filter_map(node::bound_to).count();
+    becomes("the DaemonSet controller and the scheduler", ask, |bound| *bound == count);
     set_ready(namespace, &node::pods(namespace, &label));
-    becomes(
-        "the pods to be available",
-        || namespace.read(&format!("daemonset/{name}"))["status"].take(),
-        |status| status["numberAvailable"] == json!(count),
-    );
+    let ask = || namespace.read(&format!("daemonset/{name}"))["status"].take();
+    becomes("the pods to be available", ask, |status| status["numberAvailable"] == json!(count));
 }
 
 fn set_ready(namespace: &Namespace<'_>, pods: &[Value]) {
@@ -105,11 +99,8 @@ fn nodes(namespace: &Namespace<'_>) {
         set
     };
     let said = "this change deletes its pods on 3 of 4 nodes at once";
-    becomes(
-        "the view to have the nodes",
-        || namespace.kubectl(DRY_RUN, &change("agent").to_string()).accepted(),
-        |output| output.stderr.contains(said),
-    );
+    let ask = || namespace.kubectl(DRY_RUN, &change("agent").to_string()).accepted();
+    becomes("the view to have the nodes", ask, |output| output.stderr.contains(said));
     namespace.apply(&change("limited")).refused(&["limit-exceeded", "on 3 of 4 nodes at once"]);
     namespace.apply(&change("agent")).with_warning("daemon-leaves-nodes");
     becomes("three pods to be deleted", || going(namespace, "app=agent"), |going| *going == 3);
@@ -156,11 +147,8 @@ fn pods(namespace: &Namespace<'_>) {
     control_plane.start_controllers(&["statefulset-controller"]);
     let namespace = Namespace::create(&control_plane, "replicas");
     let count = |wanted: usize| {
-        becomes(
-            &format!("{wanted} pods"),
-            || node::pods(&namespace, "app=e2e").len(),
-            |pods| *pods == wanted,
-        );
+        let ask = || node::pods(&namespace, "app=e2e").len();
+        becomes(&format!("{wanted} pods"), ask, |pods| *pods == wanted);
     };
     set["spec"]["replicas"] = json!(5);
     namespace.apply(&set).accepted();
@@ -202,11 +190,8 @@ fn two_writes(shared: &Namespace<'_>) {
             set["spec"]["updateStrategy"] = one.clone();
             namespace.apply(&set).accepted();
             set_ready(namespace, &pods_of(namespace, name, 4));
-            becomes(
-                "the pods to be available",
-                || namespace.read(&format!("statefulset/{name}"))["status"].take(),
-                |status| status["availableReplicas"] == 4,
-            );
+            let ask = || namespace.read(&format!("statefulset/{name}"))["status"].take();
+            becomes("the pods to be available", ask, |status| status["availableReplicas"] == 4);
             patch(name, &json!({ "updateStrategy": first })).accepted();
             patch(name, &json!({ "template": image })).accepted();
             let output = patch(name, &json!({ "updateStrategy": second }));
@@ -320,11 +305,8 @@ fn evictions(shared: &Namespace<'_>) {
     for name in ["bare", "budgeted"] {
         set_ready(&namespace, &pods_of(&namespace, name, 3));
     }
-    becomes(
-        "the budget to count the pods",
-        || namespace.read("poddisruptionbudget/budget")["status"].take(),
-        |status| status["disruptionsAllowed"] == 1,
-    );
+    let ask = || namespace.read("poddisruptionbudget/budget")["status"].take();
+    becomes("the budget to count the pods", ask, |status| status["disruptionsAllowed"] == 1);
     let evict = |pod: &str| {
         let path = format!("/api/v1/namespaces/{}/pods/{pod}/eviction", namespace.name);
         let eviction = json!({ "apiVersion": "policy/v1", "kind": "Eviction",

@@ -6,27 +6,11 @@ use super::Case;
 use crate::{Namespace, daemon_set, stateful_set, surging};
 
 pub(super) const CASES: &[Case] = &[
-    Case::new("name-too-long-is-denied", name_too_long),
-    Case::new("surge-host-port-is-denied", surge_host_port),
     Case::new("an-update-into-a-trap-is-denied", update_into_a_trap),
     Case::new("all-faults-are-named-at-once", all_causes),
     Case::new("a-patch-into-a-trap-is-denied", patches),
     Case::new("the-api-server-speaks-for-itself", api_server),
 ];
-
-fn name_too_long(namespace: &Namespace<'_>) {
-    let set = stateful_set(&"a".repeat(57));
-    let texts = ["metadata.name: ", "(setguard: name-too-long)"];
-    refused_by_every_apply(namespace, &set, &texts);
-    namespace.assert_none("statefulsets");
-}
-
-fn surge_host_port(namespace: &Namespace<'_>) {
-    let set = surging("agent");
-    let texts = ["spec.updateStrategy.rollingUpdate.maxSurge: ", "(setguard: surge-host-port)"];
-    refused_by_every_apply(namespace, &set, &texts);
-    namespace.assert_none("daemonsets");
-}
 
 fn update_into_a_trap(namespace: &Namespace<'_>) {
     namespace.apply(&daemon_set("agent")).silently();
@@ -42,12 +26,13 @@ fn all_causes(namespace: &Namespace<'_>) {
     let labels = json!({ "app": "e2e", "controller-revision-hash": "1" });
     daemon_set["spec"]["selector"]["matchLabels"] = labels.clone();
     daemon_set["spec"]["template"]["metadata"]["labels"] = labels;
-    let texts = ["(setguard: surge-host-port)", "(setguard: selector-on-managed-labels)"];
+    let field = "spec.updateStrategy.rollingUpdate.maxSurge: ";
+    let texts = [field, "(setguard: surge-host-port)", "(setguard: selector-on-managed-labels)"];
     refused_by_every_apply(namespace, &daemon_set, &texts);
 
     let mut stateful_set = stateful_set(&"a".repeat(57));
     stateful_set["spec"]["ordinals"] = last_ordinals();
-    let texts = ["(setguard: name-too-long)", "(setguard: ordinal-overflow)"];
+    let texts = ["metadata.name: ", "(setguard: name-too-long)", "(setguard: ordinal-overflow)"];
     refused_by_every_apply(namespace, &stateful_set, &texts);
     namespace.assert_none("daemonsets,statefulsets");
 }

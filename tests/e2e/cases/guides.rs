@@ -174,8 +174,7 @@ impl Reader<'_> {
         refused("data-db-0", "300Gi");
         self.run("kubectl patch storageclass fast -p '{\"allowVolumeExpansion\": true}'");
         self.cluster.apply(&json!({
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
             "metadata": { "name": "unbound", "namespace": "shop" },
             "spec": {
                 "accessModes": ["ReadWriteOnce"],
@@ -234,8 +233,7 @@ impl Reader<'_> {
 fn volume_of(claim: &Value, name: &str) -> Value {
     let metadata = &claim["metadata"];
     json!({
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
+        "apiVersion": "v1", "kind": "PersistentVolume",
         "metadata": {
             "name": name,
             "annotations": { "pv.kubernetes.io/provisioned-by": "block.csi.example.com" },
@@ -244,9 +242,7 @@ fn volume_of(claim: &Value, name: &str) -> Value {
             "accessModes": claim["spec"]["accessModes"],
             "capacity": claim["spec"]["resources"]["requests"],
             "claimRef": {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "name": metadata["name"],
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": metadata["name"],
                 "namespace": metadata["namespace"],
                 "uid": metadata["uid"],
             },

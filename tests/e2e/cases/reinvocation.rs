@@ -48,8 +48,7 @@ fn containers(pod: &Value) -> Vec<&str> {
 /// The API server calls configurations in name order, so this one comes after `setguard`.
 fn register(namespace: &Namespace<'_>, sidecar: &Sidecar) {
     let configuration = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": { "name": "zz-sidecar" },
         "webhooks": [{
             "name": "sidecar.example.com",

@@ -22,45 +22,36 @@ use crate::{
 };
 
 pub(super) const CASES: &[Case] = &[
-    case("plans-come-true", |shared| {
-        let changes = |seed| {
-            [scenario::stateful_sets(seed, 80, "sts-"), scenario::daemon_sets(seed, 80, "ds-")]
-        };
-        plans_come_true(shared, &["MaxUnavailableStatefulSet=false"], 1, changes);
-    }),
+    case("plans-come-true", |shared| plans_come_true(shared, &[OFF], 1, changes(80, 80))),
     case("plans-come-true-with-max-unavailable", |shared| {
-        let changes = |seed| {
-            [scenario::stateful_sets(seed, 80, "sts-"), scenario::daemon_sets(seed, 10, "ds-")]
-        };
-        plans_come_true(shared, &["MaxUnavailableStatefulSet=true"], 2, changes);
+        plans_come_true(shared, &[ON], 2, changes(80, 10));
     }),
-    case("plans-come-true-slowly", |shared| {
-        plans_come_true(shared, &["MaxUnavailableStatefulSet=false"], 3, slow_changes);
-    }),
+    case("plans-come-true-slowly", |shared| plans_come_true(shared, &[OFF], 3, slow_changes)),
     case("plans-come-true-slowly-with-max-unavailable", |shared| {
-        plans_come_true(shared, &["MaxUnavailableStatefulSet=true"], 4, slow_changes);
+        plans_come_true(shared, &[ON], 4, slow_changes);
     }),
     case("plans-come-true-by-recreating", |shared| {
         if shared.control_plane.minor() < RECREATE {
             eprintln!("this release does not know Recreate");
             return;
         }
-        let gates = ["MaxUnavailableStatefulSet=true", "StatefulSetRecreateStrategy=true"];
+        let gates = [ON, "StatefulSetRecreateStrategy=true"];
         plans_come_true(shared, &gates, 5, |seed| {
             let sets = scenario::recreating(scenario::stateful_sets(seed, 60, "sts-"));
             let (fast, slow) = sets.split_at(40);
             [fast.to_vec(), scenario::slowly(slow.to_vec())]
         });
     }),
-    case("plans-come-true-after-histories", |shared| {
-        plans_come_true(shared, &["MaxUnavailableStatefulSet=false"], 6, histories);
-    }),
+    case("plans-come-true-after-histories", |shared| plans_come_true(shared, &[OFF], 6, histories)),
     case("plans-come-true-after-histories-with-max-unavailable", |shared| {
-        plans_come_true(shared, &["MaxUnavailableStatefulSet=true"], 7, |seed| {
+        plans_come_true(shared, &[ON], 7, |seed| {
             [middle::stateful_sets(seed, 80, "sts-"), Vec::new()]
         });
     }),
 ];
+
+const OFF: &str = "MaxUnavailableStatefulSet=false";
+const ON: &str = "MaxUnavailableStatefulSet=true";
 
 /// The first minor release with the StatefulSet update strategy `Recreate`.
 const RECREATE: u32 = 37;
@@ -69,9 +60,14 @@ const fn case(name: &'static str, run: fn(&Namespace<'_>)) -> Case {
     Case::needing(&[CONTROLLER_MANAGER], name, run)
 }
 
+fn changes(sets: usize, daemons: usize) -> impl FnOnce(u64) -> [Vec<History>; 2] {
+    move |seed| {
+        [scenario::stateful_sets(seed, sets, "sts-"), scenario::daemon_sets(seed, daemons, "ds-")]
+    }
+}
+
 fn slow_changes(seed: u64) -> [Vec<History>; 2] {
-    [scenario::stateful_sets(seed, 60, "sts-"), scenario::daemon_sets(seed, 20, "ds-")]
-        .map(scenario::slowly)
+    changes(60, 20)(seed).map(scenario::slowly)
 }
 
 fn histories(seed: u64) -> [Vec<History>; 2] {

@@ -73,11 +73,8 @@ fn names(namespace: &Namespace<'_>) {
         "spec": {"clusterIP": "None", "selector": {"app": "e2e"}},
     }));
     let again = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
-    becomes(
-        "the Service to be seen",
-        || namespace.kubectl(&again, &set.to_string()),
-        |output| !output.stderr.contains("service-missing"),
-    );
+    let ask = || namespace.kubectl(&again, &set.to_string());
+    becomes("the Service to be seen", ask, |output| !output.stderr.contains("service-missing"));
     let all = ["delete", "statefulset/db", "daemonset/first", "daemonset/second"];
     namespace.kubectl(&all, "").silently();
     warns(namespace, false);
@@ -140,11 +137,8 @@ fn together(namespace: &Namespace<'_>) {
     let all = file(&[&set, &service, &priority, &storage]);
     let output = namespace.kubectl(&apply, &all).accepted();
     assert_eq!(missing(&output.stderr), 0, "{}", output.stderr);
-    becomes(
-        "all to be seen",
-        || namespace.kubectl(&apply, &all).accepted(),
-        |output| missing(&output.stderr) == 0,
-    );
+    let ask = || namespace.kubectl(&apply, &all).accepted();
+    becomes("all to be seen", ask, |output| missing(&output.stderr) == 0);
     let classes = [format!("priorityclass/{name}"), format!("storageclass/{name}")];
     namespace.kubectl(&["delete", &classes[0], &classes[1]], "").accepted();
 }

@@ -6,19 +6,10 @@ use super::Case;
 use crate::{Namespace, daemon_set, stateful_set, with_app};
 
 pub(super) const CASES: &[Case] = &[
-    Case::new("partition-covers-all-is-warned-of", partition_covers_all),
     Case::new("what-is-good-passes-in-silence", good),
     Case::new("a-field-that-is-dropped-is-warned-of-before", max_unavailable),
     Case::new("an-immutable-field-gets-its-remedy", immutable),
 ];
-
-fn partition_covers_all(namespace: &Namespace<'_>) {
-    let mut set = stateful_set("web");
-    set["spec"]["updateStrategy"] = json!({ "rollingUpdate": { "partition": 5 } });
-    namespace.apply(&set).with_warning("partition-covers-all");
-    let stored = namespace.read("statefulset/web");
-    assert_eq!(stored["spec"]["updateStrategy"]["rollingUpdate"]["partition"], 5);
-}
 
 /// The warning must come before the API server drops the field; after that nothing can see it.
 fn max_unavailable(namespace: &Namespace<'_>) {

@@ -12,7 +12,7 @@ use setguard::{
 };
 
 use super::{Case, HELM};
-use crate::{Dice, Namespace, helm};
+use crate::{Dice, Namespace, helm, stateful_set, with_app};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("fields-go-as-with-server-side-apply", |namespace| {
@@ -34,18 +34,10 @@ fn of_release(namespace: &Namespace<'_>) {
     fs::create_dir_all(chart.join("templates")).expect("a folder");
     write("Chart.yaml", "apiVersion: v2\nname: shop\nversion: 0.1.0\n");
     let set = |name: &str, image: &str, annotations: &Value| {
-        let labels = json!({"app": name});
-        json!({
-            "apiVersion": "apps/v1", "kind": "StatefulSet",
-            "metadata": {"name": name, "annotations": annotations},
-            "spec": {
-                "replicas": 2, "serviceName": name, "selector": {"matchLabels": labels},
-                "template": {
-                    "metadata": {"labels": labels},
-                    "spec": {"containers": [{"name": "a", "image": image}]},
-                },
-            },
-        })
+        let mut set = with_app(stateful_set(name), name);
+        set["metadata"]["annotations"] = annotations.clone();
+        set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+        set
     };
     let none = json!({});
     let keep = json!({"helm.sh/resource-policy": "keep"});
@@ -215,69 +207,13 @@ fn resource() -> &'static Resource {
     Resource::of("apps/v1", "StatefulSet").expect("a resource")
 }
 
-const FIELDS: &[(&str, &[&str])] = &[
-    ("/metadata/labels/tier", &[r#""front""#, r#""back""#]),
-    ("/spec/replicas", &[r#"1"#, r#"2"#]),
-    ("/spec/minReadySeconds", &[r#"0"#, r#"5"#]),
-    ("/spec/revisionHistoryLimit", &[r#"3"#, r#"10"#]),
-    ("/spec/updateStrategy/type", &[r#""RollingUpdate""#]),
-    ("/spec/updateStrategy/rollingUpdate/partition", &[r#"0"#, r#"2"#]),
-    ("/spec/template/metadata/annotations/note", &[r#""a""#, r#""b""#]),
-    ("/spec/template/spec/nodeSelector/disk", &[r#""ssd""#]),
-    ("/spec/template/spec/nodeSelector/zone", &[r#""a""#, r#""b""#]),
-    ("/spec/template/spec/terminationGracePeriodSeconds", &[r#"10"#, r#"30"#]),
-    (
-        "/spec/template/spec/hostAliases",
-        &[
-            r#"[{ "ip": "10.0.0.1", "hostnames": ["a"] }]"#,
-            r#"[{ "ip": "10.0.0.2", "hostnames": ["b", "c"] }]"#,
-        ],
-    ),
-    (
-        "/spec/template/spec/tolerations",
-        &[r#"[{ "key": "a", "operator": "Exists" }]"#, r#"[{ "operator": "Exists" }]"#],
-    ),
-    (
-        "/spec/template/spec/containers/0/env",
-        &[
-            r#"[{ "name": "A", "value": "1" }]"#,
-            r#"[{ "name": "A", "value": "2" }, { "name": "B", "value": "1" }]"#,
-            r#"[{ "name": "B", "value": "2" }]"#,
-        ],
-    ),
-    (
-        "/spec/template/spec/containers/0/ports",
-        &[
-            r#"[{ "name": "web", "containerPort": 80 }]"#,
-            r#"[{ "name": "dns", "containerPort": 53, "protocol": "UDP" }, { "containerPort": 80 }]"#,
-        ],
-    ),
-    ("/spec/template/spec/containers/0/resources/limits/memory", &[r#""64Mi""#, r#""1Gi""#]),
-    ("/spec/template/spec/containers/0/resources/requests/cpu", &[r#""1""#, r#""100m""#]),
-    (
-        "/spec/template/spec/containers/0/readinessProbe",
-        &[
-            r#"{ "tcpSocket": { "port": 80 }, "periodSeconds": 5 }"#,
-            r#"{ "httpGet": { "path": "/", "port": 80 } }"#,
-        ],
-    ),
-    ("/spec/template/spec/containers/1", &[r#"{ "name": "sidecar", "image": "b:1" }"#]),
-    (
-        "/spec/template/spec/volumes",
-        &[
-            r#"[{ "name": "tmp", "emptyDir": {} }]"#,
-            r#"[{ "name": "tmp", "emptyDir": { "medium": "Memory" } }, { "name": "x", "emptyDir": {} }]"#,
-        ],
-    ),
-    ("/spec/persistentVolumeClaimRetentionPolicy/whenScaled", &[r#""Delete""#]),
-];
+/// The fields of a set by path, each with its values.
+const FIELDS: &str = include_str!("../../fixtures/writers/fields.jsonl");
 
 fn object(dice: &mut Dice, name: &str) -> Value {
     let labels = json!({ "app": name });
     let mut set = json!({
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": { "name": name },
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": { "name": name },
         "spec": {
             "serviceName": name,
             "selector": { "matchLabels": labels },
@@ -287,10 +223,10 @@ fn object(dice: &mut Dice, name: &str) -> Value {
             },
         },
     });
-    for (path, values) in FIELDS {
+    for line in FIELDS.lines() {
+        let (path, values): (String, Vec<Value>) = serde_json::from_str(line).expect("JSON");
         if dice.percent(50) {
-            let value = serde_json::from_str(dice.pick(values)).expect("JSON");
-            put(&mut set, path, value);
+            put(&mut set, &path, dice.pick(&values));
         }
     }
     if set["spec"]["updateStrategy"]["rollingUpdate"].is_object() {

@@ -137,13 +137,8 @@ fn number(dice: &mut Dice) -> usize {
 
 impl Kind for StatefulSets {
     fn fixed(&self, dice: &mut Dice) -> Value {
-        let claims = dice.pick(&[
-            json!([]),
-            json!([]),
-            json!(["data"]),
-            json!(["data"]),
-            json!(["data", "logs"]),
-        ]);
+        let claims = json!([[], [], ["data"], ["data"], ["data", "logs"]]);
+        let claims = dice.pick(claims.as_array().expect("a list"));
         json!({"policy": dice.pick(&["OrderedReady", "Parallel"]), "claims": claims})
     }
 
@@ -153,14 +148,9 @@ impl Kind for StatefulSets {
         let names = fixed["claims"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let claims: Vec<_> = names.map(claim).collect();
         let spec = json!({
-            "replicas": dice.below(6),
-            "serviceName": name,
-            "podManagementPolicy": fixed["policy"],
-            "selector": {"matchLabels": {"app": name}},
-            "ordinals": {"start": start},
-            "template": template,
-            "updateStrategy": strategy,
-            "volumeClaimTemplates": claims,
+            "replicas": dice.below(6), "serviceName": name, "podManagementPolicy": fixed["policy"],
+            "selector": {"matchLabels": {"app": name}}, "ordinals": {"start": start},
+            "template": template, "updateStrategy": strategy, "volumeClaimTemplates": claims,
             "persistentVolumeClaimRetentionPolicy": {
                 "whenDeleted": dice.pick(&["Retain", "Retain", "Delete"]),
                 "whenScaled": dice.pick(&["Retain", "Delete"]),
@@ -188,15 +178,10 @@ impl Kind for DaemonSets {
     }
 
     fn object(&self, dice: &mut Dice, _: &Value, name: &str, template: &Value) -> Value {
-        let rolling = dice.pick(&[
-            json!({"maxUnavailable": 1}),
-            json!({"maxUnavailable": 2}),
-            json!({"maxUnavailable": "34%"}),
-            json!({"maxUnavailable": "100%"}),
-            json!({"maxUnavailable": 0, "maxSurge": 1}),
-            json!({"maxUnavailable": 0, "maxSurge": 2}),
-            json!({"maxUnavailable": 0, "maxSurge": "50%"}),
-        ]);
+        let rolling = json!([{"maxUnavailable": 1}, {"maxUnavailable": 2}, {"maxUnavailable": "34%"},
+            {"maxUnavailable": "100%"}, {"maxUnavailable": 0, "maxSurge": 1},
+            {"maxUnavailable": 0, "maxSurge": 2}, {"maxUnavailable": 0, "maxSurge": "50%"}]);
+        let rolling = dice.pick(rolling.as_array().expect("a list"));
         daemon_set_of(dice, name, template, &rolling)
     }
 

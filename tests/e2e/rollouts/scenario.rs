@@ -179,14 +179,10 @@ fn daemon_set(dice: &mut Dice, name: String) -> History {
                     {"nodeSelectorTerms": [{"matchExpressions": [pool]}]}}});
         }
         tolerate(dice, &mut template);
-        let rolling = dice.pick(&[
-            json!({"maxUnavailable": 1}),
-            json!({"maxUnavailable": 2}),
-            json!({"maxUnavailable": "34%"}),
-            json!({"maxUnavailable": "100%"}),
-            json!({"maxUnavailable": 0, "maxSurge": 1}),
-            json!({"maxUnavailable": 0, "maxSurge": "50%"}),
-        ]);
+        let rolling = json!([{"maxUnavailable": 1}, {"maxUnavailable": 2}, {"maxUnavailable": "34%"},
+            {"maxUnavailable": "100%"}, {"maxUnavailable": 0, "maxSurge": 1},
+            {"maxUnavailable": 0, "maxSurge": "50%"}]);
+        let rolling = dice.pick(rolling.as_array().expect("a list"));
         daemon_set_of(dice, &name, &template, &rolling)
     };
     let old = one("old");
@@ -212,9 +208,7 @@ pub(super) fn template(name: &str, image: &str) -> Value {
 
 pub(super) fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": "default"},
+        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": "default"},
         "spec": spec,
     })
 }

@@ -99,8 +99,7 @@ fn setguard_accepts_the_pods_of_its_own_chart() {
             template["metadata"]["namespace"] = Value::Null;
             let labels = template["metadata"]["labels"].clone();
             let daemon_set = json!({
-                "apiVersion": "apps/v1",
-                "kind": "DaemonSet",
+                "apiVersion": "apps/v1", "kind": "DaemonSet",
                 "metadata": {"name": "guard", "namespace": "guards"},
                 "spec": {"selector": {"matchLabels": labels}, "template": template},
             });

@@ -48,18 +48,14 @@ pub fn add_claim(set: &mut Value, class: Option<&str>, size: &str) {
 
 pub fn pod(name: &str) -> Value {
     json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": { "name": name },
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name },
         "spec": pod_spec(),
     })
 }
 
 fn workload(kind: &str, name: &str) -> Value {
     json!({
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": { "name": name },
+        "apiVersion": "apps/v1", "kind": kind, "metadata": { "name": name },
         "spec": {
             "selector": { "matchLabels": { "app": "e2e" } },
             "template": { "metadata": { "labels": { "app": "e2e" } }, "spec": pod_spec() },

@@ -62,10 +62,7 @@ impl InventoryArgs {
     }
 }
 
-/// Parses the name of a namespace. It becomes part of a path.
-///
-/// # Errors
-/// Fails if the name is invalid.
+/// Parses the name of a namespace. It becomes part of a path. Fails if the name is invalid.
 pub fn namespace(text: &str) -> Result<String, String> {
     if !names::dns1123_label(text).is_empty() {
         return Err(format!("{text:?} is not the name of a namespace"));

@@ -118,10 +118,8 @@ pub struct List {
 
 impl Reader {
     /// Connects with the kubeconfig, or as a pod of the cluster. `command` becomes part of the user agent. Calls
-    /// `on_busy` once, when the API server first asks to wait.
-    ///
-    /// # Errors
-    /// Fails if there is neither a usable kubeconfig nor a service account.
+    /// `on_busy` once, when the API server first asks to wait. Fails if there is neither a usable kubeconfig nor a
+    /// service account.
     pub async fn connect(
         context: Option<&str>,
         command: &str,
@@ -171,10 +169,7 @@ impl Reader {
         Ok(release)
     }
 
-    /// Gets a path.
-    ///
-    /// # Errors
-    /// Fails if the API server does not answer or refuses the request.
+    /// Gets a path. Fails if the API server does not answer or refuses the request.
     pub async fn get(&self, path: &str) -> Result<String, Problem> {
         let request = Request::get(path).body(Vec::new());
         self.call(request.map_err(core::request::Error::BuildRequest), LARGEST).await
@@ -185,10 +180,7 @@ impl Reader {
     }
 
     /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`. A later page may
-    /// repeat an object in a newer version.
-    ///
-    /// # Errors
-    /// Fails if the API server does not answer or refuses the request.
+    /// repeat an object in a newer version. Fails if the API server does not answer or refuses the request.
     pub async fn list(
         &self,
         list: &List,
@@ -356,10 +348,8 @@ impl Reader {
     }
 }
 
-/// Returns the configuration of a client: of a context of the kubeconfig, or as kubectl finds it, or of the pod.
-///
-/// # Errors
-/// Returns an error if there is none.
+/// Returns the configuration of a client: of a context of the kubeconfig, or as kubectl finds it, or of the pod. Fails
+/// if there is none.
 pub async fn configuration(context: Option<&str>) -> anyhow::Result<Config> {
     const UNUSABLE: &str = "no usable kubeconfig";
     let Some(name) = context else {

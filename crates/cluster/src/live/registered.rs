@@ -48,10 +48,8 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Compares a configuration from the API server with its annotation.
-///
-/// # Errors
-/// Fails if the annotation does not exist or cannot be parsed.
+/// Compares a configuration from the API server with its annotation. Fails if the annotation does not exist or cannot
+/// be parsed.
 pub fn compare(configuration: &Value) -> Result<Compared, String> {
     let wanted = wanted(configuration)?;
     let webhooks: Vec<_> = configuration["webhooks"].as_array().into_iter().flatten().collect();
@@ -66,22 +64,18 @@ pub fn compare(configuration: &Value) -> Result<Compared, String> {
         let keys: BTreeSet<&String> = wants.keys().chain(has.keys()).collect();
         let mut changed = BTreeSet::new();
         for field in keys.into_iter().filter(|it| wants.get(*it) != has.get(*it)) {
-            let Some(value) = wants.get(field) else {
+            let path = pointer(i, field);
+            compared.remedy.push(match wants.get(field) {
                 // The chart leaves the caBundle to setguard.
-                if field == BUNDLE {
+                None if field == BUNDLE => continue,
+                None => json!({ "op": "remove", "path": path }),
+                Some(value) if field == RULES => {
+                    compared.rules.push((i, value.clone()));
                     continue;
                 }
-                changed.insert(field.clone());
-                compared.remedy.push(json!({ "op": "remove", "path": pointer(i, field) }));
-                continue;
-            };
-            if field == RULES {
-                compared.rules.push((i, value.clone()));
-                continue;
-            }
+                Some(value) => json!({ "op": "add", "path": path, "value": value }),
+            });
             changed.insert(field.clone());
-            let add = json!({ "op": "add", "path": pointer(i, field), "value": value });
-            compared.remedy.push(add);
         }
         if !changed.is_empty() {
             compared.foreign.push(Foreign::Changed(name, changed));

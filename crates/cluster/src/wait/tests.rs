@@ -1,4 +1,4 @@
 mod build;
+mod changing;
 mod flaps;
-mod healthy;
-mod stuck;
+mod states;

@@ -118,22 +118,16 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
     let uid = own.read("namespace/doomed")["metadata"]["uid"].clone();
     let owner = json!([{ "apiVersion": "v1", "kind": "Namespace", "name": "doomed", "uid": uid }]);
     for kind in KINDS {
-        becomes(
-            "an owner",
-            || own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take(),
-            |owners| *owners == owner,
-        );
+        let ask = || own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take();
+        becomes("an owner", ask, |owners| *owners == owner);
     }
     // Helm leaves the owner alone.
     release.run("upgrade", &values);
     assert_eq!(own.read(&format!("{}/{NAME}", KINDS[0]))["metadata"]["ownerReferences"], owner);
 
     own.kubectl(&["delete", "namespace", "doomed"], "").accepted();
-    becomes(
-        "no webhook configuration to be left",
-        || shop.kubectl(&["get", &KINDS.join(","), "-o", "name"], "").accepted().stdout,
-        |left| left.is_empty(),
-    );
+    let ask = || shop.kubectl(&["get", &KINDS.join(","), "-o", "name"], "").accepted().stdout;
+    becomes("no webhook configuration to be left", ask, |left| left.is_empty());
     shop.apply(&daemon_set("last")).silently();
 }
 

@@ -33,9 +33,7 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
     for entry in entries.into_iter().flat_map(|entries| entries.expect("a folder")) {
         let path = entry.expect("a file").path();
         let values = format!("--values={}", path.display());
-        let (success, text) =
-            release.output("template", &["--kube-version=1.36", &values], &json!({}));
-        assert!(success, "{values}: {text}");
+        let text = release.succeeds("template", &["--kube-version=1.36", &values], &json!({}));
         let documents = text.split("\n---\n");
         let known =
             documents.filter(|text| !OF_OTHERS.iter().chain([&lacks]).any(|it| text.contains(it)));
@@ -56,8 +54,7 @@ pub(super) fn dry_runs(shared: &Namespace<'_>) {
 pub(super) fn quota(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     let configuration = json!({
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "ResourceQuotaConfiguration",
+        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "ResourceQuotaConfiguration",
         "limitedResources": [{
             "resource": "pods",
             "matchScopes": [{
@@ -75,15 +72,11 @@ pub(super) fn quota(shared: &Namespace<'_>) {
         "priorityClassName": "system-cluster-critical",
         "webhook": { "installCheck": { "enabled": false } },
     });
-    let install = |command: &str, values: &Value| {
-        let (success, text) = release.output(command, &[], values);
-        assert!(success, "{text}");
-    };
+    let install = |command: &str, values: &Value| release.succeeds(command, &[], values);
     install("install", &values);
     let template = namespace.read("deployment/setguard")["spec"]["template"].take();
     let pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
+        "apiVersion": "v1", "kind": "Pod",
         "metadata": { "name": "one", "labels": template["metadata"]["labels"] },
         "spec": template["spec"],
     });
@@ -96,8 +89,7 @@ pub(super) fn quota(shared: &Namespace<'_>) {
 
 fn configure(control_plane: &mut ControlPlane, plugin: &str, configuration: &Value) {
     let config = json!({
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "AdmissionConfiguration",
+        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration",
         "plugins": [{ "name": plugin, "configuration": configuration }],
     });
     let file = control_plane.folder().join("admission.json");
@@ -152,8 +144,7 @@ pub(super) fn pod_security(shared: &Namespace<'_>) {
 }
 
 fn pods(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) -> Vec<Output> {
-    let (success, text) = release.output("template", &["--kube-version=1.36"], values);
-    assert!(success, "{text}");
+    let text = release.succeeds("template", &["--kube-version=1.36"], values);
     let convert = ["create", "--dry-run=client", "-o", "json", "-f", "-"];
     let json = namespace.control_plane.kubectl.run(&convert, &text).accepted().stdout;
     let objects = serde_json::Deserializer::from_str(&json).into_iter::<Value>();
@@ -169,8 +160,7 @@ fn pods(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) -> Vec
         let template = object.pointer(path).expect("a template");
         let within = &object["metadata"]["namespace"];
         let pod = json!({
-            "apiVersion": "v1",
-            "kind": "Pod",
+            "apiVersion": "v1", "kind": "Pod",
             "metadata": { "name": "one", "namespace": within, "labels": template["metadata"]["labels"] },
             "spec": template["spec"],
         });

@@ -11,48 +11,6 @@ const CONFIGURATION: &str = "validatingwebhookconfiguration/taken-setguard";
 const DEPLOYMENT: &str = "deployment/taken-setguard";
 const SECRET: &str = "secret/taken-setguard-tls";
 
-/// A different client's change to an object, and the field that shows it.
-struct Foreign {
-    what: &'static str,
-    command: &'static [&'static str],
-    object: &'static str,
-    pointer: &'static str,
-}
-
-const FOREIGN: &[Foreign] = &[
-    Foreign {
-        what: "the patch of docs/troubleshooting.md",
-        command: &[
-            "patch",
-            CONFIGURATION,
-            r#"--patch={"webhooks": [
-                {"name": "validate.taken-setguard.setguard.io", "failurePolicy": "Fail"},
-                {"name": "create.validate.taken-setguard.setguard.io", "failurePolicy": "Fail"}]}"#,
-        ],
-        object: CONFIGURATION,
-        pointer: "/webhooks/1/failurePolicy",
-    },
-    Foreign {
-        what: "an enforcer as that of AKS",
-        command: &[
-            "patch",
-            CONFIGURATION,
-            "--field-manager=admissionsenforcer",
-            "--type=json",
-            r#"--patch=[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-",
-                "value": {"key": "control-plane", "operator": "DoesNotExist"}}]"#,
-        ],
-        object: CONFIGURATION,
-        pointer: "/webhooks/0/namespaceSelector",
-    },
-    Foreign {
-        what: "kubectl scale",
-        command: &["scale", DEPLOYMENT, "--replicas=3"],
-        object: DEPLOYMENT,
-        pointer: "/spec/replicas",
-    },
-];
-
 pub(super) fn upgrades(namespace: &Namespace<'_>) {
     let release = Release::new(namespace, "taken");
     let mut values = json!({
@@ -64,15 +22,17 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
             "validating": { "failurePolicy": "Ignore" },
         },
     });
-    let helm = |command: &str, flags: &[&str], values: &Value| {
-        let (success, text) = release.output(command, flags, values);
-        assert!(success, "helm {command} {flags:?}: {text}");
-    };
+    let helm =
+        |command: &str, flags: &[&str], values: &Value| release.succeeds(command, flags, values);
     helm("install", &[], &values);
-    for Foreign { what, command, object, pointer } in FOREIGN {
+    // A different client's change to an object, and the field that shows it.
+    for line in include_str!("../../../fixtures/chart/foreign.jsonl").lines() {
+        let (what, object, pointer, command): (&str, &str, &str, Vec<String>) =
+            serde_json::from_str(line).expect("JSON");
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
         let read = || namespace.read(object).pointer(pointer).cloned();
         let ours = read();
-        namespace.kubectl(command, "").accepted();
+        namespace.kubectl(&command, "").accepted();
         assert_ne!(read(), ours, "{what} changes something");
         if sees_conflicts() {
             let (success, text) = release.output("upgrade", &[], &values);
@@ -165,8 +125,7 @@ fn assert_armed(namespace: &Namespace<'_>, configuration: &str) {
 fn applied(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) {
     // A custom build of Helm may assume an old release.
     let flags = ["--kube-version=1.36", "--show-only=templates/validating-webhook.yaml"];
-    let (success, text) = release.output("template", &flags, values);
-    assert!(success, "{text}");
+    let text = release.succeeds("template", &flags, values);
     for flags in [&[][..], &["--server-side"]] {
         let apply = || {
             let args = [&["apply", "-f", "-"], flags].concat();

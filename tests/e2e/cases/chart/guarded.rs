@@ -31,8 +31,7 @@ pub(super) fn life(shared: &Namespace<'_>) {
 
         // With or without --wait, an installation ends when the webhooks apply.
         let pairs = Pairs::start(&site);
-        let (success, text) = release.output("install", &[], &values);
-        assert!(success, "{text}");
+        release.succeeds("install", &[], &values);
         let from_now = Pairs::start(&site);
         release.run("test", &Value::Null);
         from_now.end("after the installation").assert_all_refused();

@@ -51,11 +51,8 @@ pub(super) fn alone(shared: &Namespace<'_>) {
     values["policy"] = json!({ "rules": { RULE: "warn" } });
     release.run("upgrade", &values);
     surge["metadata"]["name"] = json!("another");
-    becomes(
-        "the mode to change",
-        || site.shop.dry_run(&surge),
-        |output| output.success && output.stderr.contains(page),
-    );
+    let ask = || site.shop.dry_run(&surge);
+    becomes("the mode to change", ask, |output| output.success && output.stderr.contains(page));
     release.run("test", &Value::Null);
     site.shop.kubectl(&["delete", "daemonset/agent"], "").silently();
     release.run("uninstall", &Value::Null);
@@ -88,11 +85,8 @@ pub(super) fn there_and_back(shared: &Namespace<'_>) {
     server.run("test", &Value::Null);
     policies.run("uninstall", &Value::Null);
     pairs.end("the server instead of policies").assert_all_refused();
-    becomes(
-        "the webhook to be alone",
-        || faulty(&site.shop),
-        |output| !output.contains("ValidatingAdmissionPolicy"),
-    );
+    let ask = || faulty(&site.shop);
+    becomes("the webhook to be alone", ask, |output| !output.contains("ValidatingAdmissionPolicy"));
     validates(&site);
     server.run("uninstall", &Value::Null);
 }

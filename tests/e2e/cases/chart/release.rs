@@ -20,8 +20,7 @@ impl<'a> Release<'a> {
     #[track_caller]
     pub(super) fn run(&self, command: &str, values: &Value) {
         let flags: &[&str] = if values.is_null() { &[] } else { &["--wait"] };
-        let output = self.output(command, flags, values);
-        assert!(output.0, "helm {command}: {}", output.1);
+        self.succeeds(command, flags, values);
     }
 
     /// Upgrades with these values, takes back fields from other clients, and waits for the end.
@@ -29,8 +28,15 @@ impl<'a> Release<'a> {
     pub(super) fn take_back(&self, values: &Value) {
         let flags = ["--wait", "--force-conflicts"];
         let flags = if sees_conflicts() { &flags[..] } else { &flags[..1] };
-        let output = self.output("upgrade", flags, values);
-        assert!(output.0, "helm upgrade: {}", output.1);
+        self.succeeds("upgrade", flags, values);
+    }
+
+    /// Runs as `output`, requires success, and returns the output.
+    #[track_caller]
+    pub(super) fn succeeds(&self, command: &str, flags: &[&str], values: &Value) -> String {
+        let (success, text) = self.output(command, flags, values);
+        assert!(success, "helm {command} {flags:?}: {text}");
+        text
     }
 
     /// Runs `helm COMMAND NAME` with these flags, and with the chart and these values unless null. Returns whether it

@@ -26,63 +26,20 @@ pub(super) fn rights(shared: &Namespace<'_>) {
 
     arming::wait(&shop);
     for kind in KINDS {
-        becomes(
-            "an owner",
-            || own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take(),
-            |owners| owners[0]["name"] == "guards",
-        );
+        let ask = || own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take();
+        becomes("an owner", ask, |owners| owners[0]["name"] == "guards");
     }
 
     let account = Account(&own);
     for kind in KINDS {
-        account.may_not_change(kind, NAME, &configuration());
+        account.may_not_change("configuration", kind, NAME);
         let deletes = account.run(&["delete", kind, NAME], "");
         deletes.refused(&["cannot delete resource"]);
     }
-    account.may_not_change("secret", SECRET, &secret());
+    account.may_not_change("secret", "secret", SECRET);
     audit(&account, &auditors);
     collected(&account, &own);
     restored(&account, &own, &release, &values);
-}
-
-/// Hostile patches of a webhook configuration: a webhook for every Secret, a different address, no address, a missing
-/// owner, …
-fn configuration() -> Vec<Value> {
-    let add = |path: &str, value: Value| json!([{ "op": "add", "path": path, "value": value }]);
-    let all = json!([{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
-                       "resources": ["secrets"] }]);
-    let another = json!({
-        "name": "another.setguard.io", "admissionReviewVersions": ["v1"], "sideEffects": "None",
-        "clientConfig": { "url": "https://127.0.0.1:1" }, "rules": all,
-    });
-    let nobody = json!([{ "apiVersion": "v1", "kind": "Namespace", "name": "guards", "uid": "1" }]);
-    vec![
-        add("/webhooks/0/rules", all),
-        json!([{ "op": "remove", "path": "/webhooks/0/rules" }]),
-        add("/webhooks/0/clientConfig", json!({ "url": "https://127.0.0.1:1" })),
-        add("/webhooks/0/matchPolicy", json!("Exact")),
-        add("/webhooks/0/timeoutSeconds", json!(29)),
-        add("/webhooks/0/matchConditions", json!([])),
-        add("/webhooks/0/namespaceSelector", json!({})),
-        add("/webhooks/-", another),
-        json!([{ "op": "remove", "path": "/webhooks/0" }]),
-        add("/metadata/ownerReferences", nobody),
-        json!([{ "op": "remove", "path": "/metadata/ownerReferences" }]),
-        add("/metadata/finalizers", json!(["setguard.io/never"])),
-        json!([{ "op": "remove", "path": "/metadata/annotations/setguard.io~1webhooks" }]),
-    ]
-}
-
-fn secret() -> Vec<Value> {
-    let add = |path: &str, value: Value| json!([{ "op": "add", "path": path, "value": value }]);
-    let nobody = json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "none", "uid": "1" }]);
-    vec![
-        add("/metadata/ownerReferences", nobody),
-        add("/metadata/annotations/kubernetes.io~1service-account.name", json!("default")),
-        add("/metadata/finalizers", json!(["setguard.io/never"])),
-        add("/immutable", json!(true)),
-        add("/data/token", json!("bm8=")),
-    ]
 }
 
 /// The audit's account, in its own namespace, reads workloads but no Secrets, and writes only reports. The server's
@@ -163,9 +120,15 @@ impl Account<'_> {
         self.0.kubectl(&[args, &[&user]].concat(), input)
     }
 
+    /// Hostile patches: a webhook for every Secret, a different address, no address, a missing owner, …
     #[track_caller]
-    fn may_not_change(&self, kind: &str, name: &str, patches: &[Value]) {
-        for patch in patches {
+    fn may_not_change(&self, what: &str, kind: &str, name: &str) {
+        let patches = include_str!("../../../fixtures/chart/hostile-patches.jsonl").lines();
+        let patches =
+            patches.map(|line| serde_json::from_str::<(&str, Value)>(line).expect("JSON"));
+        let patches: Vec<_> = patches.filter(|(of, _)| *of == what).collect();
+        assert!(patches.len() > 4, "{what}");
+        for (_, patch) in patches {
             let args = ["patch", kind, name, "--type=json", "--patch", &patch.to_string()];
             self.run(&args, "").refused(&["denied request: setguard may"]);
         }

@@ -10,9 +10,7 @@ pub(super) fn both_ways(site: &Site<'_>, release: &Release<'_>, values: &mut Val
     let managed = json!([values["tls"], values["extraArgs"]]);
     let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
     let secret = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": { "name": "own-serving" },
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "own-serving" },
         "type": "kubernetes.io/tls",
         "data": {
             "tls.crt": BASE64.encode(pair.cert.pem()),

@@ -41,28 +41,16 @@ const SHAPES: &[Shape] = &[
         set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = list(n / 2, mount);
         set
     }),
-    ("claims and volumes", |n| {
-        let mut set = claims(n / 2);
-        set["spec"]["template"]["spec"]["volumes"] = volumes(n / 2);
-        set
-    }),
+    ("claims and volumes", |n| with_volumes(claims(n / 2), n / 2)),
     ("volumes and mounts", |n| {
         let mount = |i| json!({ "name": format!("v{}", i / 2), "mountPath": format!("/{i}"), "readOnly": true });
-        let mut set = container(n / 2, "volumeMounts", mount);
-        set["spec"]["template"]["spec"]["volumes"] = volumes(n / 2);
-        set
+        with_volumes(container(n / 2, "volumeMounts", mount), n / 2)
     }),
     ("64 volumes and mounts", |n| {
         let mount = |i| json!({ "name": "v0", "mountPath": format!("/{i}"), "readOnly": true });
-        let mut set = container(n / 2, "volumeMounts", mount);
-        set["spec"]["template"]["spec"]["volumes"] = volumes(64);
-        set
+        with_volumes(container(n / 2, "volumeMounts", mount), 64)
     }),
-    ("64 claims and volumes", |n| {
-        let mut set = claims(64);
-        set["spec"]["template"]["spec"]["volumes"] = volumes(n / 2);
-        set
-    }),
+    ("64 claims and volumes", |n| with_volumes(claims(64), n / 2)),
     ("terms of nodes", |n| {
         let term =
             json!({ "matchExpressions": [{ "key": "kubernetes.io/os", "operator": "Exists" }] });
@@ -113,8 +101,10 @@ fn container(n: usize, name: &str, entry: impl Fn(usize) -> Value) -> Value {
     set
 }
 
-fn volumes(n: usize) -> Value {
-    list(n, |i| json!({ "name": format!("v{i}"), "hostPath": { "path": "/etc/cni" } }))
+fn with_volumes(mut set: Value, n: usize) -> Value {
+    let volume = |i| json!({ "name": format!("v{i}"), "hostPath": { "path": "/etc/cni" } });
+    set["spec"]["template"]["spec"]["volumes"] = list(n, volume);
+    set
 }
 
 fn claims(n: usize) -> Value {

@@ -98,11 +98,8 @@ pub(super) fn same_injections(shared: &Namespace<'_>) {
         assert!(wrong.is_empty(), "{} differences: {}", wrong.len(), wrong[0]);
         namespace.kubectl(&["delete", "-f", "-"], &policies).accepted();
         let first = &writes.iter().zip(&expected).find(|(_, it)| it.is_changed()).unwrap().0;
-        becomes(
-            "the policies to be gone",
-            || api.create(&first.0).object,
-            |now| now["spec"] == first.1["spec"],
-        );
+        let ask = || api.create(&first.0).object;
+        becomes("the policies to be gone", ask, |now| now["spec"] == first.1["spec"]);
     }
 }
 

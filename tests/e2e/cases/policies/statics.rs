@@ -69,8 +69,7 @@ fn configuration(folder: &Path) -> String {
         })
     });
     let configuration = json!({
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "AdmissionConfiguration",
+        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration",
         "plugins": plugins,
     });
     let path = folder.join("admission.yaml");

@@ -218,9 +218,7 @@ impl Cluster<'_> {
         let ready = json!({ "type": "Ready", "status": "True" });
         let labels = json!({ "pool": pool, "kubernetes.io/hostname": name });
         let node = json!({
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": { "name": name, "labels": labels },
+            "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels },
             "status": { "allocatable": room, "capacity": room, "conditions": [ready] },
         });
         self.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
@@ -270,9 +268,7 @@ impl Cluster<'_> {
 
     pub(super) fn service(&self, name: &str) {
         self.apply(&json!({
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": { "name": name, "namespace": SHOP },
+            "apiVersion": "v1", "kind": "Service", "metadata": { "name": name, "namespace": SHOP },
             "spec": {
                 "clusterIP": "None",
                 "selector": { "app": name },
@@ -325,17 +321,14 @@ pub(super) fn daemon_set_of(name: &str, pool: &str, more: &Value) -> Value {
         template["spec"][key] = value.clone();
     }
     json!({
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": { "name": name },
+        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": { "name": name },
         "spec": { "selector": { "matchLabels": { "app": name } }, "template": template },
     })
 }
 
 pub(super) fn stateful_set_of(name: &str, pool: &str, replicas: u8, image: &str) -> Value {
     json!({
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
         "metadata": { "name": name, "namespace": SHOP },
         "spec": {
             "serviceName": name,

@@ -154,13 +154,7 @@ fn surge_without_end(cluster: &Cluster<'_>) {
 fn refused_while_ready(cluster: &Cluster<'_>) {
     deny_deletions(cluster, "hold", STATEFUL_SET_CONTROLLER, &["kept"]);
     stateful_set(cluster, "kept", 1, "good:2", &json!({}));
-    cluster.one_pod("full");
-    eventually("the quota to be counted", || {
-        let path = "jsonpath={.status.used.pods}";
-        let args = ["get", "resourcequota", "small", "-n", "full", "-o", path];
-        let output = cluster.kubectl(&args, "");
-        if output.stdout == "1" { Ok(()) } else { Err(output) }
-    });
+    quota_of_one_pod(cluster, "full", "1");
     wider(cluster, "good:2");
 }
 
@@ -174,34 +168,10 @@ fn wider(cluster: &Cluster<'_>, image: &str) {
 
 /// Forbids a user to delete pods with one of these values of the label `app`.
 fn deny_deletions(cluster: &Cluster<'_>, name: &str, user: &str, apps: &[&str]) {
-    let admission = "admissionregistration.k8s.io/v1";
-    cluster.apply(&json!({
-        "apiVersion": admission,
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": { "name": name },
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": { "resourceRules": [{
-                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"],
-                "resources": ["pods"],
-            }] },
-            "matchConditions": [{
-                "name": "apps",
-                "expression": format!(
-                    "request.userInfo.username == '{user}' && \
-                     oldObject.metadata.labels['app'] in {}",
-                    json!(apps)
-                ),
-            }],
-            "validations": [{ "expression": "false", "message": "not now" }],
-        },
-    }));
-    cluster.apply(&json!({
-        "apiVersion": admission,
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": { "name": name },
-        "spec": { "policyName": name, "validationActions": ["Deny"] },
-    }));
+    let policy = include_str!("../../../fixtures/status-seldom/deny-deletions.yaml");
+    let policy = policy.replace("NAME", name).replace("USER", user);
+    let policy = policy.replace("APPS", &json!(apps).to_string());
+    cluster.kubectl(&["apply", "-f", "-"], &policy).accepted();
     let label = format!("app={}", apps[0]);
     let all = ["delete", "pods", "-n", SHOP, "-l", &label, "--dry-run=server"];
     let as_controller = [all.as_slice(), &["--as", user]].concat();
@@ -261,8 +231,7 @@ fn budgets(cluster: &Cluster<'_>) {
         [("store", json!({ "minAvailable": 3 })), ("team", json!({ "maxUnavailable": 1 }))]
     {
         let mut budget = json!({
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": { "name": name, "namespace": SHOP },
             "spec": { "selector": { "matchLabels": { "part-of": name } } },
         });
@@ -271,15 +240,20 @@ fn budgets(cluster: &Cluster<'_>) {
     }
 }
 
-fn quota(cluster: &Cluster<'_>) {
-    cluster.namespace("small", &json!({}));
-    cluster.one_pod("small");
+/// Limits a namespace to one pod, and waits until the pods there are counted.
+fn quota_of_one_pod(cluster: &Cluster<'_>, namespace: &str, used: &str) {
+    cluster.one_pod(namespace);
     eventually("the quota to be counted", || {
         let path = "jsonpath={.status.used.pods}";
-        let args = ["get", "resourcequota", "small", "-n", "small", "-o", path];
+        let args = ["get", "resourcequota", "small", "-n", namespace, "-o", path];
         let output = cluster.kubectl(&args, "");
-        if output.stdout == "0" { Ok(()) } else { Err(output) }
+        if output.stdout == used { Ok(()) } else { Err(output) }
     });
+}
+
+fn quota(cluster: &Cluster<'_>) {
+    cluster.namespace("small", &json!({}));
+    quota_of_one_pod(cluster, "small", "0");
     let mut crowd = daemon_set_of("crowd", "main", &json!({}));
     crowd["metadata"]["namespace"] = json!("small");
     cluster.apply(&crowd);

@@ -243,8 +243,7 @@ pub(super) fn restarts(shared: &Namespace<'_>) {
     apply(
         &plane,
         &json!({
-            "apiVersion": "v1",
-            "kind": "Pod",
+            "apiVersion": "v1", "kind": "Pod",
             "metadata": { "name": "db-0", "namespace": SHOP, "labels": labels, "ownerReferences": [owner] },
             "spec": { "containers": [{ "name": "main", "image": "good:1" }] },
         }),

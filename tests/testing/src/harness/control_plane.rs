@@ -242,8 +242,7 @@ fn write_keys(folder: &Path) {
 
 fn write_kubeconfig(folder: &Path, name: &str, token: &str, port: u16) -> PathBuf {
     let config = serde_json::json!({
-        "apiVersion": "v1",
-        "kind": "Config",
+        "apiVersion": "v1", "kind": "Config",
         "clusters": [{ "name": "e2e", "cluster": {
             "server": format!("https://127.0.0.1:{port}"),
             "certificate-authority": folder.join("api-server.crt"),
