@@ -134,4 +134,6 @@ pub enum Waits {
     Node,
     /// The pod should have been gone, and has not ended.
     Deletion,
+    /// The controller makes the pod from the old template and deletes it, again and again.
+    Endlessly,
 }

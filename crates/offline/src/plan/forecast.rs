@@ -221,6 +221,10 @@ impl Forecast {
                 format!("{names} never become available and use up maxUnavailable")
             }
             (Target::Ordinal(_), Waits::ForTheLast) => format!("{name} never becomes available"),
+            (_, Waits::Endlessly) => format!(
+                "without spec.updateStrategy.rollingUpdate the controller makes {name} from the old template and deletes \
+                 it, again and again"
+            ),
             (_, Waits::Volumes) => format!(
                 "{name} lacks the volume of a claim template; none can be added to a pod, and the \
                  controller changes no other pod until {name} is deleted"

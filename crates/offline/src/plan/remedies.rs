@@ -9,6 +9,8 @@ pub(super) enum Remedy {
     Undo,
     /// Delete the pod: the controller creates it with this template.
     Delete(Revision),
+    /// Write the block `rollingUpdate`, then delete the pod: without the block it comes back with the old template.
+    Complete,
     /// Find the cause: a new pod would be the same.
     Look,
 }

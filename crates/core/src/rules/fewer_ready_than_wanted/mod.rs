@@ -8,6 +8,7 @@ use super::{
     },
 };
 use crate::observed::{Call, Phase, Ready, RolloutStatus};
+use crate::rollout::stateful_set::COMPLETE;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -59,6 +60,14 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     };
     let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
     let facts = facts.outlook(outlook);
+    let help = match is_stuck && query.is_made_old() {
+        true => Help::say("run ")
+            .run(
+                query.patch(Effect::Restarts(query.audit.observed.pods(query.set).len()), COMPLETE),
+            )
+            .and("; "),
+        false => help,
+    };
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = help.run(describe).and(" shows its pods and events");
     let help = match is_lost {
