@@ -152,6 +152,10 @@ impl Controller for Simulation<'_> {
         self.down.max(self.expected.saturating_sub(self.serving.len()))
     }
 
+    fn is_none_left(&self) -> bool {
+        self.expected > 0 && self.serving.is_empty()
+    }
+
     fn course(&mut self) -> &mut Course {
         &mut self.course
     }

@@ -221,6 +221,9 @@ impl Forecast {
                 format!("{names} never become available and use up maxUnavailable")
             }
             (Target::Ordinal(_), Waits::ForTheLast) => format!("{name} never becomes available"),
+            (_, Waits::Port) => format!(
+                "on {name} the old pod holds a port of the node that the surge pod needs, so the surge pod stays Pending"
+            ),
             (_, Waits::Endlessly) => format!(
                 "without spec.updateStrategy.rollingUpdate the controller makes {name} from the old template and deletes \
                  it, again and again"

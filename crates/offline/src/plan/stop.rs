@@ -83,6 +83,7 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
         }
         (Waits::Node, _) => "repair or remove the node, or raise maxUnavailable".to_owned(),
         (Waits::Endlessly, _) => complete,
+        (Waits::Port, _) => "use maxSurge 0 and maxUnavailable 1 or more".to_owned(),
         (_, Remedy::Complete) => {
             format!(
                 "{complete}, then {delete}: without that block it comes back with the old template"
