@@ -9,7 +9,8 @@ pub(crate) mod configs;
 pub(crate) mod demand;
 pub(crate) mod details;
 mod file;
-pub(crate) mod host_port;
+/// The ports of nodes that pods need.
+pub mod host_port;
 pub(crate) mod hosts;
 mod index;
 pub mod kind;

@@ -84,6 +84,8 @@ pub struct Course {
     /// The largest number of pods that are missing or unavailable at once, among pods that exist before and after, and
     /// pods that move.
     pub at_most_unavailable: usize,
+    /// Whether, for a time, no pod of the set is available, although some were.
+    pub takes_all_down: bool,
     /// Where the rollout stops before the end, if it does.
     pub stop: Option<Stop>,
     /// The claims that are created for pods of a StatefulSet that cannot use them, by ordinal.
@@ -134,4 +136,8 @@ pub enum Waits {
     Node,
     /// The pod should have been gone, and has not ended.
     Deletion,
+    /// The old pod holds a port of the node that the surge pod needs.
+    Port,
+    /// The controller makes the pod from the old template and deletes it, again and again.
+    Endlessly,
 }

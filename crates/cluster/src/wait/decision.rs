@@ -232,7 +232,8 @@ fn obstacles(
                 "no controller has seen generation {generation} of its spec: kube-controller-manager does not \
                  run, or the API server refuses it a ControllerRevision or a change of a pod"
             );
-            vec![plain(text, Hold::Passing)]
+            // A controller needs a moment.
+            vec![Obstacle::of(Facts::title(text).outlook(Outlook::new(IDLE, Hold::Passing)))]
         }
         Phase::NoNode => {
             let facts = found(true).find_map(|it| it.facts.clone());

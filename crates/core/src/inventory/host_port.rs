@@ -94,6 +94,13 @@ impl HostPort {
     }
 }
 
+/// Returns whether pods with these specs need the same port of a node.
+pub fn share_a_port(one: &PodSpec, other: &PodSpec) -> bool {
+    let (one, other) = (HostPort::all(one), HostPort::all(other));
+    let one = HostPorts::of(&one);
+    other.iter().any(|it| one.collides(it))
+}
+
 /// The host ports of a pod by number and protocol, for fast comparisons with other ports.
 #[derive(Debug)]
 pub(crate) struct HostPorts<'a>(HashMap<(i32, &'a str), Addresses<'a>>);

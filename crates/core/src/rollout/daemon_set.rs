@@ -158,6 +158,10 @@ impl Controller for Simulation<'_> {
         self.down.max(self.expected.saturating_sub(self.serving))
     }
 
+    fn is_none_left(&self) -> bool {
+        self.expected > 0 && self.serving == 0
+    }
+
     fn course(&mut self) -> &mut Course {
         &mut self.course
     }
@@ -288,8 +292,9 @@ impl<'a> Simulation<'a> {
     }
 
     fn put(&mut self, index: usize) {
-        let is_dead = self.nodes.get(index).is_some_and(|node| node.is_dead);
-        let health = match is_dead {
+        let is_blocked =
+            |node: &NodePods| node.is_dead || node.old.is_some() && self.settings.old_holds_port;
+        let health = match self.nodes.get(index).is_some_and(is_blocked) {
             true => Health::Broken,
             false => self.never_ready.start(Revision::New, None),
         };
@@ -400,7 +405,12 @@ impl<'a> Simulation<'a> {
             self.course.stop = Some(Stop::new(Target::Node(index), why));
             return self.course;
         }
-        let why = if unfinished { Waits::Budget } else { Waits::ForTheLast };
+        let has_old = |index: usize| self.nodes.get(index).is_some_and(|node| node.old.is_some());
+        let why = match unfinished {
+            true if self.settings.old_holds_port && blocking.is_some_and(has_old) => Waits::Port,
+            true => Waits::Budget,
+            false => Waits::ForTheLast,
+        };
         let is_random = blocking.is_some_and(|index| self.is_candidate(index));
         self.course.stop = blocking.map(|index| {
             let target = match self.candidates.clone().filter(|_| is_random) {

@@ -14,7 +14,7 @@ use std::{
     ops::Range,
 };
 
-pub use self::settings::{Settings, Strategy, ordinals, partition, replaced};
+pub use self::settings::{COMPLETE, Settings, Strategy, ordinals, partition, replaced};
 use super::{
     Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
     clock::Clock,
@@ -95,6 +95,10 @@ struct Simulation<'a> {
     serving: BTreeSet<i64>,
     /// The number of pods that were available, or that should be, whichever is smaller.
     expected: usize,
+    /// Pods that were made from the old template since time passed.
+    made_old: BTreeSet<i64>,
+    /// Pods that would be made from the old template once more.
+    looping: BTreeSet<i64>,
     course: Course,
 }
 
@@ -131,6 +135,10 @@ impl Controller for Simulation<'_> {
             return true;
         }
         let changes = self.clock.advance();
+        if !changes.is_empty() {
+            self.made_old.clear();
+            self.looping.clear();
+        }
         for (ordinal, health) in &changes {
             if let Some(pod) = self.pods.get_mut(ordinal) {
                 pod.health = *health;
@@ -142,6 +150,10 @@ impl Controller for Simulation<'_> {
 
     fn down(&self) -> usize {
         self.down.max(self.expected.saturating_sub(self.serving.len()))
+    }
+
+    fn is_none_left(&self) -> bool {
+        self.expected > 0 && self.serving.is_empty()
     }
 
     fn course(&mut self) -> &mut Course {
@@ -172,6 +184,8 @@ impl<'a> Simulation<'a> {
             down: 0,
             serving: BTreeSet::new(),
             expected: 0,
+            made_old: BTreeSet::new(),
+            looping: BTreeSet::new(),
             course: Course::default(),
             pods: BTreeMap::new(),
         };
@@ -208,13 +222,16 @@ impl<'a> Simulation<'a> {
         usize::try_from(self.settings.ordinals.end - self.settings.ordinals.start).unwrap_or(0)
     }
 
-    /// Kubernetes: `newVersionedStatefulSetPod`, pkg/controller/statefulset/stateful_set_utils.go.
     fn create(&mut self, ordinal: i64) {
-        let is_below = match self.settings.strategy {
-            Strategy::OnDelete | Strategy::Recreate => false,
-            Strategy::RollingUpdate { .. } => ordinal < self.settings.replaced().start,
-        };
-        let revision = if is_below && !self.is_current { Revision::Old } else { Revision::New };
+        let condemned = self.condemned.iter().filter_map(|it| self.pods.get(it));
+        let condemned = condemned.filter(|pod| pod.revision == Revision::Old).count();
+        let others = self.outdated.len() + condemned;
+        let is_old = !self.is_current && self.settings.creates_old(ordinal, others);
+        let revision = if is_old { Revision::Old } else { Revision::New };
+        if is_old && !self.made_old.insert(ordinal) {
+            self.looping.insert(ordinal);
+            return;
+        }
         let health = self.never_ready.start(revision, Some(ordinal));
         let claims = self.new_claims(ordinal);
         self.step(Action::Create, ordinal, revision, claims);
@@ -277,6 +294,9 @@ impl<'a> Simulation<'a> {
         let first = self.unavailable.first().copied();
         let failing = self.failing().next();
         self.course.stop = match self.settings.strategy {
+            _ if !self.looping.is_empty() => {
+                self.looping.first().map(|it| stop(*it, Waits::Endlessly))
+            }
             _ if failing.is_some_and(|it| first.is_none_or(|first| it <= first))
                 || (failing.is_some() && !self.settings.is_ordered) =>
             {

@@ -14,6 +14,9 @@ pub(super) trait Controller {
 
     fn down(&self) -> usize;
 
+    /// Returns whether no pod is available although some were.
+    fn is_none_left(&self) -> bool;
+
     fn course(&mut self) -> &mut Course;
 }
 
@@ -23,8 +26,9 @@ pub(super) fn run(controller: &mut impl Controller) {
         let before = controller.course().steps.len();
         // Pods do not become available within a wave.
         while controller.sync() {
-            let down = controller.down();
+            let (down, is_none_left) = (controller.down(), controller.is_none_left());
             let course = controller.course();
+            course.takes_all_down |= is_none_left;
             course.at_most_unavailable = course.at_most_unavailable.max(down);
             if !controller.goes_on() {
                 break;

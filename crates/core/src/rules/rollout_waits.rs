@@ -54,6 +54,14 @@ pub(super) fn ordered(who: &str) -> String {
 pub(super) const ORDERED: &str = "with podManagementPolicy OrderedReady the new template is not rolled \
                                   out until every pod is ready, even if it is the fix";
 
+/// Without the block `rollingUpdate`, most pods come back with the old template.
+pub(super) const BARE: &str =
+    ": without spec.updateStrategy.rollingUpdate, the pod comes back with the old template";
+
+/// The same, while the manifest is written.
+pub(super) const WRITE_BLOCK: &str = "; first write updateStrategy.rollingUpdate.partition: 0, because without \
+                                      rollingUpdate the pod comes back with the old template";
+
 /// Explains why it does not help to delete a broken pod below the partition: it comes back with the old template.
 /// `partition` is an index, not an ordinal; `lower` explains how to lower it and delete the pod.
 pub(super) fn below_partition(index: i64, partition: i64, lower: Help) -> Option<Help> {

@@ -112,6 +112,8 @@ pub(super) enum Remedy {
     Undo,
     /// Delete the pod: the controller creates it with this template.
     Delete(Revision),
+    /// Write the block `rollingUpdate`, then delete the pod: without the block it comes back with the old template.
+    Complete,
     /// Find the cause: a new pod would be the same.
     Look,
 }
@@ -231,6 +233,13 @@ impl Forecast {
                 format!("{names} never become available and use up maxUnavailable")
             }
             (Target::Ordinal(_), Waits::ForTheLast) => format!("{name} never becomes available"),
+            (_, Waits::Port) => format!(
+                "on {name} the old pod holds a port of the node that the surge pod needs, so the surge pod stays Pending"
+            ),
+            (_, Waits::Endlessly) => format!(
+                "without spec.updateStrategy.rollingUpdate the controller makes {name} from the old template and deletes \
+                 it, again and again"
+            ),
             (_, Waits::Volumes) => format!(
                 "{name} lacks the volume of a claim template; none can be added to a pod, and the \
                  controller changes no other pod until {name} is deleted"

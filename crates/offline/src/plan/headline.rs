@@ -153,11 +153,20 @@ fn down(forecast: &Forecast) -> Option<String> {
     }
     let rollout = forecast.rollout.as_ref().filter(|_| forecast.change != ChangeKind::Create)?;
     let down = Some(rollout.course.at_most_unavailable).filter(|down| *down > 0)?;
-    let kept: usize = rollout.kept.iter().map(|it| count(&it.target)).sum();
-    let exist = Tally::of(&rollout.course).deleted + kept;
+    let exist = existing(rollout);
     let pods = if down == 1 { "1 pod is" } else { &format!("{down} pods are") };
     Some(match down >= exist {
         true => format!("{pods} down at a time: all that there are"),
+        false if rollout.course.takes_all_down => NONE_AVAILABLE.to_owned(),
         false => format!("at most {pods} down at a time, of {exist}"),
     })
+}
+
+/// For a set that is scaled down: `at_most_unavailable` does not count the pods that go.
+pub(super) const NONE_AVAILABLE: &str = "no pod is available for a time";
+
+/// Returns the number of pods that exist before the rollout.
+pub(super) fn existing(rollout: &Rollout) -> usize {
+    let kept: usize = rollout.kept.iter().map(|it| count(&it.target)).sum();
+    Tally::of(&rollout.course).deleted + kept
 }

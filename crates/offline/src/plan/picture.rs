@@ -9,7 +9,7 @@ use setguard_core::{finding::difference::Difference, rollout::Action};
 
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
-    headline::VERSION_LABELS,
+    headline::{NONE_AVAILABLE, VERSION_LABELS, existing},
     stop,
     styled_line::{Line, Symbols, Tone},
 };
@@ -136,6 +136,7 @@ pub(super) fn summary(forecast: &Forecast) -> Vec<(Tone, String)> {
     let mut parts = Vec::new();
     if forecast.change != ChangeKind::Create && forecast.change != ChangeKind::Delete {
         let text = match course.at_most_unavailable {
+            down if course.takes_all_down && down < existing(rollout) => NONE_AVAILABLE.to_owned(),
             0 => "no pod is down at any time".to_owned(),
             1 => "at most 1 pod is down at a time".to_owned(),
             count => format!("at most {count} pods are down at a time"),

@@ -1,6 +1,6 @@
 //! The point where a rollout stops or could stop, and the commands that help.
 
-use setguard_core::rollout::{Action, Stop, Target, Waits, undo::Undo};
+use setguard_core::rollout::{Action, Stop, Target, Waits, stateful_set::COMPLETE, undo::Undo};
 
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Remedy, Rollout},
@@ -60,6 +60,10 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
     let namespace = &forecast.id.namespace;
     let delete = format!("kubectl delete pod {pod} -n {namespace}");
     let describe = format!("kubectl describe pod {pod} -n {namespace}");
+    let complete = format!(
+        "kubectl patch sts {} -n {namespace} --type merge -p '{COMPLETE}'",
+        forecast.id.name
+    );
     let remedy = match rollout.of_kind {
         OfKind::StatefulSet { remedy, .. } => remedy?,
         OfKind::DaemonSet { .. } => Remedy::Undo,
@@ -77,6 +81,13 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
                 .to_owned()
         }
         (Waits::Node, _) => "repair or remove the node, or raise maxUnavailable".to_owned(),
+        (Waits::Endlessly, _) => complete,
+        (Waits::Port, _) => "use maxSurge 0 and maxUnavailable 1 or more".to_owned(),
+        (_, Remedy::Complete) => {
+            format!(
+                "{complete}, then {delete}: without that block it comes back with the old template"
+            )
+        }
         (_, Remedy::Delete(revision)) => {
             format!("{delete}, and it comes back with the {} template", revision.as_str())
         }

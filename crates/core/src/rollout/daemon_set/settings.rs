@@ -12,6 +12,8 @@ pub struct Settings {
     pub min_ready_seconds: i64,
     /// `None`: old pods are replaced only after somebody deletes them.
     rolling: Option<Rolling>,
+    /// The old pod holds a port of the node that the new one needs, so a surge pod stays Pending.
+    pub(super) old_holds_port: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -38,12 +40,19 @@ impl Settings {
         let max_unavailable = rolling.and_then(|it| it.max_unavailable.clone());
         let max_surge = rolling.and_then(|it| it.max_surge.clone());
         Settings {
+            old_holds_port: false,
             min_ready_seconds: spec.min_ready_seconds.unwrap_or(0).into(),
             rolling: is_rolling.then(|| Rolling {
                 max_unavailable: max_unavailable.unwrap_or(IntOrString::Int(1)),
                 max_surge: max_surge.unwrap_or(IntOrString::Int(0)),
             }),
         }
+    }
+
+    /// Returns the settings for pods that need a port of the node, if the old pods hold that port.
+    #[must_use]
+    pub fn with_port_of_old(self, old_holds_port: bool) -> Self {
+        Settings { old_holds_port, ..self }
     }
 
     /// Returns the same settings with `OnDelete`, so without a rollout.

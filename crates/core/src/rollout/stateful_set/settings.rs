@@ -29,12 +29,17 @@ pub struct Settings {
     pub min_ready_seconds: i64,
     /// Even if the pod is not available.
     ready_is_healthy: bool,
+    /// Whether the type `RollingUpdate` is written without the block `rollingUpdate`. The API server then leaves it out.
+    pub is_bare: bool,
     pub(super) unavailable_first: bool,
     /// For each claim template, the name of the volume and the name of the claim up to the pod's ordinal.
     claims: Vec<(String, String)>,
     /// Whether claims are deleted when the set is scaled down.
     pub deletes_claims: bool,
 }
+
+/// A patch that writes the block `rollingUpdate` of a bare strategy.
+pub const COMPLETE: &str = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#;
 
 /// How old pods are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +87,7 @@ impl Settings {
                 Some(_) => return None,
             },
             is_ordered,
+            is_bare: rolling.is_none(),
             ready_is_healthy: !cluster.has(READY_IS_NOT_HEALTHY),
             min_ready_seconds: spec.min_ready_seconds.unwrap_or(0).into(),
             unavailable_first: !is_ordered && cluster.has(since::REPLACES_UNAVAILABLE_FIRST),
@@ -105,6 +111,20 @@ impl Settings {
             Health::Available => true,
             Health::Ready(_) => self.ready_is_healthy,
             Health::Starting | Health::Broken | Health::Ended => false,
+        }
+    }
+
+    /// Returns whether the controller makes a missing pod from the old template while this many other pods have it and
+    /// are not terminating.
+    ///
+    /// Kubernetes: `newVersionedStatefulSetPod`, pkg/controller/statefulset/stateful_set_utils.go.
+    pub fn creates_old(&self, ordinal: i64, others: usize) -> bool {
+        match self.strategy {
+            Strategy::OnDelete | Strategy::Recreate => false,
+            Strategy::RollingUpdate { .. } if self.is_bare => {
+                ordinal - self.ordinals.start < i64::try_from(others).unwrap_or(i64::MAX)
+            }
+            Strategy::RollingUpdate { .. } => ordinal < self.replaced().start,
         }
     }
 

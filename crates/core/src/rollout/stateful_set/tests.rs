@@ -87,6 +87,24 @@ fn a_pod_below_the_partition_is_made_from_the_old_template() {
     assert_eq!(text(&simulate(&settings, state, &NeverReady::default())), "1 +1 | 2 +2");
 }
 
+/// The API server leaves the block `rollingUpdate` out if only the type is written. Seen on 1.37.2.
+#[test]
+fn without_its_block_a_rolling_update_makes_the_first_missing_pods_from_the_old_template() {
+    let bare = |policy: &str| json!({"replicas": 3, "podManagementPolicy": policy, "updateStrategy": {"type": "RollingUpdate"}});
+    assert_eq!(steps(bare("OrderedReady"), 0..3), "1 -2 +2 | 2 -1 +1 | 3 -0 +0");
+    assert_eq!(steps(bare("OrderedReady"), 1..3), "1 +0* | 2 -2 +2 | 3 -1 +1 | 4 -0 +0");
+    let renumbered = json!({"replicas": 3, "ordinals": {"start": 2}, "podManagementPolicy": "Parallel",
+        "updateStrategy": {"type": "RollingUpdate"}});
+    assert_eq!(steps(renumbered, 0..3), "1 +3* +4* -0 -1 -4 +4 | 2 -3 +3 | 3 -2 +2");
+    for (minor, expected) in [(36, "1 +0* -2 +2 | 2 -1 +1 | 3 -0 +0"), (37, "1 +0* -0")] {
+        let settings = settings_in(minor, bare("Parallel"), "");
+        let course = simulate(&settings, old(1..3, &settings), &NeverReady::default());
+        assert_eq!(text(&course), expected, "1.{minor}");
+        let endless = Stop::new(Target::Ordinal(0), Waits::Endlessly);
+        assert_eq!(course.stop, (minor == 37).then_some(endless));
+    }
+}
+
 #[test]
 fn the_partition_counts_from_the_first_ordinal() {
     let spec = json!({"replicas": 3, "ordinals": {"start": 5}, "updateStrategy":

@@ -4,7 +4,8 @@ use super::{
     no_container_restarts,
     status::{outlook::IDLE, refusal::annotate, template_churn, webhooks::down_for},
 };
-use crate::observed::{Call, Phase, Ready, RolloutStatus};
+use crate::observed::{Call, Phase, Ready, RolloutStatus, SLACK};
+use crate::rollout::stateful_set::COMPLETE;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -18,6 +19,7 @@ pub(super) static RULE: Rule = rule! {
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let report = template_churn::report(query).or_else(|| stale(query));
+    let report = report.or_else(|| in_future(query));
     if let Some(report) = report.or_else(|| misfits(query)) {
         found.add(report);
         return;
@@ -56,6 +58,14 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     };
     let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
     let facts = facts.outlook(outlook);
+    let help = match is_stuck && query.is_made_old() {
+        true => Help::say("run ")
+            .run(
+                query.patch(Effect::Restarts(query.audit.observed.pods(query.set).len()), COMPLETE),
+            )
+            .and("; "),
+        false => help,
+    };
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = help.run(describe).and(" shows its pods and events");
     let help = match is_lost {
@@ -196,6 +206,24 @@ fn ending(query: &StatusQuery<'_>) -> Option<String> {
         Some(event) => format!("{text}; {}: {}", event.reason, one_line(&event.message)),
         None => text,
     })
+}
+
+/// The controller counts from the time that the kubelet wrote.
+fn in_future(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+    let now = query.audit.now.as_second();
+    let mut pods = query.audit.observed.pods(query.set).iter().filter(|pod| pod.ready.0);
+    let pod = pods.find(|pod| query.set.min_ready_seconds() > 0 && pod.ready.1 > now + SLACK)?;
+    let node = pod.node.as_deref().unwrap_or_default();
+    let cause = format!(
+        "{} is ready since a time that is {} s from now, so the controller counts it as available only after that",
+        pod.name,
+        pod.ready.1 - now
+    );
+    let facts = Facts::title(format!("the clock of node {node} is ahead")).cause(cause);
+    let facts = facts.since(query.set.created).pods([&*pod.name]).nodes(Some(node));
+    let facts = facts.outlook(Outlook::new("clock", Hold::Passing));
+    let help = Help::say("correct the clock of the node; ").run(query.look(pod));
+    Some(Report::new(&STATUS, facts, help.and(" shows the pod")))
 }
 
 /// A pod is ready and must stay ready for `minReadySeconds` before the controller goes on.

@@ -47,12 +47,13 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     }
     let pods = if created == 1 { "pod" } else { "pods" };
     let is = if waiting == 1 { "is" } else { "are" };
+    let is_bare = spec.update_strategy.as_ref().is_some_and(|it| it.rolling_update.is_none());
+    let help = advice(&subject.object, suspect, read::ordinals(spec).start, partition);
     found.report(
         &SPEC.child("template"),
         Reason::Invalid,
         rollout_waits::ordered(&format!("{waiting} of {created} {pods} {is} not ready")),
-        advice(&subject.object, suspect, read::ordinals(spec).start, partition)
-            .and(recreate(cluster)),
+        help.and(if is_bare { rollout_waits::WRITE_BLOCK } else { "" }).and(recreate(cluster)),
     );
 }
 

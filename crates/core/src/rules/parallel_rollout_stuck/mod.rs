@@ -1,7 +1,7 @@
 //! A corrected template that is not rolled out because broken pods use up `maxUnavailable`.
 
 use crate::kubernetes::cluster::{MAX_UNAVAILABLE_STATEFUL_SET, since};
-use crate::rules::prelude::*;
+use crate::rules::{prelude::*, rollout_waits::WRITE_BLOCK};
 
 pub(super) static RULE: Rule = rule! {
     id: "parallel-rollout-stuck",
@@ -31,6 +31,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     }
     let (pods, is) =
         (if created == 1 { "pod" } else { "pods" }, if broken == 1 { "is" } else { "are" });
+    let is_bare = spec.update_strategy.as_ref().is_some_and(|it| it.rolling_update.is_none());
     let list = read::kubectl(Effect::Looks, "get pods", &subject.object, "");
     found.report(
         &SPEC.child("template"),
@@ -42,6 +43,10 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
         ),
         Help::say("if they do not become ready by themselves, delete the pods that ")
             .run(list)
-            .and(" shows as broken: they come back with the new template"),
+            .and(match is_bare {
+                true => " shows as broken",
+                false => " shows as broken: they come back with the new template",
+            })
+            .and(if is_bare { WRITE_BLOCK } else { "" }),
     );
 }

@@ -5,7 +5,7 @@ use super::{
     status::{phrases::lacking, stateful_set::ORDERED, waiting_pod::Halt},
 };
 use crate::rules::prelude::*;
-use crate::rules::rollout_waits;
+use crate::{rollout::stateful_set::COMPLETE, rules::rollout_waits};
 
 pub(super) static RULE: Rule = rule! {
     id: "rollout-stuck-at-ordinal",
@@ -39,7 +39,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     if waits_for_old && facts.outlook.hold == Hold::Slow {
         facts.outlook.hold = Hold::Passing;
     }
-    facts.in_the_way = (is_in_the_way && !is_of_node).then(|| pod.name.to_string());
+    let comes_back_old = replicas.comes_back_old(halt.ordinal);
+    facts.in_the_way =
+        (is_in_the_way && !is_of_node && !comes_back_old).then(|| pod.name.to_string());
     let help = match is_old {
         // A deletion would leave the pod terminating.
         _ if is_of_node => pod_stuck_terminating::explain(query, pod, &[&pod.name]).1,
@@ -90,6 +92,10 @@ fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
         "partition": index}}}});
     let patch = query.patch(Effect::Restarts(replicas.pods.len()), &patch.to_string());
+    if replicas.settings.is_bare && replicas.comes_back_old(halt.ordinal) {
+        let complete = query.patch(Effect::Restarts(replicas.pods.len()), COMPLETE);
+        return Help::say("run ").run(complete.then(&delete)).and(rollout_waits::BARE);
+    }
     let lower = Help::say("lower the partition: ").run(patch.then(&delete));
     match rollout_waits::below_partition(index, partition, lower) {
         Some(below) => below,

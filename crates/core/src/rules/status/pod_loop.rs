@@ -1,6 +1,8 @@
 //! Detects pods that end and are replaced again and again.
 
+use super::stateful_set::Replicas;
 use crate::observed::{LONGEST_GAP, is_of_ended};
+use crate::rollout::stateful_set::Settings;
 use crate::rules::prelude::*;
 
 /// A rollout creates one pod less often than this.
@@ -9,6 +11,9 @@ const MANY_TIMES: i32 = 10;
 /// node that is full ends many pods at once.
 const FEWEST: i32 = 3;
 const SHORTEST: i64 = 60;
+
+const MADE_OLD: &str =
+    ", from the old template each time, because spec.updateStrategy has no rollingUpdate";
 
 const NO_RESTART: &str =
     "no container is restarted after exit code 0, so each pod ends once its containers have exited";
@@ -21,6 +26,14 @@ impl StatusQuery<'_> {
             true => recreated(self),
             false => replaced(self).or_else(|| looping(self)),
         }
+    }
+
+    /// Returns whether the controller makes a missing parallel pod from the old template during an update.
+    pub(in crate::rules) fn is_made_old(&self) -> bool {
+        Replicas::of(self).is_some_and(|it| {
+            let Settings { is_bare, is_ordered, ref ordinals, .. } = it.settings;
+            is_bare && !is_ordered && it.is_replacing() && it.comes_back_old(ordinals.start)
+        })
     }
 
     /// Returns a function that recognizes the pods of such a loop.
@@ -76,6 +89,7 @@ fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let mut pods = query.audit.observed.pods(query.set).iter();
     let ended = pods.find(|pod| *pod.name == *name && pod.has_ended);
     let why = ended.map_or(why.clone(), |pod| format!("{why}; {}", query.why(pod)));
+    let why = if query.is_made_old() { format!("{why}{MADE_OLD}") } else { why };
     Some((worst.first, why))
 }
 

@@ -28,11 +28,19 @@ impl<'a> StatusQuery<'a> {
     pub(in crate::rules) fn undo(&self) -> Option<Command> {
         let (_, undo) = self.way_back();
         let updated = match &self.set.state {
-            WorkloadState::DaemonSet(it) => it.status.updated_number_scheduled,
-            WorkloadState::StatefulSet(it) => it.status.updated_replicas,
+            // The status counts nodes, and no surge pods.
+            WorkloadState::DaemonSet(it) => {
+                let observed = self.audit.observed;
+                let is_updated = |pod: &&Pod| observed.is_updated(self.set, pod);
+                let pods = observed.pods(self.set).iter().filter(is_updated).count();
+                pods.max(positive(it.status.updated_number_scheduled.unwrap_or_default()))
+            }
+            WorkloadState::StatefulSet(it) => {
+                positive(it.status.updated_replicas.unwrap_or_default())
+            }
         };
         // One pod is replaced in any case.
-        let effect = Effect::Restarts(positive(updated.unwrap_or_default()).max(1));
+        let effect = Effect::Restarts(updated.max(1));
         let (target, option) = (self.target(), undo.option());
         let words: Vec<&str> = [&*target].into_iter().chain(option.as_deref()).collect();
         (undo != Undo::None).then(|| self.kubectl().does(effect, "rollout undo", &words))

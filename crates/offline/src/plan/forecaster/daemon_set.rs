@@ -2,6 +2,7 @@ mod nodes;
 
 use setguard_core::{
     finding::count,
+    inventory::host_port::share_a_port,
     object::{DaemonSetSpec, Object, Workload},
     rollout::{
         Course, NeverReady, Revision,
@@ -23,7 +24,10 @@ impl Forecaster<'_> {
         spec: &DaemonSetSpec,
         transition: &Transition<'_>,
     ) -> Simulated {
-        let settings = Settings::of(spec);
+        let before = transition.before.and_then(|it| it.template().spec.as_ref());
+        let shared = before.zip(spec.template.spec.as_ref());
+        let settings = Settings::of(spec)
+            .with_port_of_old(shared.is_some_and(|(old, new)| share_a_port(old, new)));
         let world = &self.input.world;
         let Some(nodes) = &world.nodes else {
             let shape = match transition.before {

@@ -397,9 +397,9 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
     let is_it =
         |step: &&Step| step.action == Action::Create && step.target == Target::Ordinal(*ordinal);
     let created = course.steps.iter().rev().find(is_it).map(|step| step.revision);
-    let comes_back_new = state.is_current
-        || settings.replaced().contains(ordinal)
-        || !matches!(settings.strategy, Strategy::RollingUpdate { .. });
+    let others =
+        state.pods.iter().filter(|(it, pod)| *it != ordinal && pod.revision == Revision::Old);
+    let comes_back_new = state.is_current || !settings.creates_old(*ordinal, others.count());
     Some(match created.or_else(|| Some(state.pods.get(ordinal)?.revision)) {
         // The partition covers a pod that has its template from before.
         Some(Revision::New) if created.is_none() && !comes_back_new => {
@@ -407,6 +407,7 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
         }
         Some(Revision::New) => Remedy::Undo,
         Some(Revision::Old) if created.is_none() && comes_back_new => Remedy::Delete(Revision::New),
+        Some(Revision::Old) if created.is_none() && settings.is_bare => Remedy::Complete,
         Some(Revision::Old) | None => Remedy::Look,
     })
 }

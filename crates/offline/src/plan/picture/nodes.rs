@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use setguard_core::finding::count;
 use setguard_core::rollout::{
@@ -21,10 +21,13 @@ pub(super) fn lines(
 ) -> Vec<Line> {
     let mut gets = Vec::new();
     let mut without: BTreeMap<(bool, &WhyNot), Vec<String>> = BTreeMap::new();
+    let stay: BTreeSet<_> = rollout.kept.iter().map(|it| forecast.name(&it.target)).collect();
+    let keeps = |node: &NodeOutlook| node.had_pod && stay.contains(&node.name);
     for node in nodes {
         match &node.placement {
             Placement::Runs if !node.had_pod => gets.push(node.name.clone()),
             Placement::Runs => {}
+            _ if keeps(node) => {}
             Placement::Keeps(why) | Placement::Loses(why) => {
                 without.entry((node.had_pod, why)).or_default().push(node.name.clone());
             }
