@@ -31,7 +31,7 @@ pub(super) struct DiffArgs {
     live: PathBuf,
     /// The folder with the objects as they would be
     merged: PathBuf,
-    /// Treat warnings as denials
+    /// Treats warnings as denials
     #[arg(long)]
     deny_warnings: bool,
 }

@@ -30,7 +30,7 @@ const MOST: usize = 18_000;
 /// More calls wait.
 const MOST_CALLS: usize = 4;
 
-/// Answer programs such as AI agents, over the Model Context Protocol
+/// Serve AI agents, over the Model Context Protocol
 ///
 /// Speaks the protocol on standard input and output. The tools only read: check and plan read manifests, audit reads
 /// the cluster of the kubeconfig, explain describes rules. Their results are the JSON of the commands with the same
@@ -44,7 +44,7 @@ pub(super) struct McpArgs {
     /// The context of the kubeconfig for audits and live plans, whatever its current context is
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Offers no tool that asks a cluster
+    /// Offers no tool that needs a cluster
     #[arg(long, conflicts_with = "context")]
     offline: bool,
 }

@@ -32,7 +32,7 @@ pub struct ServeArgs {
     /// The policy; its file is read again when it changes
     #[command(flatten, next_help_heading = "Policy")]
     pub policy: PolicyArgs,
-    /// Reaction at startup to a policy that cannot be used; later, the last valid one stays in force
+    /// What to do at startup if the policy is invalid; later, the last valid one stays in force
     #[arg(
         long,
         value_name = "ACTION",

@@ -9,8 +9,7 @@ use anyhow::Context as _;
 
 use super::{managed::cluster, webhooks::NAME};
 
-/// Delete the webhook configurations, so that the API server does not call a server that no longer
-/// exists
+/// Delete the webhook configurations of a server that you stopped
 ///
 /// It is not an error if they do not exist. The cluster is the one that kubectl would use, or in a
 /// pod the one of its service account.

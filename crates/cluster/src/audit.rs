@@ -80,7 +80,7 @@ pub struct AuditArgs {
     /// Audit all namespaces, as without -n
     #[arg(short = 'A', long, conflicts_with = "namespaces")]
     all_namespaces: bool,
-    /// Audit only this namespace. May be given more than once; without it all namespaces are audited
+    /// Audits only this namespace. You can repeat it
     #[arg(short, long = "namespace", value_name = "NAMESPACE", value_parser = namespace)]
     namespaces: Vec<String>,
     /// The context of the kubeconfig
@@ -90,7 +90,7 @@ pub struct AuditArgs {
     output: OutputArgs,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// The reports that are written to the cluster, one for each object in which something is found
+    /// Writes a report to the cluster for each object with a finding
     #[arg(long, value_enum, default_value_t, value_name = "API")]
     cluster_reports: ClusterReports,
     /// Write metrics to this file, for the textfile collector of node_exporter. It is not touched if
@@ -100,16 +100,16 @@ pub struct AuditArgs {
     /// How long a pod can be missing or not ready before it is reported
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
     patience: SignedDuration,
-    /// Treat warnings as denials
+    /// Treats warnings as denials
     #[arg(long)]
     deny_warnings: bool,
-    /// Exit with 0 whatever is found, such as in a Job that only reports
+    /// Exits with 0 despite findings, for a Job that only reports
     #[arg(long)]
     exit_zero: bool,
     /// Compare with an earlier audit, given as its JSON: what is new, what remains, what is resolved
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Fail with 2 if something may not be read
+    /// Exits with 2 if a right is missing
     #[arg(long)]
     strict: bool,
 }

@@ -90,13 +90,13 @@ pub struct WaitArgs {
     /// The context of the kubeconfig
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// End with 3 after this time. Without it there is no limit
+    /// Exits with 3 after this time. Without it, waits without limit
     #[arg(long, value_name = "DURATION", value_parser = duration::signed)]
     timeout: Option<SignedDuration>,
     /// How long to wait for faults that often resolve themselves, such as a crash or an unschedulable pod
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
     patience: SignedDuration,
-    /// Give up on a container after this many restarts, whatever --patience says
+    /// Gives up on a container after this many restarts, despite --patience
     #[arg(long, value_name = "COUNT", default_value_t = 5,
         value_parser = clap::value_parser!(i32).range(1..))]
     restarts: i32,
@@ -107,8 +107,8 @@ pub struct WaitArgs {
     /// Repair what is safe to repair; see below
     #[arg(long)]
     repair: bool,
-    /// Write into the annotation setguard.io/stuck of a set why it is stuck, for other programs such as Argo
-    /// CD, and remove it when the set is done
+    /// Writes the reason into the annotation setguard.io/stuck of a stuck set, for programs such as Argo CD, and
+    /// removes it when the set is done
     #[arg(long)]
     annotate: bool,
     /// The format of the events

@@ -92,13 +92,13 @@ pub struct CheckArgs {
     namespace: Option<String>,
     /// Manifests of objects that the cluster has: Nodes, StorageClasses, PriorityClasses,
     /// ServiceAccounts and others, such as `kubectl get nodes,sc,pc,sa -A -o yaml`. Only with all
-    /// objects of a kind can a rule find that one is missing. May be given more than once
+    /// objects of a kind can a rule find that one is missing. You can repeat it
     #[arg(long, value_name = "PATH")]
     inventory: Vec<PathBuf>,
     /// The name of standard input in the report, such as the path of a chart
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     stdin_path: Option<String>,
-    /// Succeeds if there is no DaemonSet and no StatefulSet to check
+    /// Succeeds without a DaemonSet or StatefulSet
     #[arg(long, hide_short_help = true)]
     allow_empty: bool,
     #[command(flatten, next_help_heading = "Report")]
@@ -113,7 +113,7 @@ pub struct CheckArgs {
     #[arg(long, hide_short_help = true, help_heading = "Policy")]
     no_config: bool,
     /// The previous manifests: an object that is also in them is checked as an update, so that
-    /// changes of immutable fields are found. May be given more than once
+    /// changes of immutable fields are found. You can repeat it
     #[arg(long, value_name = "PATH", group = "old", help_heading = "Comparison")]
     against: Vec<PathBuf>,
     #[command(flatten)]
@@ -126,7 +126,7 @@ pub struct CheckArgs {
     /// reason` nor by the annotation setguard.io/ignore
     #[arg(long, hide_short_help = true, help_heading = "Policy")]
     no_ignores: bool,
-    /// Treat warnings as denials
+    /// Treats warnings as denials
     #[arg(long, help_heading = "Policy")]
     deny_warnings: bool,
 }

@@ -48,7 +48,7 @@ use crate::proposal::apply::Delivery;
 use setguard_files::prelude::*;
 use setguard_files::{policy_file::discover::folder_of, report::screen::Screen};
 
-/// Show what the controllers will do with a change, before it is made
+/// Show what a change will do to the pods, before you make it
 ///
 /// Simulates the controllers of DaemonSets and StatefulSets: which pods are created, deleted and
 /// replaced, in which order, how many at a time, which claims are created and deleted, and where the
@@ -77,7 +77,7 @@ pub struct PlanArgs {
     manifests: ManifestArgs,
     /// The previous manifests, or the objects in the cluster as `kubectl get -o yaml` prints them, with
     /// their pods, claims and controllerrevisions for a rollout that is not complete; without them
-    /// everything is new. May be given more than once
+    /// everything is new. You can repeat it
     #[arg(long, value_name = "PATH", help_heading = "Comparison")]
     against: Vec<PathBuf>,
     /// Like --against, with the manifests as they were in git where the work tree left a branch, such as
@@ -87,8 +87,7 @@ pub struct PlanArgs {
     /// Leave out objects for which nothing changes
     #[arg(long, help_heading = "Report")]
     new_only: bool,
-    /// Compare with the objects, pods, claims and nodes of the cluster, which are read with the
-    /// kubeconfig; nothing is written
+    /// Compares with the objects, pods, claims and nodes of the kubeconfig's cluster, and writes nothing
     #[arg(
         long,
         group = "cluster",
@@ -115,18 +114,17 @@ pub struct PlanArgs {
     #[command(flatten)]
     delivery: Delivery,
     /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
-    /// with the new template. May be given more than once
+    /// with the new template. You can repeat it
     #[arg(long, value_name = "POD|new")]
     never_ready: Vec<String>,
     /// The namespace of manifests that set none
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Objects of a cluster (they have a uid) that the manifests lack are deleted. Without it they are
-    /// left as they are, as by kubectl
+    /// Deletes the cluster's objects (they have a uid) that the manifests lack. Without it they stay, as with kubectl
     #[arg(long)]
     prune: bool,
-    /// Accepts new manifests without objects, which delete everything. Without this flag they are an error,
-    /// because what should have written them may have failed
+    /// Accepts new manifests without objects: they delete everything. Without this flag they are an error, because the
+    /// command before the pipe may have failed
     #[arg(long, hide_short_help = true)]
     allow_empty: bool,
     /// The output format
@@ -139,10 +137,10 @@ pub struct PlanArgs {
         help_heading = "Report"
     )]
     format: Format,
-    /// Print no plan: the exit code says whether anything would be refused
+    /// Prints no plan; the exit code is 1 if anything would be refused
     #[arg(short, long, help_heading = "Report")]
     quiet: bool,
-    /// Use no characters but those of ASCII
+    /// Uses only ASCII
     #[arg(long, help_heading = "Report")]
     ascii: bool,
     #[command(flatten, next_help_heading = "Policy")]

@@ -11,8 +11,8 @@ pub struct ActivationArgs {
     /// lists, once the API server can call this server
     #[arg(long, value_name = "NAME", env = "SETGUARD_ARM_WEBHOOKS")]
     pub arm_webhooks: Option<String>,
-    /// Namespace that owns webhook configurations which Helm installed, so that they are deleted
-    /// with it
+    /// Namespace that becomes the owner of webhook configurations that Helm installed, so that it takes them along when
+    /// it is deleted
     #[arg(long, value_name = "NS", env = "SETGUARD_ARM_OWNER", requires = "arm_webhooks")]
     pub arm_owner: Option<String>,
     /// ConfigMap that setguard patches with dryRun, to see that the API server calls it; the default is NAME-rehearsal

@@ -25,8 +25,7 @@ pub struct ManagedArgs {
         requires = "tls_managed"
     )]
     pub tls_managed_namespace: Option<String>,
-    /// Name of the Secret with the CA; if it does not exist, it is created, provided that setguard has
-    /// the right to
+    /// Name of the Secret with the CA. setguard creates it if it may
     #[arg(
         long,
         value_name = "NAME",

@@ -9,10 +9,10 @@ use super::render::{Rendering, Settings, root::Root};
 /// The flags that name manifests.
 #[derive(Debug, Args)]
 pub struct ManifestArgs {
-    /// Files and folders; `-` is standard input, which is also read if it is a pipe and nothing is named
+    /// Files and folders. `-` is standard input; without a path, setguard reads it if it is a pipe
     #[arg(value_name = "PATH|-")]
     paths: Vec<PathBuf>,
-    /// Files and folders, separated by commas, as with kubectl. May be given more than once
+    /// Files and folders, separated by commas, as with kubectl. You can repeat it
     #[arg(short, long, value_name = "PATH", value_delimiter = ',')]
     filename: Vec<PathBuf>,
     /// Has no effect, since folders are always read with all folders below them
@@ -22,21 +22,21 @@ pub struct ManifestArgs {
     /// once
     #[arg(short, long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
-    /// A chart, which the helm on the PATH renders
+    /// A chart. The helm on the PATH renders it
     #[arg(long, value_name = "DIR")]
     chart: Option<PathBuf>,
-    /// A file with values for --chart. May be given more than once; the last one counts
+    /// A file with values for --chart. If you repeat it, the last one wins
     #[arg(long, value_name = "FILE", requires = "chart")]
     values: Vec<PathBuf>,
     /// A folder whose charts and kustomizations are rendered: kustomizations that no other one uses, and charts that no
     /// other contains, each with its default values and with each file ci/*-values.yaml. Other manifests in it are
-    /// read as they are. May be given more than once
+    /// read as they are. You can repeat it
     #[arg(long, value_name = "DIR")]
     render: Vec<PathBuf>,
     /// The name of the release of a chart [default: the name of its folder]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     release: Option<String>,
-    /// The most time to render a chart or a kustomization
+    /// How long a chart or kustomization may take to render
     #[arg(long, value_name = "SECONDS", default_value_t = 60, hide_short_help = true)]
     render_timeout: u32,
 }

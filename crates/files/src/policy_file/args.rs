@@ -20,7 +20,7 @@ pub struct PolicyArgs {
     /// The policy file: modes of rules, exceptions, injection, the cluster
     #[arg(long, value_name = "FILE", env = "SETGUARD_POLICY")]
     pub policy: Option<PathBuf>,
-    /// The Kubernetes release that the objects are meant for, such as 1.36; overrides the policy's
+    /// The Kubernetes release of the cluster, such as 1.36; overrides the policy
     #[arg(long, value_name = "VERSION", env = "SETGUARD_KUBE_VERSION")]
     pub kube_version: Option<Version>,
     /// Feature gates of that cluster that differ from the release's defaults: A=true,B=false

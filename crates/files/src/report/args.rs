@@ -14,7 +14,7 @@ pub struct OutputArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(super) format: Format,
     /// Sets the format on standard output, as in `-o json`, or writes a file too, such as
-    /// sarif=setguard.sarif. May be given more than once
+    /// sarif=setguard.sarif. You can repeat it
     #[arg(short, long, value_name = "FORMAT[=FILE]")]
     pub(super) output: Vec<Output>,
     /// Prints no report on standard output: the exit code says what was found

@@ -45,19 +45,16 @@ use crate::proposal::apply::Delivery;
 /// The flags about fixes.
 #[derive(Debug, Args)]
 pub(crate) struct FixArgs {
-    /// First make the safe fixes in the files: where a field has no effect, or a
-    /// toleration is missing next to its older form. Everything else in the files stays as it is, byte for
-    /// byte
+    /// Makes the safe fixes in the files first: removes fields without effect, and adds a toleration next to its older
+    /// form. Changes no other byte
     #[arg(long, conflicts_with_all = [
         "chart", "kustomize", "new_only", "prune_baseline", "render", "write_baseline"
     ])]
     pub(crate) fix: bool,
-    /// Change nothing, and print what --fix would change as a diff. The exit code is 1 if there is
-    /// anything
+    /// Prints the changes of --fix as a diff, and makes none. The exit code is 1 if there are any
     #[arg(long, requires = "fix")]
     dry_run: bool,
-    /// Also show changes that fix a finding, but change what happens in the cluster. They are never
-    /// written to the files
+    /// Also shows fixes that change the cluster's behavior. setguard never writes them
     #[arg(long = "unsafe", requires = "dry_run", hide_short_help = true)]
     not_safe: bool,
 }

@@ -29,23 +29,21 @@ use setguard_files::{
 /// The flags about known findings.
 #[derive(Debug, Args)]
 pub(crate) struct KnownArgs {
-    /// Like --against, with the files as they were in git where the work tree left a branch, such as
-    /// `origin/main`: at the merge base. `origin/main..` is the tip of the branch instead
+    /// Like --against, with the files of a git commit: the merge base with a branch such as `origin/main`.
+    /// `origin/main..` is the tip of the branch
     #[arg(long, value_name = "REF", group = "old", conflicts_with = "against")]
     pub(crate) against_ref: Option<String>,
-    /// Check with the policy file as it was at a commit of git, such as `origin/main`, so that a change
-    /// cannot weaken the policy that checks it
+    /// Uses the policy file of a git commit, such as `origin/main`, so that a change cannot weaken the policy that
+    /// checks it
     #[arg(long, value_name = "REF")]
     pub(crate) policy_from_ref: Option<String>,
-    /// Report only what the previous manifests do not have. What the API server refuses is always
-    /// reported
+    /// Reports only findings that the previous manifests do not have. Always reports refusals of the API server
     #[arg(long, requires = "old")]
     pub(crate) new_only: bool,
-    /// Do not report the findings in this file. If it has findings that are fixed, that is a failure
+    /// Leaves out the findings in this file. Fails if some of them are fixed
     #[arg(long, value_name = "FILE", help_heading = "Baseline")]
     baseline: Option<PathBuf>,
-    /// Write the findings of this run to a file for --baseline, except those that the API server
-    /// refuses
+    /// Writes the findings of this run to a file for --baseline, except refusals of the API server
     #[arg(
         long,
         value_name = "FILE",
@@ -54,7 +52,7 @@ pub(crate) struct KnownArgs {
         help_heading = "Baseline"
     )]
     write_baseline: Option<PathBuf>,
-    /// Remove from the baseline what is no longer found. Give all manifests that it is about
+    /// Removes fixed findings from the baseline. Give all manifests of the baseline
     #[arg(long, requires = "baseline", hide_short_help = true, help_heading = "Baseline")]
     prune_baseline: bool,
 }

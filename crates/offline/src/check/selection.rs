@@ -12,15 +12,14 @@ use setguard_files::report::{
 /// The flags about which findings are reported.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Selection {
-    /// Reports only the findings of these rules, and fixes only these. Several are separated by commas
+    /// Reports and fixes only the findings of these rules, separated by commas
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
     select: Vec<String>,
-    /// Does not report the findings of these rules, and does not fix them. Unlike a mode in the policy,
-    /// this is for a single run
+    /// Neither reports nor fixes the findings of these rules, in this run
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
     ignore: Vec<String>,
     /// Reports only findings that are at least this severe: note, warning or error. With a format, such
-    /// as sarif=note, for this format only. May be given more than once
+    /// as sarif=note, for this format only. You can repeat it
     #[arg(long, value_name = "[FORMAT=]SEVERITY")]
     min_severity: Vec<MinSeverity>,
 }
