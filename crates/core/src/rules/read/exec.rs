@@ -78,14 +78,20 @@ pub(crate) fn is_shell(word: &str) -> bool {
     shells.contains(&name) || name.starts_with("powershell") || name.starts_with("pwsh")
 }
 
-/// The index of the script in `sh -c SCRIPT`, after flags such as `-ec` or `-eo pipefail -c`.
+/// The index of the script in `sh -c SCRIPT`. It is the first word after all flags: `-eo pipefail -c SCRIPT` and
+/// `-c -e -- SCRIPT`.
 pub(crate) fn script_at(words: &[&str]) -> Option<usize> {
-    let runs = |flags: &&str| {
-        flags.ends_with('c') && flags.bytes().skip(1).all(|flag| flag.is_ascii_lowercase())
-    };
-    let is_before = |word: &&&str| word.starts_with('-') || **word == "pipefail" || is_shell(word);
-    words.first().filter(|it| is_shell(it))?;
-    Some(words.iter().skip(1).take_while(is_before).position(runs)? + 2)
+    let mut at = words.iter().take_while(|it| is_shell(it)).count();
+    let (mut runs, is_shell) = (false, at > 0);
+    let is_flag = |it: &&&str| it.starts_with(['-', '+']) && it.len() > 1;
+    while let Some(flags) = words.get(at).filter(is_flag) {
+        // Those of other shells have long names, such as -Command.
+        let is_short = flags.len() < 8 && flags.bytes().skip(1).all(|it| it.is_ascii_lowercase());
+        runs |= is_short && flags.contains('c');
+        // The word after -o is the name of an option.
+        at += if is_short && flags.ends_with('o') { 2 } else { 1 };
+    }
+    (is_shell && runs).then_some(at)
 }
 
 /// Returns a script without comments and quotes. Within quotes and substitutions, each separator
