@@ -16,10 +16,7 @@ const DATA: &str = "/var/lib/postgresql/data";
 
 /// github.com/docker-library/postgres: `docker_setup_env` and `docker_error_old_databases`, docker-entrypoint.sh.
 fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let templates = subject.object.stateful_set().into_iter().flat_map(read::claims);
-    let volumes = list(&spec.volumes).iter().filter(|it| it.persistent_volume_claim.is_some());
-    let claims: HashSet<&str> =
-        templates.map(|(name, _)| name).chain(volumes.map(|it| it.name.as_str())).collect();
+    let claims = read::claimed(spec, &subject.object);
     visit(spec, &POD_SPEC, &mut |container, path| {
         let Some(release) = release(container) else { return };
         let mounts = list(&container.volume_mounts).iter().enumerate();
