@@ -191,6 +191,7 @@ rules! {
     taint_no_longer_tolerated,
     template_finalizers,
     template_hostname_ignored,
+    template_leftover,
     template_node_annotation,
     template_node_name,
     template_scheduling_gates,

@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 
 use super::{
-    configs::{Config, Use},
+    configs::{Config, Script, Use},
     demand::{Amounts, Demand},
     details::Details,
     host_port::HostPort,
@@ -295,18 +295,20 @@ impl ObjectSummary {
     }
 
     /// Returns the keys of a ConfigMap or Secret; `None` if it may have others too.
-    pub(crate) const fn keys(&self) -> Option<&BTreeSet<Box<str>>> {
-        match &self.role {
-            Role::Config(config) => config.keys.as_ref(),
-            _ => None,
-        }
+    pub(crate) fn keys(&self) -> Option<&BTreeSet<Box<str>>> {
+        self.config()?.keys.as_ref()
     }
 
     pub(crate) fn hosts(&self) -> &[(Box<str>, Box<str>)] {
-        match &self.role {
-            Role::Config(config) => &config.hosts,
-            _ => &[],
-        }
+        self.config().map_or(&[], |it| &it.hosts)
+    }
+
+    pub(crate) fn numbers(&self) -> &[(Box<str>, Box<str>)] {
+        self.config().map_or(&[], |it| &it.numbers)
+    }
+
+    pub(crate) fn script(&self, key: &str) -> Option<&Script> {
+        self.config()?.scripts.iter().find(|it| &*it.key == key)
     }
 
     pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {
@@ -379,6 +381,7 @@ macro_rules! roles {
 }
 
 roles! {
+    config: Config(Config),
     controller: Controller(Controller),
     pod_security: Namespace(PodSecurity),
     limits: Limits([LimitRangeItem]),

@@ -52,6 +52,7 @@ fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut InventoryFindings) 
         How::Volume => "so the volume is never mounted, and no container starts",
         How::SubPath => "so the kubelet mounts an empty directory there",
         How::Argument => "so the program doesn't find this file",
+        How::Executed | How::Script => "so the command doesn't find this file",
     };
     let own = first.keys().into_iter().flatten().map(|key| &**key);
     let help = match nearest_of(key, own) {

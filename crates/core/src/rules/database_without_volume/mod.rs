@@ -5,7 +5,7 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "database-without-volume",
     title: "the database has no volume",
-    summary: "a database image without a volume at its data directory, or with a claim above it",
+    summary: "a database image without a volume for its data",
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],

@@ -1,10 +1,16 @@
 //! What a kubelet runs in a container, and what it asks of it.
 
-use k8s_openapi::api::core::v1::{ExecAction, HTTPGetAction, TCPSocketAction};
+use k8s_openapi::{
+    api::core::v1::{Container, ExecAction, HTTPGetAction, TCPSocketAction},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
 
-use crate::rules::prelude::*;
+use super::absent::{list, text};
+use crate::finding::Path;
 
 const KILLED: &str = "the container is killed again and again";
+/// What a preStop hook that fails does.
+pub(crate) const DOES_NOTHING: &str = "the hook does nothing";
 const NEVER_READY: &str = "the container never becomes ready";
 
 /// What a probe or hook does: it runs a command, or asks a port.
@@ -56,7 +62,7 @@ pub(crate) fn actions(
     let hooks = container.lifecycle.as_ref();
     let hooks = [
         ("postStart", hooks.and_then(|it| it.post_start.as_ref()), KILLED),
-        ("preStop", hooks.and_then(|it| it.pre_stop.as_ref()), "the hook does nothing"),
+        ("preStop", hooks.and_then(|it| it.pre_stop.as_ref()), DOES_NOTHING),
     ];
     let path = path.child("lifecycle");
     for (name, hook, effect) in hooks {
@@ -92,6 +98,13 @@ pub(crate) fn script_at(words: &[&str]) -> Option<usize> {
         at += if is_short && flags.ends_with('o') { 2 } else { 1 };
     }
     (is_shell && runs).then_some(at)
+}
+
+/// The file that is executed: the program, or the only word of a shell's script.
+pub(crate) fn executed(command: &[String]) -> Option<(usize, &str)> {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let at = script_at(&words).filter(|at| at + 1 == words.len()).unwrap_or(0);
+    Some((at, *words.get(at)?))
 }
 
 /// Returns a script without comments and quotes. Within quotes and substitutions, each separator
