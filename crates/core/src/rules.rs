@@ -125,6 +125,7 @@ rules! {
     no_container_restarts,
     no_node_matches,
     no_readiness_probe,
+    no_shell_in_image,
     node_down,
     node_not_wanted,
     node_pin_conflict,
