@@ -81,6 +81,7 @@ rules! {
     config_missing,
     control_plane_injection,
     control_plane_not_tolerated,
+    control_plane_selected,
     control_plane_tolerations_left,
     creation_refused,
     daemon_leaves_nodes,
