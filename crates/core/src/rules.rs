@@ -57,6 +57,7 @@ macro_rules! rules {
 rules! {
     api_validation,
     api_warning,
+    applied_too_late,
     autoscaler_fights_replicas,
     autoscaler_target_missing,
     bootstrap_deadlock,
@@ -103,6 +104,7 @@ rules! {
     heap_above_limit,
     history_limit_zero,
     host_network_dns,
+    host_path_not_writable,
     host_port_conflict,
     host_port_of_kubelet,
     host_port_spread,

@@ -15,6 +15,7 @@ use crate::{
         exec::{actions, executed, is_shell},
         kind::Kind,
     },
+    object::Metadata,
 };
 
 type Texts = Box<[(Box<str>, Box<str>)]>;
@@ -26,10 +27,64 @@ pub(crate) struct Config {
     pub(super) keys: Option<BTreeSet<Box<str>>>,
     /// The names of hosts in a ConfigMap, each with its key.
     pub(super) hosts: Texts,
+    pub(super) rare: Option<Box<Rare>>,
+}
+
+/// What few ConfigMaps and Secrets have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Rare {
     /// Numbers of templates in a ConfigMap, each with its key.
-    pub(super) numbers: Texts,
+    pub(crate) numbers: Texts,
     /// The files of a ConfigMap that begin as a program, or that a shell cannot read.
-    pub(super) scripts: Box<[Script]>,
+    pub(crate) scripts: Box<[Script]>,
+    /// When it is applied.
+    pub(crate) order: Order,
+}
+
+/// When Helm and Argo CD apply an object.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+pub(crate) struct Order {
+    #[serde(rename = "helm.sh/hook")]
+    pub(crate) helm: Option<Box<str>>,
+    #[serde(rename = "helm.sh/hook-delete-policy")]
+    pub(crate) deleted: Option<Box<str>>,
+    #[serde(rename = "argocd.argoproj.io/hook")]
+    pub(crate) argo: Option<Box<str>>,
+    #[serde(rename = "argocd.argoproj.io/sync-wave")]
+    wave: Option<Box<str>>,
+}
+
+impl Order {
+    fn of(json: &str) -> Self {
+        #[derive(Deserialize)]
+        struct Whole {
+            metadata: Annotated,
+        }
+        #[derive(Deserialize)]
+        struct Annotated {
+            annotations: Option<Order>,
+        }
+        let whole = serde_json::from_str::<Whole>(json).ok();
+        whole.and_then(|it| it.metadata.annotations).unwrap_or_default()
+    }
+
+    pub(super) fn of_set(metadata: &Metadata<'_>) -> Self {
+        let get = |key: &str| metadata.annotation(key).map(Into::into);
+        Order {
+            helm: get("helm.sh/hook"),
+            deleted: None,
+            argo: get("argocd.argoproj.io/hook"),
+            wave: get("argocd.argoproj.io/sync-wave"),
+        }
+    }
+
+    pub(crate) fn is_hook(&self) -> bool {
+        self.helm.is_some() || self.argo.is_some()
+    }
+
+    pub(crate) fn wave(&self) -> i32 {
+        self.wave.as_ref().and_then(|it| it.parse().ok()).unwrap_or(0)
+    }
 }
 
 /// What is known of a file of a ConfigMap.
@@ -123,16 +178,22 @@ impl Config {
         let keys: BTreeSet<_> = maps.flat_map(BTreeMap::into_keys).collect();
         // An object without data is there to be filled.
         let keys = Some(keys).filter(|keys| !is_open && !keys.is_empty());
-        let (hosts, numbers) = (hosts::of_config_map(&texts), leftovers::of_config_map(&texts));
-        Some(Config { keys, hosts, numbers, scripts })
+        let rare =
+            Rare { numbers: leftovers::of_config_map(&texts), scripts, order: Order::of(json) };
+        let rare = (rare != Rare::default()).then(|| Box::new(rare));
+        Some(Config { keys, hosts: hosts::of_config_map(&texts), rare })
     }
 
     pub(super) fn bytes(&self) -> usize {
         let keys = self.keys.iter().flatten().map(|key| key.len() + 2 * ALLOCATION);
-        let texts = self.hosts.iter().chain(&self.numbers);
+        let numbers = self.rare.iter().flat_map(|it| &it.numbers);
+        let texts = self.hosts.iter().chain(numbers);
         let texts = texts.map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION);
-        let scripts = self.scripts.iter().map(|it| size_of::<Script>() + it.key.len() + ALLOCATION);
-        keys.chain(texts).chain(scripts).sum()
+        let rare = self.rare.iter().map(|it| {
+            let scripts = it.scripts.iter().map(|it| it.key.len() + ALLOCATION);
+            size_of::<Rare>() + it.scripts.len() * size_of::<Script>() + scripts.sum::<usize>()
+        });
+        keys.chain(texts).chain(rare).sum()
     }
 }
 

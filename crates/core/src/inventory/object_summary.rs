@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 
 use super::{
-    configs::{Config, Script, Use},
+    configs::{Config, Rare, Use},
     demand::{Amounts, Demand},
     details::Details,
     host_port::HostPort,
@@ -303,12 +303,9 @@ impl ObjectSummary {
         self.config().map_or(&[], |it| &it.hosts)
     }
 
-    pub(crate) fn numbers(&self) -> &[(Box<str>, Box<str>)] {
-        self.config().map_or(&[], |it| &it.numbers)
-    }
-
-    pub(crate) fn script(&self, key: &str) -> Option<&Script> {
-        self.config()?.scripts.iter().find(|it| &*it.key == key)
+    /// Returns what few ConfigMaps and Secrets have.
+    pub(crate) fn rare(&self) -> Option<&Rare> {
+        self.config()?.rare.as_deref()
     }
 
     pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {

@@ -85,7 +85,8 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
             continue;
         };
         let has_key = object.keys().is_some_and(|keys| keys.contains(key));
-        let script = object.script(key);
+        let mut scripts = object.rare().map_or(&[][..], |it| &it.scripts).iter();
+        let script = scripts.find(|it| it.key == *key);
         let why = match it.how {
             How::Executed if it.kind != Kind::ConfigMap || !has_key => continue,
             How::Executed if script.is_none_or(|it| !it.is_program) => {

@@ -88,8 +88,9 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
     let mut names = HashSet::new();
     for it in query.item.details().iter().flat_map(|it| &it.configs) {
         let objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
+        let rare = objects.filter_map(|object| Some((object, object.rare()?)));
         let numbers =
-            objects.flat_map(|object| object.numbers().iter().map(move |it| (object, it)));
+            rare.flat_map(|(object, rare)| rare.numbers.iter().map(move |it| (object, it)));
         for (object, (key, left)) in numbers {
             let is_read = it.key.as_ref().is_none_or(|it| it == key);
             if is_read && names.insert((&it.name, key, left)) {
