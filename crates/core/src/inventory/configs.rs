@@ -52,6 +52,10 @@ pub(crate) struct Order {
     pub(crate) argo: Option<Box<str>>,
     #[serde(rename = "argocd.argoproj.io/sync-wave")]
     wave: Option<Box<str>>,
+    #[serde(rename = "helm.sh/resource-policy")]
+    policy: Option<Box<str>>,
+    #[serde(rename = "argocd.argoproj.io/sync-options")]
+    options: Option<Box<str>>,
 }
 
 impl Order {
@@ -72,14 +76,20 @@ impl Order {
         let get = |key: &str| metadata.annotation(key).map(Into::into);
         Order {
             helm: get("helm.sh/hook"),
-            deleted: None,
             argo: get("argocd.argoproj.io/hook"),
             wave: get("argocd.argoproj.io/sync-wave"),
+            ..Order::default()
         }
     }
 
     pub(crate) fn is_hook(&self) -> bool {
         self.helm.is_some() || self.argo.is_some()
+    }
+
+    /// It stays in the cluster when the manifests no longer have it.
+    pub(super) fn is_kept(&self) -> bool {
+        self.policy.as_deref() == Some("keep")
+            || self.options.as_ref().is_some_and(|it| it.contains("Prune=false"))
     }
 
     pub(crate) fn wave(&self) -> i32 {

@@ -303,6 +303,11 @@ impl ObjectSummary {
         self.config().map_or(&[], |it| &it.hosts)
     }
 
+    /// Returns whether a ConfigMap or Secret stays in the cluster when the manifests no longer have it.
+    pub fn is_kept(&self) -> bool {
+        self.rare().is_some_and(|it| it.order.is_kept())
+    }
+
     /// Returns what few ConfigMaps and Secrets have.
     pub(crate) fn rare(&self) -> Option<&Rare> {
         self.config()?.rare.as_deref()
