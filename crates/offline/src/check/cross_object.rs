@@ -159,7 +159,7 @@ impl CrossObject {
                 is_whole: members.group.is_whole(),
                 is_final: members.group.is_final(),
                 // Of other files, only a part may be given.
-                removed: members.group.is_meant().then(|| removed.clone()).unwrap_or_default(),
+                removed: if members.group.is_meant() { removed.clone() } else { BTreeSet::new() },
             };
             let twice = members.twice();
             for part in members.parts() {

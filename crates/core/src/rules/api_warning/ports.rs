@@ -31,9 +31,11 @@ pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
             for (of, at, other) in others.iter().take(MOST) {
                 if let Some(what) = conflict(port, other) {
                     let text = format!("{what} port definition with {at}");
-                    // An address may keep two listeners apart.
+                    // An address keeps two listeners apart, and pod-never-created says more of ports of the node.
                     let is_shared = what == "duplicate"
                         && port.host_ip.as_ref().is_none_or(String::is_empty)
+                        && host_port(port) == 0
+                        && spec.host_network != Some(true)
                         && !ends(*of)
                         && !ends(index);
                     let harm = if *of == index { TWICE } else { ONE.filter(|_| is_shared) };
