@@ -328,7 +328,8 @@ fn of_command(
     let (i, file, how) = match command {
         [shell, file, ..] if is_shell(shell) && file.starts_with('/') => (1, &**file, How::Script),
         _ => match executed(command) {
-            Some((i, file)) => (i, file, How::Executed),
+            // A shell runs a file that the kernel cannot execute as a script.
+            Some((i, file)) => (i, file, if i == 0 { How::Executed } else { How::Script }),
             None => return,
         },
     };
