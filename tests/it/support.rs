@@ -23,7 +23,11 @@ use setguard::{
     object::{DecodeError, Object, Subject, storage::Storage},
     observed::Observed,
     policy::Policy,
-    rules::{api_validation::API_VALIDATION, rule::status::Audit, schema::SCHEMA},
+    rules::{
+        api_validation::API_VALIDATION,
+        rule::{inventory::Coverage, status::Audit},
+        schema::SCHEMA,
+    },
     yaml,
 };
 pub use setguard_testing::manifests::{cases, fixtures};
@@ -145,8 +149,7 @@ pub fn evaluate_change(objects: &[String], before: &[String], policy: &Policy) -
     let (inventory, before) = (inventory(objects), inventory(before));
     let cx = context(policy);
     let kinds = inventory.items().map(|(_, item)| item.kind()).collect();
-    let coverage =
-        setguard::rules::rule::inventory::Coverage { kinds, is_whole: true, is_final: true };
+    let coverage = Coverage { kinds, is_whole: true, is_final: true, ..Coverage::default() };
     let verdicts = engine::evaluate_cross_object(&inventory, &coverage, &before, &cx);
     verdicts.values().flat_map(|verdict| &verdict.violations).map(flat).collect()
 }

@@ -15,6 +15,7 @@ pub(crate) mod hosts;
 mod index;
 pub mod kind;
 pub(crate) mod labels;
+pub(crate) mod leftovers;
 pub(crate) mod links;
 pub(crate) mod node;
 pub(crate) mod nodes;

@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod config_references;
 pub mod containers;
 pub mod duration;
+pub(crate) mod exec;
 pub mod int_or_percent;
 pub mod kind;
 pub mod labels;

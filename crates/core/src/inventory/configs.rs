@@ -5,24 +5,127 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{Container, PodSpec, VolumeMount};
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{hosts, labels::ALLOCATION};
+use super::{hosts, labels::ALLOCATION, leftovers};
 use crate::{
     finding::{Field, Path, paths::POD_SPEC},
     kubernetes::{
         absent::{list, text},
         config_references::visit_config_references,
         containers::visit,
+        exec::{actions, executed, is_shell},
         kind::Kind,
     },
+    object::Metadata,
 };
 
-/// A ConfigMap or Secret. Values are never kept.
+type Texts = Box<[(Box<str>, Box<str>)]>;
+
+/// A ConfigMap or Secret. Other values are never kept.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
     /// `None` if others may add keys.
     pub(super) keys: Option<BTreeSet<Box<str>>>,
     /// The names of hosts in a ConfigMap, each with its key.
-    pub(super) hosts: Box<[(Box<str>, Box<str>)]>,
+    pub(super) hosts: Texts,
+    pub(super) rare: Option<Box<Rare>>,
+}
+
+/// What few ConfigMaps and Secrets have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Rare {
+    /// Numbers of templates in a ConfigMap, each with its key.
+    pub(crate) numbers: Texts,
+    /// The files of a ConfigMap that begin as a program, or that a shell cannot read.
+    pub(crate) scripts: Box<[Script]>,
+    /// When it is applied.
+    pub(crate) order: Order,
+}
+
+/// When Helm and Argo CD apply an object.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+pub(crate) struct Order {
+    #[serde(rename = "helm.sh/hook")]
+    pub(crate) helm: Option<Box<str>>,
+    #[serde(rename = "helm.sh/hook-delete-policy")]
+    pub(crate) deleted: Option<Box<str>>,
+    #[serde(rename = "argocd.argoproj.io/hook")]
+    pub(crate) argo: Option<Box<str>>,
+    #[serde(rename = "argocd.argoproj.io/sync-wave")]
+    wave: Option<Box<str>>,
+    #[serde(rename = "helm.sh/resource-policy")]
+    policy: Option<Box<str>>,
+    #[serde(rename = "argocd.argoproj.io/sync-options")]
+    options: Option<Box<str>>,
+}
+
+impl Order {
+    fn of(json: &str) -> Self {
+        #[derive(Deserialize)]
+        struct Whole {
+            metadata: Annotated,
+        }
+        #[derive(Deserialize)]
+        struct Annotated {
+            annotations: Option<Order>,
+        }
+        let whole = serde_json::from_str::<Whole>(json).ok();
+        whole.and_then(|it| it.metadata.annotations).unwrap_or_default()
+    }
+
+    pub(super) fn of_set(metadata: &Metadata<'_>) -> Self {
+        let get = |key: &str| metadata.annotation(key).map(Into::into);
+        Order {
+            helm: get("helm.sh/hook"),
+            argo: get("argocd.argoproj.io/hook"),
+            wave: get("argocd.argoproj.io/sync-wave"),
+            ..Order::default()
+        }
+    }
+
+    pub(crate) fn is_hook(&self) -> bool {
+        self.helm.is_some() || self.argo.is_some()
+    }
+
+    /// It stays in the cluster when the manifests no longer have it.
+    pub(super) fn is_kept(&self) -> bool {
+        self.policy.as_deref() == Some("keep")
+            || self.options.as_ref().is_some_and(|it| it.contains("Prune=false"))
+    }
+
+    pub(crate) fn wave(&self) -> i32 {
+        self.wave.as_ref().and_then(|it| it.parse().ok()).unwrap_or(0)
+    }
+}
+
+/// What is known of a file of a ConfigMap.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Script {
+    pub(crate) key: Box<str>,
+    /// It begins with `#!`, or is binary.
+    pub(crate) is_program: bool,
+    /// The first line ends in a carriage return.
+    pub(crate) has_return: bool,
+    /// Its keywords end in a carriage return.
+    pub(crate) is_unreadable: bool,
+}
+
+impl Script {
+    fn of((key, text): (&String, &String)) -> Option<Self> {
+        let keyword = |line: &str| {
+            let word = line.strip_suffix('\r').and_then(|it| it.split_whitespace().next_back());
+            word.is_some_and(|it| matches!(it, "then" | "do" | "fi" | "done" | "esac"))
+        };
+        let is_program = text.starts_with("#!");
+        let has_return = text.lines().next() != text.split('\n').next();
+        let is_unreadable = text.split('\n').any(keyword);
+        let key = key.as_str().into();
+        (is_program || is_unreadable).then_some(Script {
+            key,
+            is_program,
+            has_return,
+            is_unreadable,
+        })
+    }
 }
 
 /// The type of a Secret to which a controller of Kubernetes adds a token.
@@ -47,6 +150,12 @@ struct Raw {
     string_data: Entries,
 }
 
+/// The texts of a ConfigMap.
+#[derive(Default, Deserialize)]
+struct Data {
+    data: Option<BTreeMap<String, String>>,
+}
+
 #[derive(Deserialize)]
 struct Marks {
     #[serde(default)]
@@ -57,27 +166,44 @@ struct Marks {
 
 impl Config {
     pub(super) fn read(kind: Kind, json: &str) -> Option<Self> {
-        let hosts = match kind {
-            Kind::ConfigMap => hosts::of_config_map(json),
-            _ => Box::default(),
+        let texts = match kind {
+            Kind::ConfigMap => serde_json::from_str(json).unwrap_or_default(),
+            _ => Data::default(),
         };
+        let texts = texts.data.unwrap_or_default();
         let Raw { metadata, type_, data, binary_data, string_data } =
             serde_json::from_str(json).ok()?;
         let marks = [metadata.labels, metadata.annotations];
         let mut marks = marks.iter().flatten().flat_map(BTreeMap::keys);
         let is_open = type_.as_deref() == Some(TOKEN)
             || marks.any(|mark| ADDED_BY.iter().any(|part| mark.contains(part)));
+        let binary = binary_data.iter().flatten().map(|(key, _)| Script {
+            key: key.clone(),
+            is_program: true,
+            has_return: false,
+            is_unreadable: false,
+        });
+        let scripts = texts.iter().filter_map(Script::of).chain(binary).collect();
         let maps = [data, binary_data, string_data].into_iter().flatten();
         let keys: BTreeSet<_> = maps.flat_map(BTreeMap::into_keys).collect();
         // An object without data is there to be filled.
         let keys = Some(keys).filter(|keys| !is_open && !keys.is_empty());
-        Some(Config { keys, hosts })
+        let rare =
+            Rare { numbers: leftovers::of_config_map(&texts), scripts, order: Order::of(json) };
+        let rare = (rare != Rare::default()).then(|| Box::new(rare));
+        Some(Config { keys, hosts: hosts::of_config_map(&texts), rare })
     }
 
     pub(super) fn bytes(&self) -> usize {
         let keys = self.keys.iter().flatten().map(|key| key.len() + 2 * ALLOCATION);
-        let hosts = self.hosts.iter().map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION);
-        keys.chain(hosts).sum()
+        let numbers = self.rare.iter().flat_map(|it| &it.numbers);
+        let texts = self.hosts.iter().chain(numbers);
+        let texts = texts.map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION);
+        let rare = self.rare.iter().map(|it| {
+            let scripts = it.scripts.iter().map(|it| it.key.len() + ALLOCATION);
+            size_of::<Rare>() + it.scripts.len() * size_of::<Script>() + scripts.sum::<usize>()
+        });
+        keys.chain(texts).chain(rare).sum()
     }
 }
 
@@ -103,6 +229,10 @@ pub(crate) enum How {
     SubPath,
     /// As one file of a volume, named in an argument.
     Argument,
+    /// As the program that a container executes.
+    Executed,
+    /// As the script that a shell reads.
+    Script,
 }
 
 impl Use {
@@ -124,6 +254,10 @@ impl Use {
         visit(pod, &POD_SPEC, &mut |container, path| {
             of_mounts(container, &volumes, path, &mut uses);
             of_arguments(container, &volumes, path, &mut uses);
+            of_command(container, list(&container.command), &volumes, path, &mut uses);
+            actions(container, path, &mut |it| {
+                of_command(container, it.command, &volumes, it.path, &mut uses);
+            });
         });
         uses.into()
     }
@@ -180,5 +314,40 @@ fn of_arguments(
                 uses.push(Use { kind: *kind, name, key, how: How::Argument, field });
             }
         }
+    }
+}
+
+/// Adds the file that a command executes, or `FILE` of `sh FILE`, of a volume with all keys of one object.
+fn of_command(
+    container: &Container,
+    command: &[String],
+    volumes: &[(String, Kind, Box<str>)],
+    path: &Path<'_>,
+    uses: &mut Vec<Use>,
+) {
+    let (i, file, how) = match command {
+        [shell, file, ..] if is_shell(shell) && file.starts_with('/') => (1, &**file, How::Script),
+        _ => match executed(command) {
+            // A shell runs a file that the kernel cannot execute as a script.
+            Some((i, file)) => (i, file, if i == 0 { How::Executed } else { How::Script }),
+            None => return,
+        },
+    };
+    let below = |mount: &VolumeMount| {
+        let rest = file.strip_prefix(mount.mount_path.trim_end_matches('/'))?;
+        let key = match (text(&mount.sub_path), rest.strip_prefix('/')) {
+            ("", Some(key)) => key,
+            (key, None) if rest.is_empty() => key,
+            _ => return None,
+        };
+        Some(key.to_owned()).filter(|key| !key.is_empty() && !key.contains('/'))
+    };
+    let mounts = list(&container.volume_mounts).iter().filter(|it| it.sub_path_expr.is_none());
+    let nearest = mounts.filter_map(|it| Some((it, below(it)?)));
+    let Some((mount, key)) = nearest.max_by_key(|(it, _)| it.mount_path.len()) else { return };
+    if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
+        let (name, key) = (name.clone(), Some(key.into()));
+        let field = path.child("command").index(i).to_field();
+        uses.push(Use { kind: *kind, name, key, how, field });
     }
 }

@@ -9,7 +9,7 @@ use k8s_openapi::{
 use memchr::memmem;
 
 use super::{
-    configs::Use,
+    configs::{Order, Use},
     demand::Demand,
     hosts::{self, Lookups},
     links,
@@ -68,6 +68,8 @@ pub(crate) struct Details {
     pub(crate) ports: Box<[NamedPort]>,
     /// Set only before the template is dropped.
     pub(crate) configs: Box<[Use]>,
+    /// When the set is applied.
+    pub(crate) order: Option<Box<Order>>,
     pub(crate) lookups: Option<Box<Lookups>>,
     /// Whether an update replaces all pods of a DaemonSet at once.
     pub(crate) replaces_all: bool,
@@ -96,6 +98,8 @@ impl Details {
             Workload::StatefulSet(spec) => Details::of_stateful_set(spec, object.name()),
         };
         details.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
+        let order = Order::of_set(&object.metadata);
+        details.order = (order != Order::default()).then(|| Box::new(order));
         details.exceed = object.metadata.annotation(EXCEED_ANNOTATION).map(Into::into);
         if let Some(pod) = &object.template().spec {
             details.service_account = text(pod.service_account_name.as_ref());

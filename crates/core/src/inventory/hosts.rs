@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
-use serde::Deserialize;
 
 use crate::kubernetes::{
     absent::list,
@@ -61,12 +60,7 @@ fn configs(pod: &PodSpec) -> BTreeSet<(Box<str>, Option<Box<str>>)> {
 const MOST_HOSTS: usize = 50;
 
 /// The names of hosts in a ConfigMap, each with its key. Values are not kept.
-pub(super) fn of_config_map(json: &str) -> Box<[(Box<str>, Box<str>)]> {
-    #[derive(Deserialize)]
-    struct Data {
-        data: Option<BTreeMap<String, String>>,
-    }
-    let data = serde_json::from_str::<Data>(json).ok().and_then(|it| it.data).unwrap_or_default();
+pub(super) fn of_config_map(data: &BTreeMap<String, String>) -> Box<[(Box<str>, Box<str>)]> {
     let hosts = data.iter().flat_map(|(key, text)| {
         let lines = text.lines().map(|it| it.split('#').next().unwrap_or_default().trim());
         lines.flat_map(move |line| {

@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 
 use super::{
-    configs::{Config, Use},
+    configs::{Config, Rare, Use},
     demand::{Amounts, Demand},
     details::Details,
     host_port::HostPort,
@@ -295,18 +295,22 @@ impl ObjectSummary {
     }
 
     /// Returns the keys of a ConfigMap or Secret; `None` if it may have others too.
-    pub(crate) const fn keys(&self) -> Option<&BTreeSet<Box<str>>> {
-        match &self.role {
-            Role::Config(config) => config.keys.as_ref(),
-            _ => None,
-        }
+    pub(crate) fn keys(&self) -> Option<&BTreeSet<Box<str>>> {
+        self.config()?.keys.as_ref()
     }
 
     pub(crate) fn hosts(&self) -> &[(Box<str>, Box<str>)] {
-        match &self.role {
-            Role::Config(config) => &config.hosts,
-            _ => &[],
-        }
+        self.config().map_or(&[], |it| &it.hosts)
+    }
+
+    /// Returns whether a ConfigMap or Secret stays in the cluster when the manifests no longer have it.
+    pub fn is_kept(&self) -> bool {
+        self.rare().is_some_and(|it| it.order.is_kept())
+    }
+
+    /// Returns what few ConfigMaps and Secrets have.
+    pub(crate) fn rare(&self) -> Option<&Rare> {
+        self.config()?.rare.as_deref()
     }
 
     pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {
@@ -379,6 +383,7 @@ macro_rules! roles {
 }
 
 roles! {
+    config: Config(Config),
     controller: Controller(Controller),
     pod_security: Namespace(PodSecurity),
     limits: Limits([LimitRangeItem]),

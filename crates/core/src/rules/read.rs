@@ -1,7 +1,6 @@
 //! Values that several traps read from an object.
 
 mod command;
-mod exec;
 mod images;
 mod object;
 mod plugins;
@@ -12,15 +11,20 @@ mod wave;
 pub use self::wave::{Cause, Wave};
 pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
-    exec::{Action, actions, is_shell, plain, program, script_at},
-    images::{database, image, is_mounted_near, release},
+    images::{contains, database, image, is_mounted_near, release},
     object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,
-    pods::{host_port, self_affinity, self_anti_affinity},
+    pods::{claimed, host_port, self_affinity, self_anti_affinity},
     stateful_sets::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,
         removed_names, replaced,
     },
     wave::{begins, pace, wave},
 };
-pub(super) use crate::{kubernetes::int_or_percent::scaled, rollout::daemon_set::surges};
+pub(super) use crate::{
+    kubernetes::{
+        exec::{Action, DOES_NOTHING, actions, executed, is_shell, plain, program, script_at},
+        int_or_percent::scaled,
+    },
+    rollout::daemon_set::surges,
+};

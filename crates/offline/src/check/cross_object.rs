@@ -129,6 +129,18 @@ impl CrossObject {
         self.sources.push(again.or(Some(source)));
     }
 
+    /// Returns the objects of the previous manifests that pods need and that the input no longer has anywhere.
+    fn removed(&self, checker: &Checker<'_>) -> BTreeSet<(Kind, Box<str>, Box<str>)> {
+        let items = self.groups.iter().flat_map(|it| &it.items).map(|(_, item)| item);
+        let items = items.chain(self.cluster.items().map(|(_, item)| item));
+        let there: HashSet<_> = items.map(|it| (it.kind(), it.name())).collect();
+        let kinds = [Kind::ConfigMap, Kind::Secret, Kind::ServiceAccount];
+        let old = checker.previous().items().map(|(_, item)| item);
+        let old = old.filter(|it| kinds.contains(&it.kind()) && !it.is_kept());
+        let gone = old.filter(|it| !there.contains(&(it.kind(), it.name())));
+        gone.map(|it| (it.kind(), it.namespace().into(), it.name().into())).collect()
+    }
+
     /// Runs the cross-object rules. For each object with findings, calls `see` with the findings, the object's source,
     /// and the worst severity reported before.
     pub(super) fn run<E>(
@@ -137,11 +149,14 @@ impl CrossObject {
         mut see: impl FnMut(&Source, Option<Severity>, &mut ObjectReport) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut found = BTreeMap::new();
+        let removed = self.removed(checker);
         for (index, members) in mem::take(&mut self.groups).into_iter().enumerate() {
             let coverage = Coverage {
                 kinds: self.kinds.clone(),
                 is_whole: members.group.is_whole(),
                 is_final: members.group.is_final(),
+                // Of other files, only a part may be given.
+                removed: if members.group.is_meant() { removed.clone() } else { BTreeSet::new() },
             };
             let twice = members.twice();
             for part in members.parts() {

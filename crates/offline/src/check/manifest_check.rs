@@ -268,6 +268,11 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Returns the previous objects.
+    pub(crate) const fn previous(&self) -> &'a Inventory {
+        &self.previous.inventory
+    }
+
     /// Runs the cross-object rules on all cores. Returns the objects with findings, each with its index in the
     /// inventory.
     pub(crate) fn check_cross_object(

@@ -2,13 +2,19 @@
 
 use k8s_openapi::api::core::v1::ContainerPort;
 
-use super::{TWICE, say};
+use super::{Harm, TWICE, say};
 use crate::rules::prelude::*;
 
 /// How many earlier ports with the same number a port is compared with.
 const MOST: usize = 100;
 
+const ONE: Harm = Some(
+    "give one of the containers another port: they share the network of the pod, so only one of them can listen on it",
+);
+
 pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
+    let inits = list(&spec.init_containers);
+    let ends = |i: usize| inits.get(i).is_some_and(|it| !is_sidecar(it));
     let mut all: HashMap<_, Vec<_>> = HashMap::new();
     let mut index = 0;
     visit(spec, &POD_SPEC, &mut |container, path| {
@@ -23,7 +29,15 @@ pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
             for (of, at, other) in others.iter().take(MOST) {
                 if let Some(what) = conflict(port, other) {
                     let text = format!("{what} port definition with {at}");
-                    say(&path, text, TWICE.filter(|_| *of == index), found);
+                    // An address keeps two listeners apart, and pod-never-created says more of ports of the node.
+                    let is_shared = what == "duplicate"
+                        && port.host_ip.as_ref().is_none_or(String::is_empty)
+                        && host_port(port) == 0
+                        && spec.host_network != Some(true)
+                        && !ends(*of)
+                        && !ends(index);
+                    let harm = if *of == index { TWICE } else { ONE.filter(|_| is_shared) };
+                    say(&path, text, harm, found);
                 }
             }
             others.push((index, path.to_field(), port.clone()));

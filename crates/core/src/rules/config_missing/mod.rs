@@ -28,7 +28,14 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         if query.inventory().named_anywhere(Kind::ExternalSecret, &it.name).next().is_some() {
             continue;
         }
-        if names.insert((it.kind, &*it.name)) {
+        let is_new = names.insert((it.kind, &*it.name));
+        if is_new && query.removes(it.kind, &it.name) {
+            let Use { kind, name, field, .. } = it;
+            let message =
+                format!("the change removes {kind} {name}, and new pods do not start without it");
+            let help = format!("keep the {kind}, or leave it out of the template too");
+            found.report(*kind, field.clone(), Reason::NotFound, message, help);
+        } else if is_new {
             misspelled(query, it, found);
         }
         if let Some(key) = it.key.as_deref().filter(|key| keys.insert((it.kind, &*it.name, *key))) {
@@ -52,6 +59,7 @@ fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut InventoryFindings) 
         How::Volume => "so the volume is never mounted, and no container starts",
         How::SubPath => "so the kubelet mounts an empty directory there",
         How::Argument => "so the program doesn't find this file",
+        How::Executed | How::Script => "so the command doesn't find this file",
     };
     let own = first.keys().into_iter().flatten().map(|key| &**key);
     let help = match nearest_of(key, own) {

@@ -5,28 +5,63 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "database-without-volume",
     title: "the database has no volume",
-    summary: "a database image without a volume at its data directory",
+    summary: "a database image without a volume for its data",
     group: Data,
-    mode: Mode::Audit,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
-fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
-    // Redis is often only a cache.
-    let database = read::database(container).filter(|(name, _)| *name != "redis");
-    let Some((name, directory)) = database else { return };
-    let moves = |flag: &str| flag == "-D" || flag.contains("dir") || flag.contains("dbpath");
-    let mut variables = list(&container.env).iter();
-    let is_elsewhere = arguments(container).any(|(flag, _)| moves(flag))
-        || variables.any(|it| it.name == "PGDATA")
-        || !list(&container.env_from).is_empty();
-    let mut mounts = list(&container.volume_mounts).iter();
-    if is_elsewhere || mounts.any(|it| read::is_mounted_near(it, directory)) {
-        return;
+fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let claims = read::claimed(spec, &subject.object);
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let path = path.child("volumeMounts");
+        let mounts = list(&container.volume_mounts);
+        if let Some(volume) = volume(container).filter(|it| !is_elsewhere(container, it)) {
+            let keeps = |it: &VolumeMount| read::contains(volume, &it.mount_path);
+            let above = |it: &VolumeMount| {
+                claims.contains(&*it.name) && read::contains(&it.mount_path, volume)
+            };
+            let parent = mounts.iter().enumerate().find(|(_, it)| above(it));
+            if let Some((i, mount)) = parent.filter(|_| !mounts.iter().any(keeps)) {
+                let message = format!(
+                    "the image has a volume of its own at {volume}, so the claim at {} keeps no data: the next \
+                     container starts with an empty database",
+                    mount.mount_path
+                );
+                let help = format!("mount the claim at {volume}, with a subPath");
+                let path = path.index(i);
+                found.report(&path.child("mountPath"), Reason::Invalid, message, help);
+            }
+        }
+        // Redis is often only a cache.
+        let database = read::database(container).filter(|(name, _)| *name != "redis");
+        let Some((name, directory)) = database else { return };
+        let is_mounted = mounts.iter().any(|it| read::is_mounted_near(it, directory));
+        if !is_mounted && !is_elsewhere(container, directory) {
+            let message = format!(
+                "no volume is mounted at {directory}, so the data of {name} is gone when the container restarts"
+            );
+            let help = "mount a claim there, or an emptyDir if the data may be lost";
+            found.report(&path, Reason::Required, message, help).noted_if(true);
+        }
+    });
+}
+
+/// The directory that the image declares as a volume.
+fn volume(container: &Container) -> Option<&'static str> {
+    match read::release(container) {
+        Some(("postgres", (..18, _), _)) if list(&container.command).is_empty() => {
+            Some("/var/lib/postgresql/data")
+        }
+        _ => read::database(container).filter(|it| it.0 != "postgres").map(|it| it.1),
     }
-    let message = format!(
-        "no volume is mounted at {directory}, so the data of {name} is gone when the container restarts"
-    );
-    let help = "mount a claim there, or an emptyDir if the data may be lost";
-    found.report(&path.child("volumeMounts"), Reason::Required, message, help);
+}
+
+/// An argument or variable may name another directory.
+fn is_elsewhere(container: &Container, directory: &str) -> bool {
+    let moves = |flag: &str| flag == "-D" || flag.contains("dir") || flag.contains("dbpath");
+    let mut variables = list(&container.env).iter().filter(|it| it.name == "PGDATA");
+    arguments(container).any(|(flag, _)| moves(flag))
+        || variables.any(|it| !read::contains(directory, text(&it.value)))
+        || !list(&container.env_from).is_empty()
 }

@@ -5,10 +5,13 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "immutable-release-label",
     title: "this label changes with each release",
-    summary: "a label that changes with each release, in a field that cannot be changed",
+    summary: "a label of a release in an immutable field, or in a Service's selector",
     group: Refused,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [
+        Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
+        Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },
+    ],
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
@@ -49,6 +52,29 @@ fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut 
             ),
             "leave it out here; the labels of the set and of its pods may have it",
         );
+    }
+}
+
+/// The maximum number of Services that are compared with a set.
+const MOST_COMPARED: usize = 1_000;
+
+/// A Service selects pods by such a label. Kubernetes: `syncService`, pkg/controller/endpointslice.
+fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+    let (Some(set), namespace) = (query.item.controller(), query.item.namespace()) else { return };
+    let services = query.inventory().in_namespace(Kind::Service, namespace).take(MOST_COMPARED);
+    for (item, service) in services.filter_map(|it| Some((it, it.service()?))) {
+        let is_own = service.selector.iter().all(|(key, value)| set.labels.get(key) == Some(value));
+        let label = service
+            .selector
+            .iter()
+            .find(|(key, value)| changes_with_release(key, value) && !item.name().contains(value));
+        let Some((key, value)) = label.filter(|_| is_own) else { continue };
+        let message = format!(
+            "its {item} selects pods with {key}={value}, which changes with each release, so an upgrade takes all \
+             old pods from the Service at once"
+        );
+        let help = format!("leave {key} out of the Service's selector");
+        found.report(Kind::Service, &TEMPLATE_LABELS.key(key), Reason::Invalid, message, help);
     }
 }
 

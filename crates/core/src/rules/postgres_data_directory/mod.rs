@@ -1,11 +1,11 @@
-//! A database of the official PostgreSQL image in a directory that the image does not use.
+//! A volume at a directory where the image of PostgreSQL or Kafka does not keep its data.
 
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "postgres-data-directory",
-    title: "the volume is not where postgres keeps data",
-    summary: "a postgres image whose volume is mounted where it keeps no database",
+    title: "the volume cannot be this data directory",
+    summary: "a postgres or Kafka image whose volume is mounted where it keeps no data",
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
@@ -16,11 +16,23 @@ const DATA: &str = "/var/lib/postgresql/data";
 
 /// github.com/docker-library/postgres: `docker_setup_env` and `docker_error_old_databases`, docker-entrypoint.sh.
 fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let templates = subject.object.stateful_set().into_iter().flat_map(read::claims);
-    let volumes = list(&spec.volumes).iter().filter(|it| it.persistent_volume_claim.is_some());
-    let claims: HashSet<&str> =
-        templates.map(|(name, _)| name).chain(volumes.map(|it| it.name.as_str())).collect();
+    let claims = read::claimed(spec, &subject.object);
     visit(spec, &POD_SPEC, &mut |container, path| {
+        if let Some((i, mount)) = of_kafka(container).filter(|(_, it)| claims.contains(&*it.name)) {
+            // An init container may remove the directory.
+            let mut mounts =
+                list(&spec.init_containers).iter().flat_map(|it| list(&it.volume_mounts));
+            if !mounts.any(|it| it.name == mount.name) {
+                let message = "on a new volume with a directory lost+found, as ext4 has it, Kafka stops, because it takes \
+                    each directory there for a partition";
+                let help = "set KAFKA_LOG_DIRS to a directory below, or set subPath";
+                let path = path.child("volumeMounts");
+                let path = path.index(i);
+                found
+                    .report(&path.child("mountPath"), Reason::Invalid, message, help)
+                    .noted_if(true);
+            }
+        }
         let Some(release) = release(container) else { return };
         let mounts = list(&container.volume_mounts).iter().enumerate();
         let at = |(_, it): &(usize, &VolumeMount)| it.mount_path.trim_end_matches('/') == DATA;
@@ -81,4 +93,17 @@ fn release(container: &Container) -> Option<(u32, bool)> {
     }
     let (name, (major, _), _) = read::release(container)?;
     (name == "postgres").then_some((major, false))
+}
+
+/// The whole volume that is mounted as a directory of the logs. apache/kafka: `parseTopicPartitionName`, UnifiedLog.
+fn of_kafka(container: &Container) -> Option<(usize, &VolumeMount)> {
+    let (name, _) = read::image(container);
+    let is_kafka = matches!(name, "apache/kafka" | "apache/kafka-native" | "confluentinc/cp-kafka");
+    let logs = list(&container.env).iter().find(|it| it.name == "KAFKA_LOG_DIRS");
+    let logs = logs.map(|it| text(&it.value)).filter(|_| is_kafka)?;
+    list(&container.volume_mounts).iter().enumerate().find(|(_, it)| {
+        let is_whole = text(&it.sub_path).is_empty() && text(&it.sub_path_expr).is_empty();
+        let path = it.mount_path.trim_end_matches('/');
+        is_whole && logs.split(',').any(|it| it.trim().trim_end_matches('/') == path)
+    })
 }

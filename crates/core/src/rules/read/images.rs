@@ -49,9 +49,11 @@ pub(crate) fn release(container: &Container) -> Option<(&'static str, (u32, u32)
 
 /// One of the directories contains the other, or they are the same.
 pub(crate) fn is_mounted_near(mount: &VolumeMount, directory: &str) -> bool {
-    let mount = mount.mount_path.trim_end_matches('/');
-    let contains = |outer: &str, inner: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    contains(mount, directory) || contains(directory, mount)
+    contains(&mount.mount_path, directory) || contains(directory, &mount.mount_path)
+}
+
+/// A directory contains the other, or they are the same.
+pub(crate) fn contains(outer: &str, inner: &str) -> bool {
+    let rest = inner.strip_prefix(outer.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

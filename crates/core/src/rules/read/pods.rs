@@ -1,7 +1,14 @@
 use k8s_openapi::api::core::v1::{Affinity, PodAffinityTerm};
 
-use super::object::pod_spec;
+use super::{object::pod_spec, stateful_sets::claims};
 use crate::rules::prelude::*;
+
+/// The names of the pod's volumes that are claims.
+pub(crate) fn claimed<'a>(spec: &'a PodSpec, object: &'a Object<'_>) -> HashSet<&'a str> {
+    let templates = object.stateful_set().into_iter().flat_map(claims).map(|(name, _)| name);
+    let volumes = list(&spec.volumes).iter().filter(|it| it.persistent_volume_claim.is_some());
+    templates.chain(volumes.map(|it| it.name.as_str())).collect()
+}
 
 /// The required terms that keep the template's own pods apart, with their indexes.
 pub(crate) fn self_anti_affinity<'a>(

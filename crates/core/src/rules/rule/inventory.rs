@@ -37,6 +37,8 @@ pub struct Coverage {
     /// Whether the objects are applied as they are. A kustomization can add keys to a ConfigMap, and
     /// makes some itself.
     pub is_final: bool,
+    /// The objects that the change removes: kind, namespace and name.
+    pub removed: BTreeSet<(Kind, Box<str>, Box<str>)>,
 }
 
 impl Coverage {
@@ -177,6 +179,13 @@ impl<'a> Query<'a> {
             }
             Around::Cluster(view) => view.freshness(kind) != Freshness::Unknown,
         }
+    }
+
+    /// The change removes an object from the namespace of the set, and pods of the set were there before.
+    pub(in crate::rules) fn removes(&self, kind: Kind, name: &str) -> bool {
+        let Around::Input(_, _, coverage) = self.around else { return false };
+        let id = || (kind, self.item.namespace().into(), name.into());
+        !coverage.removed.is_empty() && self.old().is_some() && coverage.removed.contains(&id())
     }
 
     /// All objects of a kind are known, not just those in an input.

@@ -2,15 +2,19 @@
 
 use k8s_openapi::api::core::v1::KeyToPath;
 
+use crate::inventory::configs::How;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "script-not-executable",
-    title: "nobody may execute the script",
-    summary: "a command that is a file of a ConfigMap or Secret which is not executable",
+    title: "the script cannot be executed",
+    summary: "a command that is a file of a ConfigMap or Secret and cannot be executed",
     group: NeverStarts,
     mode: Mode::Warn,
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
+    scopes: [
+        Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check)),
+        Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },
+    ],
 };
 
 /// The mode of files if a volume sets none.
@@ -20,7 +24,7 @@ const DEFAULT: i32 = 0o644;
 fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let effect = format!("container {:?} never starts", container.name);
     let mut report = |command: &[String], effect: &str, path: &Path<'_>| {
-        let Some((i, file)) = executed(command) else { return };
+        let Some((i, file)) = read::executed(command) else { return };
         let Some(mode) = mode(file, container, spec).filter(|mode| mode & 0o111 == 0) else {
             return;
         };
@@ -36,13 +40,6 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
     read::actions(container, path, &mut |it| {
         report(it.command, it.effect, it.path);
     });
-}
-
-/// The file that is executed: the program, or the only word of a shell's script.
-fn executed(command: &[String]) -> Option<(usize, &str)> {
-    let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    let at = read::script_at(&words).filter(|at| at + 1 == words.len()).unwrap_or(0);
-    Some((at, *words.get(at)?))
 }
 
 /// The mode of a file in a volume; `None` if the volume is of another type.
@@ -78,4 +75,34 @@ fn of_volume(volume: &Volume, path: &str) -> Option<i32> {
         (of_source, it.default_mode)
     };
     Some(own.or(default).unwrap_or(DEFAULT))
+}
+
+/// Linux: `load_script`, fs/binfmt_script.c.
+fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+    for it in query.item.details().iter().flat_map(|it| &it.configs) {
+        let mut objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
+        let (Some(object), None, Some(key)) = (objects.next(), objects.next(), &it.key) else {
+            continue;
+        };
+        let has_key = object.keys().is_some_and(|keys| keys.contains(key));
+        let mut scripts = object.rare().map_or(&[][..], |it| &it.scripts).iter();
+        let script = scripts.find(|it| it.key == *key);
+        let why = match it.how {
+            How::Executed if it.kind != Kind::ConfigMap || !has_key => continue,
+            How::Executed if script.is_none_or(|it| !it.is_program) => {
+                "doesn't begin with #!, so the kernel cannot execute it (exec format error)"
+            }
+            How::Executed if script.is_some_and(|it| it.has_return) => {
+                "has a carriage return at the end of its first line, so the kernel doesn't find the interpreter"
+            }
+            How::Script if script.is_some_and(|it| it.is_unreadable) => {
+                "has lines that end in a carriage return, so the shell doesn't find its keywords"
+            }
+            _ => continue,
+        };
+        let help =
+            "begin the file with #! and the interpreter, and write it with the line ends of Unix";
+        let message = format!("{key} of {object} {why}");
+        found.report(it.kind, it.field.clone(), Reason::Invalid, message, help);
+    }
 }

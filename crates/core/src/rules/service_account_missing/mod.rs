@@ -15,12 +15,17 @@ pub(super) static RULE: Rule = rule! {
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let named = query.item.details().and_then(|details| details.service_account.as_deref());
     let Some(name) = named.filter(|name| *name != "default") else { return };
-    if is_missing(query, Kind::ServiceAccount, name) {
+    let is_removed = query.removes(Kind::ServiceAccount, name);
+    if is_removed || is_missing(query, Kind::ServiceAccount, name) {
         let namespace = query.item.namespace();
-        let message = format!(
-            "{} ServiceAccounts of namespace {namespace}, but no {name}: no pod is created without it",
-            query.who_has()
-        );
+        let message = if is_removed {
+            format!("the change removes ServiceAccount {name}: no pod is created without it")
+        } else {
+            format!(
+                "{} ServiceAccounts of namespace {namespace}, but no {name}: no pod is created without it",
+                query.who_has()
+            )
+        };
         found.report(
             Kind::ServiceAccount,
             &POD_SPEC.child("serviceAccountName"),

@@ -1,10 +1,16 @@
 //! What a kubelet runs in a container, and what it asks of it.
 
-use k8s_openapi::api::core::v1::{ExecAction, HTTPGetAction, TCPSocketAction};
+use k8s_openapi::{
+    api::core::v1::{Container, ExecAction, HTTPGetAction, TCPSocketAction},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
 
-use crate::rules::prelude::*;
+use super::absent::{list, text};
+use crate::finding::Path;
 
 const KILLED: &str = "the container is killed again and again";
+/// What a preStop hook that fails does.
+pub(crate) const DOES_NOTHING: &str = "the hook does nothing";
 const NEVER_READY: &str = "the container never becomes ready";
 
 /// What a probe or hook does: it runs a command, or asks a port.
@@ -56,7 +62,7 @@ pub(crate) fn actions(
     let hooks = container.lifecycle.as_ref();
     let hooks = [
         ("postStart", hooks.and_then(|it| it.post_start.as_ref()), KILLED),
-        ("preStop", hooks.and_then(|it| it.pre_stop.as_ref()), "the hook does nothing"),
+        ("preStop", hooks.and_then(|it| it.pre_stop.as_ref()), DOES_NOTHING),
     ];
     let path = path.child("lifecycle");
     for (name, hook, effect) in hooks {
@@ -78,14 +84,27 @@ pub(crate) fn is_shell(word: &str) -> bool {
     shells.contains(&name) || name.starts_with("powershell") || name.starts_with("pwsh")
 }
 
-/// The index of the script in `sh -c SCRIPT`, after flags such as `-ec` or `-eo pipefail -c`.
+/// The index of the script in `sh -c SCRIPT`. It is the first word after all flags: `-eo pipefail -c SCRIPT` and
+/// `-c -e -- SCRIPT`.
 pub(crate) fn script_at(words: &[&str]) -> Option<usize> {
-    let runs = |flags: &&str| {
-        flags.ends_with('c') && flags.bytes().skip(1).all(|flag| flag.is_ascii_lowercase())
-    };
-    let is_before = |word: &&&str| word.starts_with('-') || **word == "pipefail" || is_shell(word);
-    words.first().filter(|it| is_shell(it))?;
-    Some(words.iter().skip(1).take_while(is_before).position(runs)? + 2)
+    let mut at = words.iter().take_while(|it| is_shell(it)).count();
+    let (mut runs, is_shell) = (false, at > 0);
+    let is_flag = |it: &&&str| it.starts_with(['-', '+']) && it.len() > 1;
+    while let Some(flags) = words.get(at).filter(is_flag) {
+        // Those of other shells have long names, such as -Command.
+        let is_short = flags.len() < 8 && flags.bytes().skip(1).all(|it| it.is_ascii_lowercase());
+        runs |= is_short && flags.contains('c');
+        // The word after -o is the name of an option.
+        at += if is_short && flags.ends_with('o') { 2 } else { 1 };
+    }
+    (is_shell && runs).then_some(at)
+}
+
+/// The file that is executed: the program, or the only word of a shell's script.
+pub(crate) fn executed(command: &[String]) -> Option<(usize, &str)> {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let at = script_at(&words).filter(|at| at + 1 == words.len()).unwrap_or(0);
+    Some((at, *words.get(at)?))
 }
 
 /// Returns a script without comments and quotes. Within quotes and substitutions, each separator
