@@ -55,6 +55,9 @@ use super::{
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
+/// After this many check intervals without a successful read, a configuration no longer counts as armed.
+const EXPIRE: u32 = 3;
+
 /// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm deletes the objects of a
 /// release even if they have an owner. Some tools that apply a rendered chart do not, and would leave webhooks without
 /// a server.
@@ -101,7 +104,10 @@ pub(crate) async fn start(
         name: format!("{name}-rehearsal"),
     });
     let arming = Activation {
-        kept_rules: Arc::new(KeptRules::new(app.metrics.armed.clone())),
+        kept_rules: Arc::new(KeptRules::new(
+            app.metrics.armed.clone(),
+            args.arm_check_interval * EXPIRE,
+        )),
         app,
         name,
         owner: args.arm_owner.clone(),
@@ -306,7 +312,9 @@ impl Activation {
             let is_sibling = |it: &Configuration| registered::has_sibling(&read, it.kind());
             siblings.extend(Configuration::ALL.into_iter().filter(is_sibling));
             let (kind, name) = (configuration.kind(), &self.name);
-            match registered::compare(&read) {
+            let compared = registered::compare(&read);
+            self.kept_rules.read(configuration, &compared);
+            match compared {
                 Ok(compared) => {
                     foreign.extend(compared.say(kind, name));
                     self.armed.push((configuration, read.clone()));

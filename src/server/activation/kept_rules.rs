@@ -3,16 +3,21 @@
 //! A client may take the rules away again and again. setguard writes them back each time, so
 //! periodic checks would find nothing.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use serde_json::Value;
-use setguard_cluster::live::registered::{as_written, compare};
+use setguard_cluster::live::registered::{Compared, as_written, compare};
 
 use crate::server::{configuration::Configuration, metrics::armed::Armed};
 
 #[derive(Debug)]
 pub(super) struct KeptRules {
     metrics: Armed,
+    /// How long a configuration counts as it was read.
+    lasts: Duration,
     states: Mutex<[State; 2]>,
 }
 
@@ -26,8 +31,8 @@ struct State {
 }
 
 impl KeptRules {
-    pub(super) fn new(metrics: Armed) -> Self {
-        KeptRules { metrics, states: Mutex::default() }
+    pub(super) fn new(metrics: Armed, lasts: Duration) -> Self {
+        KeptRules { metrics, lasts, states: Mutex::default() }
     }
 
     /// Takes versions from a watch, since reads may skip versions.
@@ -43,7 +48,7 @@ impl KeptRules {
         if is_deleted {
             state.lost(configuration, &self.metrics);
             *state = State { version, losses: state.losses, ..State::default() };
-            self.metrics.set(configuration, false, 0);
+            self.set(configuration, false, 0);
             return;
         }
         let compared = compare(read);
@@ -66,14 +71,27 @@ impl KeptRules {
             );
         }
         state.annotation = annotation;
-        let is_as_written = compared.as_ref().is_ok_and(|it| it.is_as_written());
-        let foreign = compared.map_or(1, |it| it.foreign.len());
-        self.metrics.set(configuration, is_as_written, foreign);
+        self.compared(configuration, &compared);
+    }
+
+    /// Takes in a read, although the watch may be broken.
+    pub(super) fn read(&self, configuration: Configuration, compared: &Result<Compared, String>) {
+        self.compared(configuration, compared);
     }
 
     /// The watch counts the lost rules: it may not have seen the deletion yet.
     pub(super) fn absent(&self, configuration: Configuration) {
-        self.metrics.set(configuration, false, 0);
+        self.set(configuration, false, 0);
+    }
+
+    fn compared(&self, configuration: Configuration, compared: &Result<Compared, String>) {
+        let is_as_written = compared.as_ref().is_ok_and(Compared::is_as_written);
+        let foreign = compared.as_ref().map_or(1, |it| it.foreign.len());
+        self.set(configuration, is_as_written, foreign);
+    }
+
+    fn set(&self, configuration: Configuration, is_as_written: bool, foreign: usize) {
+        self.metrics.set(configuration, is_as_written, foreign, self.lasts);
     }
 }
 
@@ -121,7 +139,7 @@ mod tests {
 
     #[test]
     fn rules_that_are_taken_away_are_counted_also_if_they_are_back_at_once() {
-        let kept_rules = KeptRules::new(Armed::new(&mut Registry::default()));
+        let kept_rules = KeptRules::new(Armed::new(&mut Registry::default()), Duration::MAX);
         let losses = || kept_rules.states.lock().unwrap()[KIND as usize].losses;
         let right = |of: &str| json!([{ "resources": [of] }]);
         let see = |version, annotated, rules: &Value| {

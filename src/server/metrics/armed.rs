@@ -27,6 +27,8 @@ pub(crate) struct Armed {
 #[derive(Debug, Default)]
 struct State {
     is_as_written: bool,
+    /// Until then that is known. It may have changed unseen if nothing was read since.
+    expires: Option<Instant>,
     /// Until then the configuration does not count as armed, because it has just changed.
     doubted: Option<Instant>,
 }
@@ -44,7 +46,7 @@ impl Armed {
             armed: metric!(registry "webhooks_armed" = Family::default(),
                 "With --arm-webhooks: 1 if this webhook configuration exists, each of its webhooks is as it was \
                 written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise, also \
-                until the replica has read it"),
+                until the replica has read it, and if it has not been able to for three minutes"),
             foreign: metric!(registry "webhooks_foreign" = from_zero("kind", &kinds),
                 "With --arm-webhooks: the webhooks of this configuration that another client has changed, removed or \
                 added; setguard writes back rules only"),
@@ -58,8 +60,15 @@ impl Armed {
     }
 
     /// `foreign` is the number of webhooks that differ from what was written.
-    pub(crate) fn set(&self, configuration: Configuration, is_as_written: bool, foreign: usize) {
+    pub(crate) fn set(
+        &self,
+        configuration: Configuration,
+        is_as_written: bool,
+        foreign: usize,
+        lasts: Duration,
+    ) {
         self.with(configuration, |state| {
+            state.expires = Some(Instant::now() + lasts);
             if is_as_written && !state.is_as_written {
                 let settled = Instant::now() + Self::SETTLE;
                 state.doubted = Some(state.doubted.map_or(settled, |until| until.max(settled)));
@@ -85,8 +94,11 @@ impl Armed {
     /// Sets the metrics that change with time.
     pub(super) fn refresh(&self) {
         for configuration in Configuration::ALL {
+            let now = Instant::now();
             let is_armed = self.with(configuration, |state| {
-                state.is_as_written && state.doubted.is_none_or(|until| Instant::now() >= until)
+                state.is_as_written
+                    && state.expires.is_some_and(|at| now < at)
+                    && state.doubted.is_none_or(|until| now >= until)
             });
             self.armed.get_or_create(&label(configuration)).set(is_armed.into());
         }

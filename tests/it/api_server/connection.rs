@@ -116,6 +116,9 @@ impl Connection {
             ["", "apis", "apps", "v1", "namespaces", namespace, resource, name] => {
                 Some([resource, namespace, name])
             }
+            ["", "apis", "admissionregistration.k8s.io", "v1", resource, name] => {
+                Some([resource, "", name])
+            }
             _ => None,
         };
         if let Some(key) = one {

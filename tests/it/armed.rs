@@ -1,0 +1,71 @@
+//! What a server says about its webhook configurations while it can and cannot read them.
+
+use serde_json::{Value, json};
+
+use crate::{
+    api_server::ApiServer,
+    daemon::{Daemon, certificate_in, eventually},
+};
+
+const KIND: &str = "ValidatingWebhookConfiguration";
+const RESOURCE: &str = "validatingwebhookconfigurations";
+
+struct Site {
+    api_server: ApiServer,
+    daemon: Daemon,
+}
+
+impl Site {
+    fn new() -> Self {
+        let api_server = ApiServer::start("37");
+        let metadata = json!({ "name": "guard-rehearsal", "namespace": "default" });
+        api_server.apply("configmaps", &json!({ "kind": "ConfigMap", "metadata": metadata }));
+        api_server.apply(RESOURCE, &configuration("sets", "sets"));
+        let dir = tempfile::tempdir().unwrap();
+        certificate_in(dir.path());
+        let kubeconfig = api_server.kubeconfig(dir.path());
+        let args = ["--arm-webhooks=guard", "--arm-check-interval=1s"];
+        let mut daemon = Daemon::with_files(dir.path(), &args, &[("KUBECONFIG", &kubeconfig)]);
+        daemon.dir = Some(dir);
+        let site = Site { api_server, daemon };
+        site.measures("armed", 1);
+        site
+    }
+
+    fn measures(&self, name: &str, value: u64) {
+        self.daemon.measured(&format!("setguard_webhooks_{name}{{kind=\"{KIND}\"}} {value}"));
+    }
+
+    fn writes(&self, annotated: &str, selected: &str) {
+        self.api_server.apply(RESOURCE, &configuration(annotated, selected));
+    }
+}
+
+/// The chart wrote one selector, and the configuration has another.
+fn configuration(annotated: &str, selected: &str) -> Value {
+    let webhook = |of: &str| {
+        json!([{
+            "name": "create.validate.setguard.io",
+            "objectSelector": { "matchLabels": { "of": of } },
+            "rules": [{ "resources": ["daemonsets"], "scope": "*" }],
+        }])
+    };
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": KIND,
+        "metadata": {
+            "name": "guard",
+            "annotations": { "setguard.io/webhooks": webhook(annotated).to_string() },
+        },
+        "webhooks": webhook(selected),
+    })
+}
+
+#[test]
+fn a_replica_that_sees_nothing_is_not_armed() {
+    let site = Site::new();
+    site.api_server.change(|world| world.cut = true);
+    site.measures("armed", 0);
+    site.api_server.change(|world| world.cut = false);
+    site.measures("armed", 1);
+}
