@@ -304,6 +304,7 @@ impl Activation {
         self.deleted = None;
         self.armed.clear();
         for configuration in Configuration::ALL {
+            let shown = self.kept_rules.shown(configuration);
             let Some(read) = self.read(configuration).await? else {
                 self.kept_rules.absent(configuration);
                 continue;
@@ -313,7 +314,7 @@ impl Activation {
             siblings.extend(Configuration::ALL.into_iter().filter(is_sibling));
             let (kind, name) = (configuration.kind(), &self.name);
             let compared = registered::compare(&read);
-            self.kept_rules.read(configuration, &compared);
+            self.kept_rules.read(configuration, shown, &read, &compared);
             match compared {
                 Ok(compared) => {
                     foreign.extend(compared.say(kind, name));

@@ -69,3 +69,16 @@ fn a_replica_that_sees_nothing_is_not_armed() {
     site.api_server.change(|world| world.cut = false);
     site.measures("armed", 1);
 }
+
+#[test]
+fn what_is_read_after_a_restore_counts_although_its_version_is_lower() {
+    let site = Site::new();
+    site.api_server.change(|world| {
+        world.cut = true;
+        world.go_back();
+    });
+    site.writes("sets", "nothing");
+    site.api_server.change(|world| world.cut = false);
+    site.measures("foreign", 1);
+    site.measures("armed", 0);
+}

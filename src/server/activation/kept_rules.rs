@@ -4,7 +4,7 @@
 //! periodic checks would find nothing.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -37,9 +37,8 @@ impl KeptRules {
 
     /// Takes versions from a watch, since reads may skip versions.
     pub(super) fn observe(&self, configuration: Configuration, read: &Value, is_deleted: bool) {
-        let version = read["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
-        let version = version.unwrap_or(u64::MAX);
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = version(read);
+        let mut states = self.states();
         let state = &mut states[configuration as usize];
         // A new watch may begin with an old version.
         if version < state.version {
@@ -74,14 +73,34 @@ impl KeptRules {
         self.compared(configuration, &compared);
     }
 
-    /// Takes in a read, although the watch may be broken.
-    pub(super) fn read(&self, configuration: Configuration, compared: &Result<Compared, String>) {
+    /// Returns the newest version that the watch has shown.
+    pub(super) fn shown(&self, configuration: Configuration) -> u64 {
+        self.states()[configuration as usize].version
+    }
+
+    /// Takes in a read of the newest version, which began when the watch had shown another one.
+    pub(super) fn read(
+        &self,
+        configuration: Configuration,
+        shown: u64,
+        read: &Value,
+        compared: &Result<Compared, String>,
+    ) {
+        // etcd was restored from a backup.
+        if version(read) < shown {
+            self.states()[configuration as usize].version = 0;
+            self.observe(configuration, read, false);
+        }
         self.compared(configuration, compared);
     }
 
     /// The watch counts the lost rules: it may not have seen the deletion yet.
     pub(super) fn absent(&self, configuration: Configuration) {
         self.set(configuration, false, 0);
+    }
+
+    fn states(&self) -> MutexGuard<'_, [State; 2]> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn compared(&self, configuration: Configuration, compared: &Result<Compared, String>) {
@@ -93,6 +112,11 @@ impl KeptRules {
     fn set(&self, configuration: Configuration, is_as_written: bool, foreign: usize) {
         self.metrics.set(configuration, is_as_written, foreign, self.lasts);
     }
+}
+
+fn version(read: &Value) -> u64 {
+    let version = read["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
+    version.unwrap_or(u64::MAX)
 }
 
 impl State {
