@@ -20,7 +20,7 @@ pub(crate) mod target;
 mod verify;
 mod why;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::Namespace;
@@ -79,8 +79,7 @@ pub(crate) struct Activation {
     kept_rules: Arc<KeptRules>,
     /// A configuration that was deleted although the other one exists.
     deleted: Option<Problem>,
-    /// The last logged changes by other clients, so that each change is logged once.
-    foreign: String,
+    foreign: Foreign,
     /// Whether the webhooks had their rules before, so the API server can call setguard.
     is_proven: bool,
     /// The configurations that setguard arms, as they were read in the last round.
@@ -118,7 +117,7 @@ pub(crate) async fn start(
         existing: Vec::new(),
         silent_since: None,
         deleted: None,
-        foreign: String::new(),
+        foreign: Foreign::default(),
         is_proven: false,
         armed: Vec::new(),
         verification: Verification::default(),
@@ -135,6 +134,32 @@ struct Unarmed {
     rules: Patch<()>,
     /// Whether these are the rules of the webhook that gets the rehearsals.
     is_rehearsal: bool,
+}
+
+/// The changes by other clients.
+#[derive(Debug, Default)]
+struct Foreign {
+    last: String,
+    /// Since then, these were logged. A tool may make and undo a change again and again.
+    logged: (Option<Instant>, BTreeSet<String>),
+}
+
+impl Foreign {
+    const REPEAT: Duration = Duration::from_mins(10);
+
+    /// Returns whether to log this now.
+    fn is_new(&mut self, foreign: &str) -> bool {
+        if foreign == self.last {
+            return false;
+        }
+        foreign.clone_into(&mut self.last);
+        let (since, logged) = &mut self.logged;
+        if since.is_none_or(|it| it.elapsed() >= Self::REPEAT) {
+            *since = Some(Instant::now());
+            logged.clear();
+        }
+        logged.insert(foreign.to_owned())
+    }
 }
 
 impl Unarmed {
@@ -343,7 +368,7 @@ impl Activation {
     }
 
     fn report_foreign(&mut self, foreign: &str) {
-        if foreign == self.foreign {
+        if !self.foreign.is_new(foreign) {
             return;
         }
         if foreign.is_empty() {
@@ -354,7 +379,6 @@ impl Activation {
                 "another client has changed the webhook configurations, and setguard leaves that to administrators"
             );
         }
-        foreign.clone_into(&mut self.foreign);
     }
 
     /// Makes the API server call setguard once, through each of these configurations.
@@ -421,5 +445,26 @@ impl Activation {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_that_is_made_again_and_again_is_logged_every_ten_minutes() {
+        let mut foreign = Foreign::default();
+        assert!(!foreign.is_new(""));
+        assert!(foreign.is_new("selector"));
+        assert!(!foreign.is_new("selector"));
+        assert!(foreign.is_new(""), "it is as it was");
+        assert!(!foreign.is_new("selector") && !foreign.is_new(""));
+        assert!(foreign.is_new("policy"));
+        advance(Foreign::REPEAT).await;
+        assert!(!foreign.is_new("policy"), "it stays");
+        assert!(foreign.is_new("selector") && foreign.is_new("policy"));
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api_server::ApiServer,
-    daemon::{Daemon, certificate_in, eventually},
+    daemon::{Daemon, certificate_in},
 };
 
 const KIND: &str = "ValidatingWebhookConfiguration";
@@ -80,5 +80,22 @@ fn what_is_read_after_a_restore_counts_although_its_version_is_lower() {
     site.writes("sets", "nothing");
     site.api_server.change(|world| world.cut = false);
     site.measures("foreign", 1);
+    site.measures("armed", 0);
+    site.writes("sets", "sets");
+    site.measures("foreign", 0);
+    site.writes("sets", "nothing");
+    site.measures("disarmed_total", 2);
+}
+
+#[test]
+fn changes_that_are_undone_are_counted() {
+    let site = Site::new();
+    for count in 1..=3 {
+        site.writes("sets", "nothing");
+        site.measures("foreign", 1);
+        site.writes("sets", "sets");
+        site.measures("foreign", 0);
+        site.measures("disarmed_total", count);
+    }
     site.measures("armed", 0);
 }

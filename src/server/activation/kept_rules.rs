@@ -1,7 +1,7 @@
 //! Follows the configurations change by change.
 //!
-//! A client may take the rules away again and again. setguard writes them back each time, so
-//! periodic checks would find nothing.
+//! A client may take the rules away again and again, and setguard writes them back each time; another tool may put back
+//! other fields. Periodic checks would find nothing.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -26,6 +26,7 @@ struct State {
     version: u64,
     annotation: Option<String>,
     has_rules: bool,
+    is_as_written: bool,
     /// How often the rules were taken away.
     losses: u64,
 }
@@ -45,31 +46,30 @@ impl KeptRules {
             return;
         }
         if is_deleted {
-            state.lost(configuration, &self.metrics);
+            state.lost(configuration, false, false, &self.metrics);
             *state = State { version, losses: state.losses, ..State::default() };
             self.set(configuration, false, 0);
             return;
         }
         let compared = compare(read);
         let annotation = as_written(read).map(str::to_owned);
-        if let Ok(compared) = &compared {
-            let has_rules = compared.has_rules();
-            // An upgrade changes the annotation, and the rules follow.
-            if !has_rules && state.annotation == annotation {
-                state.lost(configuration, &self.metrics);
-            }
-            state.has_rules = has_rules;
-        }
-        state.version = version;
-        if state.annotation.is_some() && annotation.is_some() && state.annotation != annotation {
+        let is_as_written = compared.as_ref().is_ok_and(Compared::is_as_written);
+        let has_rules = compared.as_ref().map_or(state.has_rules, Compared::has_rules);
+        let is_rewritten =
+            state.annotation.is_some() && annotation.is_some() && state.annotation != annotation;
+        // An upgrade changes the annotation, and the rules follow.
+        if is_rewritten {
             tracing::info!(
                 kind = configuration.kind(),
                 hint = "an upgrade or rollback of the chart does this. If there was none, somebody may have \
                         weakened the webhooks: helm upgrade restores them",
                 "the annotation setguard.io/webhooks has changed, and the webhooks follow it"
             );
+        } else {
+            state.lost(configuration, has_rules, is_as_written, &self.metrics);
         }
-        state.annotation = annotation;
+        let (annotation, losses) = (annotation.or(state.annotation.take()), state.losses);
+        *state = State { version, annotation, has_rules, is_as_written, losses };
         self.compared(configuration, &compared);
     }
 
@@ -120,13 +120,22 @@ fn version(read: &Value) -> u64 {
 }
 
 impl State {
-    /// Counts a loss of the rules, and logs it less and less often.
-    fn lost(&mut self, configuration: Configuration, metrics: &Armed) {
-        if !std::mem::take(&mut self.has_rules) {
+    /// Counts a change. Logs a loss of the rules less and less often; [`super::Foreign`] is for other changes.
+    fn lost(
+        &mut self,
+        configuration: Configuration,
+        has_rules: bool,
+        is_as_written: bool,
+        metrics: &Armed,
+    ) {
+        let lost_rules = self.has_rules && !has_rules;
+        if lost_rules || (self.is_as_written && !is_as_written) {
+            metrics.disarmed(configuration);
+        }
+        if !lost_rules {
             return;
         }
         self.losses += 1;
-        metrics.disarmed(configuration);
         if self.losses.is_power_of_two() {
             tracing::warn!(
                 kind = configuration.kind(),

@@ -36,7 +36,7 @@ struct State {
 impl Armed {
     /// API servers use a changed configuration within this time.
     const SETTLE: Duration = Duration::from_secs(2);
-    /// The rules may be taken away again as soon as they are back, between two scrapes.
+    /// What is put back may be changed again at once, between two scrapes.
     const DOUBT: Duration = Duration::from_secs(60);
 
     pub(crate) fn new(registry: &mut Registry) -> Self {
@@ -45,14 +45,14 @@ impl Armed {
             states: Arc::default(),
             armed: metric!(registry "webhooks_armed" = Family::default(),
                 "With --arm-webhooks: 1 if this webhook configuration exists, each of its webhooks is as it was \
-                written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise, also \
-                until the replica has read it, and if it has not been able to for three minutes"),
+                written, with its rules, and nobody has changed it in the last minute, 0 otherwise, also until the \
+                replica has read it, and if it has not been able to for three minutes"),
             foreign: metric!(registry "webhooks_foreign" = from_zero("kind", &kinds),
                 "With --arm-webhooks: the webhooks of this configuration that another client has changed, removed or \
                 added; setguard writes back rules only"),
             disarmed: metric!(registry "webhooks_disarmed" = from_zero("kind", &kinds),
-                "With --arm-webhooks: how often another client has taken the rules of this configuration away; \
-                setguard writes them back"),
+                "With --arm-webhooks: how often another client has changed this configuration, or taken its rules away; \
+                setguard writes back rules only"),
             uncalled: metric!(registry "webhooks_uncalled" = Counter::default(),
                 "With --arm-webhooks: verifications in which an API server did not call setguard, although the \
                 webhooks had their rules"),
