@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    api_server::ApiServer,
+    api_server::{ApiServer, Cluster},
     daemon::{Daemon, certificate_in},
 };
 
@@ -98,4 +98,12 @@ fn changes_that_are_undone_are_counted() {
         site.measures("disarmed_total", count);
     }
     site.measures("armed", 0);
+}
+
+#[test]
+fn a_warning_of_a_policy_is_no_refusal() {
+    let cluster = Cluster::of("probe", "37");
+    cluster.api_server.change(|world| world.warning = "no (setguard: name-too-long, x)");
+    cluster.run(&["--namespace=shop"]).ends(2).reports("no policy refuses it");
+    cluster.run(&["--namespace=shop", "--warned"]).ends(0).prints("only name-too-long and");
 }

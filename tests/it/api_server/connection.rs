@@ -158,6 +158,10 @@ impl Connection {
         path: &str,
         body: &[u8],
     ) -> std::io::Result<()> {
+        if method == "POST" {
+            let warning = format!("Warning: 299 - \"{}\"\r\n", self.world().warning);
+            return answer_with(stream, 201, &warning, &String::from_utf8_lossy(body));
+        }
         let parts: Vec<&str> = path.split('/').collect();
         let [.., namespace, resource, name] = &parts[..] else { panic!("{path}") };
         let mut world = self.world();
