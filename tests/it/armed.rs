@@ -98,6 +98,28 @@ fn changes_that_are_undone_are_counted() {
         site.measures("disarmed_total", count);
     }
     site.measures("armed", 0);
+
+    // The annotation says how the webhooks should be, so nothing differs from it.
+    site.writes("nothing", "nothing");
+    site.measures("rewritten_total", 1);
+    let line = site
+        .daemon
+        .logged("the annotation setguard.io/webhooks has changed, and the webhooks follow it");
+    assert_eq!(line["level"], "WARN");
+}
+
+#[test]
+fn a_webhook_that_is_gone_from_the_annotation_too_is_missed() {
+    let cluster = Cluster::of("probe", "37");
+    let mut reduced = configuration("sets", "sets");
+    let annotation = reduced["metadata"]["annotations"]["setguard.io/webhooks"].take();
+    let name = |it: &str| it.replace("create.validate", "rehearsal.validate");
+    reduced["metadata"]["annotations"]["setguard.io/webhooks"] =
+        json!(name(annotation.as_str().unwrap()));
+    reduced["webhooks"][0]["name"] = json!("rehearsal.validate.setguard.io");
+    cluster.has(RESOURCE, &reduced);
+    let ran = cluster.run(&["--validating-config=guard", "--namespace=shop"]);
+    ran.ends(2).reports("webhook create.validate.setguard.io has no rules yet");
 }
 
 #[test]

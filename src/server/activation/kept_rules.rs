@@ -59,7 +59,8 @@ impl KeptRules {
             state.annotation.is_some() && annotation.is_some() && state.annotation != annotation;
         // An upgrade changes the annotation, and the rules follow.
         if is_rewritten {
-            tracing::info!(
+            self.metrics.rewritten(configuration);
+            tracing::warn!(
                 kind = configuration.kind(),
                 hint = "an upgrade or rollback of the chart does this. If there was none, somebody may have \
                         weakened the webhooks: helm upgrade restores them",

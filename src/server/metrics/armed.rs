@@ -21,6 +21,7 @@ pub(crate) struct Armed {
     armed: Family<Labels<1>, Gauge>,
     foreign: Family<Labels<1>, Gauge>,
     disarmed: Counters<1>,
+    rewritten: Counters<1>,
     pub(crate) uncalled: Counter,
 }
 
@@ -53,6 +54,9 @@ impl Armed {
             disarmed: metric!(registry "webhooks_disarmed" = from_zero("kind", &kinds),
                 "With --arm-webhooks: how often another client has changed this configuration, or taken its rules away; \
                 setguard writes back rules only"),
+            rewritten: metric!(registry "webhooks_rewritten" = from_zero("kind", &kinds),
+                "With --arm-webhooks: how often the annotation that says how the webhooks should be has changed; an \
+                upgrade or rollback does that"),
             uncalled: metric!(registry "webhooks_uncalled" = Counter::default(),
                 "With --arm-webhooks: verifications in which an API server did not call setguard, although the \
                 webhooks had their rules"),
@@ -84,6 +88,10 @@ impl Armed {
             state.doubted = Some(Instant::now() + Self::DOUBT);
         });
         self.disarmed.get_or_create(&label(configuration)).inc();
+    }
+
+    pub(crate) fn rewritten(&self, configuration: Configuration) {
+        self.rewritten.get_or_create(&label(configuration)).inc();
     }
 
     fn with<T>(&self, configuration: Configuration, act: impl FnOnce(&mut State) -> T) -> T {

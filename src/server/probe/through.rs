@@ -18,6 +18,9 @@ use crate::server::managed::cluster::{self, Answer, send};
 const SETGUARD: &str = "(setguard: ";
 /// The name of each webhook of setguard ends with this.
 const SUFFIX: &str = ".setguard.io";
+/// What the chart calls its validating webhooks.
+const CREATED: &str = "create.validate.setguard.io";
+const CHANGED: &str = "validate.setguard.io";
 /// Only the webhook itself can refuse a violation of this rule: no policy in the cluster enforces it.
 const NEVER: &str = "pod-never-created";
 /// The rules that the faulty DaemonSet violates. The webhook or a policy has to refuse it.
@@ -30,7 +33,8 @@ pub(super) async fn refused(
     args: &ProbeArgs,
 ) -> anyhow::Result<()> {
     let client = cluster::client().await.context("--namespace: cannot find the API server")?;
-    let prover = Prover { client, namespace, webhooks, is_warning_enough: args.warned };
+    let validates = args.validating_config.is_some();
+    let prover = Prover { client, namespace, webhooks, validates, is_warning_enough: args.warned };
     let proven = retry(args.wait, async || prover.prove().await).await?;
     if webhooks.is_empty() {
         writeln!(
@@ -65,6 +69,9 @@ struct Prover<'a> {
     client: Client,
     namespace: &'a str,
     webhooks: &'a BTreeSet<String>,
+    /// Whether faulty writes have to be refused, whatever the configuration says: somebody may have removed the webhooks
+    /// from it and from its annotation.
+    validates: bool,
     is_warning_enough: bool,
 }
 
@@ -156,8 +163,8 @@ impl<'a> Prover<'a> {
         };
         let mut asks = Vec::new();
         let new = self.path(resource, "");
-        if let Some(by) = self.webhook("create.validate") {
-            let sign = Sign::RefusedBy(by);
+        if self.validates {
+            let sign = Sign::RefusedBy(self.webhook("create.validate").unwrap_or(CREATED));
             asks.push(ask("a faulty new", Method::POST, new.clone(), faulty, sign));
         }
         if let Some(by) = self.webhook("labelled.mutate")
@@ -170,10 +177,10 @@ impl<'a> Prover<'a> {
         }
         let Some(existing) = existing else { return asks };
         let path = self.path(resource, &format!("/{existing}"));
-        if let Some(by) = self.webhook("validate") {
+        if self.validates {
             let fault = json!({ "metadata": { "finalizers": ["setguard-probe"] } });
             let patch = json!({ "spec": { "template": fault } });
-            let sign = Sign::RefusedBy(by);
+            let sign = Sign::RefusedBy(self.webhook("validate").unwrap_or(CHANGED));
             asks.push(ask("a faulty change of a", Method::PATCH, path.clone(), patch, sign));
         }
         if let Some(by) = self.webhook("workloads.mutate")
