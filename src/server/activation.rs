@@ -69,6 +69,8 @@ pub(crate) struct Activation {
     owner: Option<String>,
     target: Target,
     interval: Duration,
+    /// Whether somebody else writes the rules.
+    only_compares: bool,
     /// Whether setguard writes the `caBundle`s.
     is_managed: bool,
     client: Client,
@@ -112,6 +114,7 @@ pub(crate) async fn start(
         owner: args.arm_owner.clone(),
         target,
         interval: args.arm_check_interval,
+        only_compares: args.arm_compare_only,
         is_managed,
         client,
         existing: Vec::new(),
@@ -343,6 +346,9 @@ impl Activation {
             match compared {
                 Ok(compared) => {
                     foreign.extend(compared.say(kind, name));
+                    if self.only_compares {
+                        continue;
+                    }
                     self.armed.push((configuration, read.clone()));
                     unarmed.extend(Unarmed::new(configuration, read, compared.rules));
                 }

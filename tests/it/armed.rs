@@ -17,6 +17,10 @@ struct Site {
 
 impl Site {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(more: &[&str]) -> Self {
         let api_server = ApiServer::start("37");
         let metadata = json!({ "name": "guard-rehearsal", "namespace": "default" });
         api_server.apply("configmaps", &json!({ "kind": "ConfigMap", "metadata": metadata }));
@@ -24,7 +28,7 @@ impl Site {
         let dir = tempfile::tempdir().unwrap();
         certificate_in(dir.path());
         let kubeconfig = api_server.kubeconfig(dir.path());
-        let args = ["--arm-webhooks=guard", "--arm-check-interval=1s"];
+        let args = [&["--arm-webhooks=guard", "--arm-check-interval=1s"], more].concat();
         let mut daemon = Daemon::with_files(dir.path(), &args, &[("KUBECONFIG", &kubeconfig)]);
         daemon.dir = Some(dir);
         let site = Site { api_server, daemon };
@@ -106,6 +110,21 @@ fn changes_that_are_undone_are_counted() {
         .daemon
         .logged("the annotation setguard.io/webhooks has changed, and the webhooks follow it");
     assert_eq!(line["level"], "WARN");
+}
+
+#[test]
+fn a_replica_that_only_compares_writes_nothing() {
+    let site = Site::with(&["--arm-compare-only"]);
+    let mut without = configuration("sets", "sets");
+    without["webhooks"][0].as_object_mut().unwrap().remove("rules");
+    site.api_server.apply(RESOURCE, &without);
+    site.measures("disarmed_total", 1);
+    site.measures("armed", 0);
+    site.writes("sets", "nothing");
+    site.measures("foreign", 1);
+    assert_eq!(site.api_server.asked("dryRun"), 0);
+    let stored = site.api_server.get(RESOURCE, "", "guard").unwrap();
+    assert_eq!(stored["webhooks"], configuration("sets", "nothing")["webhooks"]);
 }
 
 #[test]

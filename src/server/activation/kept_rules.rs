@@ -141,7 +141,7 @@ impl State {
             tracing::warn!(
                 kind = configuration.kind(),
                 times = self.losses,
-                hint = "requests are not checked until setguard has written the rules back. Is there a tool that \
+                hint = "requests are not checked until the rules are back. Is there a tool that \
                         restores or replaces webhook configurations? It has to leave the rules alone, or use \
                         webhook.arm: atOnce",
                 "another client has taken the rules away from the webhooks"
@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn rules_that_are_taken_away_are_counted_also_if_they_are_back_at_once() {
-        let kept_rules = KeptRules::new(Armed::new(&mut Registry::default()), Duration::MAX);
+        let kept_rules =
+            KeptRules::new(Armed::new(&mut Registry::default()), Duration::from_mins(1));
         let losses = || kept_rules.states.lock().unwrap()[KIND as usize].losses;
         let right = |of: &str| json!([{ "resources": [of] }]);
         let see = |version, annotated, rules: &Value| {
