@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api_server::{ApiServer, Cluster},
-    daemon::{Daemon, certificate_in},
+    daemon::{Daemon, certificate_in, eventually},
 };
 
 const KIND: &str = "ValidatingWebhookConfiguration";
@@ -77,10 +77,13 @@ fn a_replica_that_sees_nothing_is_not_armed() {
 #[test]
 fn what_is_read_after_a_restore_counts_although_its_version_is_lower() {
     let site = Site::new();
+    let watches = || site.api_server.asked(&format!("{RESOURCE}?"));
+    let before = watches();
     site.api_server.change(|world| {
         world.cut = true;
         world.go_back();
     });
+    eventually("another watch", || (watches() > before).then_some(()));
     site.writes("sets", "nothing");
     site.api_server.change(|world| world.cut = false);
     site.measures("foreign", 1);
