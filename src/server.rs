@@ -184,7 +184,7 @@ async fn serve(
         manager.start().await?;
     }
     app.set_phase(Phase::Ready);
-    if args.arming.arm_webhooks.is_none() {
+    if args.arming.arm_webhooks.is_none() || args.arming.arm_compare_only {
         call_tracker::warn_of_silence(app.clone(), args.expect_call_within);
     }
     activation::start(app.clone(), &args.arming, args.managed.tls_managed).await?;

@@ -20,7 +20,7 @@ pub(crate) mod target;
 mod verify;
 mod why;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::Namespace;
@@ -57,6 +57,9 @@ use super::{
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
+/// After this many check intervals without a successful read, a configuration no longer counts as armed.
+const EXPIRE: u32 = 3;
+
 /// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm deletes the objects of a
 /// release even if they have an owner. Some tools that apply a rendered chart do not, and would leave webhooks without
 /// a server.
@@ -68,6 +71,8 @@ pub(crate) struct Activation {
     owner: Option<String>,
     target: Target,
     interval: Duration,
+    /// Whether somebody else writes the rules.
+    only_compares: bool,
     /// Whether setguard writes the `caBundle`s.
     is_managed: bool,
     client: Client,
@@ -78,8 +83,7 @@ pub(crate) struct Activation {
     kept_rules: Arc<KeptRules>,
     /// A configuration that was deleted although the other one exists.
     deleted: Option<Problem>,
-    /// The last logged changes by other clients, so that each change is logged once.
-    foreign: String,
+    foreign: Foreign,
     /// Whether the webhooks had their rules before, so the API server can call setguard.
     is_proven: bool,
     /// The configurations that setguard arms, as they were read in the last round.
@@ -103,18 +107,22 @@ pub(crate) async fn start(
         name: format!("{name}-rehearsal"),
     });
     let arming = Activation {
-        kept_rules: Arc::new(KeptRules::new(app.metrics.armed.clone())),
+        kept_rules: Arc::new(KeptRules::new(
+            app.metrics.armed.clone(),
+            args.arm_check_interval * EXPIRE,
+        )),
         app,
         name,
         owner: args.arm_owner.clone(),
         target,
         interval: args.arm_check_interval,
+        only_compares: args.arm_compare_only,
         is_managed,
         client,
         existing: Vec::new(),
         silent_since: None,
         deleted: None,
-        foreign: String::new(),
+        foreign: Foreign::default(),
         is_proven: false,
         armed: Vec::new(),
         verification: Verification::default(),
@@ -131,6 +139,32 @@ struct Unarmed {
     rules: Patch<()>,
     /// Whether these are the rules of the webhook that gets the rehearsals.
     is_rehearsal: bool,
+}
+
+/// The changes by other clients.
+#[derive(Debug, Default)]
+struct Foreign {
+    last: String,
+    /// Since then, these were logged. A tool may make and undo a change again and again.
+    logged: (Option<Instant>, BTreeSet<String>),
+}
+
+impl Foreign {
+    const REPEAT: Duration = Duration::from_mins(10);
+
+    /// Returns whether to log this now.
+    fn is_new(&mut self, foreign: &str) -> bool {
+        if foreign == self.last {
+            return false;
+        }
+        foreign.clone_into(&mut self.last);
+        let (since, logged) = &mut self.logged;
+        if since.is_none_or(|it| it.elapsed() >= Self::REPEAT) {
+            *since = Some(Instant::now());
+            logged.clear();
+        }
+        logged.insert(foreign.to_owned())
+    }
 }
 
 impl Unarmed {
@@ -294,6 +328,7 @@ impl Activation {
         self.deleted = None;
         self.armed.clear();
         for configuration in Configuration::ALL {
+            let shown = self.kept_rules.shown(configuration);
             let Some(read) = read(&self.client, configuration, &self.name).await? else {
                 self.kept_rules.absent(configuration);
                 continue;
@@ -302,9 +337,14 @@ impl Activation {
             let is_sibling = |it: &Configuration| registered::has_sibling(&read, it.kind());
             siblings.extend(Configuration::ALL.into_iter().filter(is_sibling));
             let (kind, name) = (configuration.kind(), &self.name);
-            match registered::compare(&read) {
+            let compared = registered::compare(&read);
+            self.kept_rules.read(configuration, shown, &read, &compared);
+            match compared {
                 Ok(compared) => {
                     foreign.extend(compared.say(kind, name));
+                    if self.only_compares {
+                        continue;
+                    }
                     self.armed.push((configuration, read.clone()));
                     unarmed.extend(Unarmed::new(configuration, read, compared.rules));
                 }
@@ -330,7 +370,7 @@ impl Activation {
     }
 
     fn report_foreign(&mut self, foreign: &str) {
-        if foreign == self.foreign {
+        if !self.foreign.is_new(foreign) {
             return;
         }
         if foreign.is_empty() {
@@ -341,7 +381,6 @@ impl Activation {
                 "another client has changed the webhook configurations, and setguard leaves that to administrators"
             );
         }
-        foreign.clone_into(&mut self.foreign);
     }
 
     /// Makes the API server call setguard once, through each of these configurations.
@@ -409,5 +448,26 @@ impl Activation {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_that_is_made_again_and_again_is_logged_every_ten_minutes() {
+        let mut foreign = Foreign::default();
+        assert!(!foreign.is_new(""));
+        assert!(foreign.is_new("selector"));
+        assert!(!foreign.is_new("selector"));
+        assert!(foreign.is_new(""), "it is as it was");
+        assert!(!foreign.is_new("selector") && !foreign.is_new(""));
+        assert!(foreign.is_new("policy"));
+        advance(Foreign::REPEAT).await;
+        assert!(!foreign.is_new("policy"), "it stays");
+        assert!(foreign.is_new("selector") && foreign.is_new("policy"));
     }
 }

@@ -50,11 +50,14 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pub rehearsal: Option<Target>,
     /// Also send faulty writes, with dryRun, to this namespace, which the webhooks have to select. setguard has to
-    /// answer each kind and operation that the given configurations send to it; without a configuration, policies have
-    /// to answer a DaemonSet. Needs the rights to create Pods, and to list, create and patch DaemonSets and
+    /// answer each kind and operation that the given configurations send to it; without a configuration, a policy has
+    /// to refuse a DaemonSet. Needs the rights to create Pods, and to list, create and patch DaemonSets and
     /// StatefulSets there
     #[arg(long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
+    /// Without a configuration, it is enough if a policy warns
+    #[arg(long, requires = "namespace")]
+    pub warned: bool,
     /// How long to wait until the API server calls setguard
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::parse)]
     pub wait: Duration,
@@ -78,7 +81,7 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
     let expected = Expected { configurations, rehearsal: args.rehearsal.as_ref() };
     let webhooks = expected.wait(args.wait).await?;
     match &args.namespace {
-        Some(namespace) => through::refused(namespace, &webhooks, args.wait).await,
+        Some(namespace) => through::refused(namespace, &webhooks, args).await,
         None => Ok(()),
     }
 }

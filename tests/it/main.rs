@@ -14,6 +14,8 @@
 
 mod api_server;
 #[cfg(unix)]
+mod armed;
+#[cfg(unix)]
 mod audit;
 mod bounds;
 mod browser;

@@ -11,6 +11,11 @@ nobody would.
 {{- and (eq (include "setguard.serves" .) "true") (eq .Values.webhook.arm "whenReady") (or .Values.autoscaling.enabled (ne (toString .Values.replicaCount) "0")) -}}
 {{- end -}}
 
+{{/* "true" if the replicas compare the webhooks with their annotation. With atOnce, they need the rights of tls.mode managed. */}}
+{{- define "setguard.compares" -}}
+{{- or (eq (include "setguard.arms" .) "true") (and (eq (include "setguard.serves" .) "true") (eq .Values.webhook.arm "atOnce") (eq .Values.tls.mode "managed")) -}}
+{{- end -}}
+
 {{/* The ConfigMap that setguard patches with dryRun, to see that the API server calls it. */}}
 {{- define "setguard.rehearsalName" -}}
 {{- printf "%s-rehearsal" (include "setguard.fullname" .) -}}

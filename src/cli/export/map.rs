@@ -245,8 +245,8 @@ fn conflict() -> (String, String, &'static str) {
     let terms =
         format!("object.spec.?affinity.?nodeAffinity.?{REQUIRED}.?nodeSelectorTerms.orValue([])");
     let other = format!(
-        "{terms}.all(term, term.?matchFields.orValue([]).exists(field, \
-         field.key == 'metadata.name' && field.operator == 'In' && !({node} in field.values)))"
+        "{terms}.all(term, {EMPTY} || term.?matchFields.orValue([]).exists(field, \
+         field.key == 'metadata.name' && (field.operator == 'In') != ({node} in field.values)))"
     );
     let (bound, valid) = ("object.spec.?nodeName.orValue('')", names_a_node());
     let is_pinned = format!(

@@ -24,6 +24,9 @@ pub struct ActivationArgs {
         requires = "arm_webhooks"
     )]
     pub arm_rehearsal: Option<Target>,
+    /// Compare the webhooks with the annotation and report changes, but write nothing
+    #[arg(long, env = "SETGUARD_ARM_COMPARE_ONLY", requires = "arm_webhooks")]
+    pub arm_compare_only: bool,
     // For tests.
     /// How often to check the rules, in addition to after each change
     #[arg(long, value_parser = duration::parse, default_value = "1m", hide = true)]

@@ -1,18 +1,23 @@
 //! Follows the configurations change by change.
 //!
-//! A client may take the rules away again and again. setguard writes them back each time, so
-//! periodic checks would find nothing.
+//! A client may take the rules away again and again, and setguard writes them back each time; another tool may put back
+//! other fields. Periodic checks would find nothing.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use serde_json::Value;
-use setguard_cluster::live::registered::{as_written, compare};
+use setguard_cluster::live::registered::{Compared, as_written, compare};
 
 use crate::server::{configuration::Configuration, metrics::armed::Armed};
 
 #[derive(Debug)]
 pub(super) struct KeptRules {
     metrics: Armed,
+    /// How long a configuration counts as it was read.
+    lasts: Duration,
     states: Mutex<[State; 2]>,
 }
 
@@ -21,75 +26,122 @@ struct State {
     version: u64,
     annotation: Option<String>,
     has_rules: bool,
+    is_as_written: bool,
     /// How often the rules were taken away.
     losses: u64,
 }
 
 impl KeptRules {
-    pub(super) fn new(metrics: Armed) -> Self {
-        KeptRules { metrics, states: Mutex::default() }
+    pub(super) fn new(metrics: Armed, lasts: Duration) -> Self {
+        KeptRules { metrics, lasts, states: Mutex::default() }
     }
 
     /// Takes versions from a watch, since reads may skip versions.
     pub(super) fn observe(&self, configuration: Configuration, read: &Value, is_deleted: bool) {
-        let version = read["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
-        let version = version.unwrap_or(u64::MAX);
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = version(read);
+        let mut states = self.states();
         let state = &mut states[configuration as usize];
         // A new watch may begin with an old version.
         if version < state.version {
             return;
         }
         if is_deleted {
-            state.lost(configuration, &self.metrics);
+            state.lost(configuration, false, false, &self.metrics);
             *state = State { version, losses: state.losses, ..State::default() };
-            self.metrics.set(configuration, false, 0);
+            self.set(configuration, false, 0);
             return;
         }
         let compared = compare(read);
         let annotation = as_written(read).map(str::to_owned);
-        if let Ok(compared) = &compared {
-            let has_rules = compared.has_rules();
-            // An upgrade changes the annotation, and the rules follow.
-            if !has_rules && state.annotation == annotation {
-                state.lost(configuration, &self.metrics);
-            }
-            state.has_rules = has_rules;
-        }
-        state.version = version;
-        if state.annotation.is_some() && annotation.is_some() && state.annotation != annotation {
-            tracing::info!(
+        let is_as_written = compared.as_ref().is_ok_and(Compared::is_as_written);
+        let has_rules = compared.as_ref().map_or(state.has_rules, Compared::has_rules);
+        let is_rewritten =
+            state.annotation.is_some() && annotation.is_some() && state.annotation != annotation;
+        // An upgrade changes the annotation, and the rules follow.
+        if is_rewritten {
+            self.metrics.rewritten(configuration);
+            tracing::warn!(
                 kind = configuration.kind(),
                 hint = "an upgrade or rollback of the chart does this. If there was none, somebody may have \
                         weakened the webhooks: helm upgrade restores them",
                 "the annotation setguard.io/webhooks has changed, and the webhooks follow it"
             );
+        } else {
+            state.lost(configuration, has_rules, is_as_written, &self.metrics);
         }
-        state.annotation = annotation;
-        let is_as_written = compared.as_ref().is_ok_and(|it| it.is_as_written());
-        let foreign = compared.map_or(1, |it| it.foreign.len());
-        self.metrics.set(configuration, is_as_written, foreign);
+        let (annotation, losses) = (annotation.or(state.annotation.take()), state.losses);
+        *state = State { version, annotation, has_rules, is_as_written, losses };
+        self.compared(configuration, &compared);
+    }
+
+    /// Returns the newest version that the watch has shown.
+    pub(super) fn shown(&self, configuration: Configuration) -> u64 {
+        self.states()[configuration as usize].version
+    }
+
+    /// Takes in a read of the newest version, which began when the watch had shown another one.
+    pub(super) fn read(
+        &self,
+        configuration: Configuration,
+        shown: u64,
+        read: &Value,
+        compared: &Result<Compared, String>,
+    ) {
+        // etcd was restored from a backup.
+        if version(read) < shown {
+            self.states()[configuration as usize].version = 0;
+            self.observe(configuration, read, false);
+        }
+        self.compared(configuration, compared);
     }
 
     /// The watch counts the lost rules: it may not have seen the deletion yet.
     pub(super) fn absent(&self, configuration: Configuration) {
-        self.metrics.set(configuration, false, 0);
+        self.set(configuration, false, 0);
+    }
+
+    fn states(&self) -> MutexGuard<'_, [State; 2]> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn compared(&self, configuration: Configuration, compared: &Result<Compared, String>) {
+        let is_as_written = compared.as_ref().is_ok_and(Compared::is_as_written);
+        let foreign = compared.as_ref().map_or(1, |it| it.foreign.len());
+        self.set(configuration, is_as_written, foreign);
+    }
+
+    fn set(&self, configuration: Configuration, is_as_written: bool, foreign: usize) {
+        self.metrics.set(configuration, is_as_written, foreign, self.lasts);
     }
 }
 
+fn version(read: &Value) -> u64 {
+    let version = read["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
+    version.unwrap_or(u64::MAX)
+}
+
 impl State {
-    /// Counts a loss of the rules, and logs it less and less often.
-    fn lost(&mut self, configuration: Configuration, metrics: &Armed) {
-        if !std::mem::take(&mut self.has_rules) {
+    /// Counts a change. Logs a loss of the rules less and less often; [`super::Foreign`] is for other changes.
+    fn lost(
+        &mut self,
+        configuration: Configuration,
+        has_rules: bool,
+        is_as_written: bool,
+        metrics: &Armed,
+    ) {
+        let lost_rules = self.has_rules && !has_rules;
+        if lost_rules || (self.is_as_written && !is_as_written) {
+            metrics.disarmed(configuration);
+        }
+        if !lost_rules {
             return;
         }
         self.losses += 1;
-        metrics.disarmed(configuration);
         if self.losses.is_power_of_two() {
             tracing::warn!(
                 kind = configuration.kind(),
                 times = self.losses,
-                hint = "requests are not checked until setguard has written the rules back. Is there a tool that \
+                hint = "requests are not checked until the rules are back. Is there a tool that \
                         restores or replaces webhook configurations? It has to leave the rules alone, or use \
                         webhook.arm: atOnce",
                 "another client has taken the rules away from the webhooks"
@@ -121,7 +173,8 @@ mod tests {
 
     #[test]
     fn rules_that_are_taken_away_are_counted_also_if_they_are_back_at_once() {
-        let kept_rules = KeptRules::new(Armed::new(&mut Registry::default()));
+        let kept_rules =
+            KeptRules::new(Armed::new(&mut Registry::default()), Duration::from_mins(1));
         let losses = || kept_rules.states.lock().unwrap()[KIND as usize].losses;
         let right = |of: &str| json!([{ "resources": [of] }]);
         let see = |version, annotated, rules: &Value| {

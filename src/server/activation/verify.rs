@@ -42,7 +42,10 @@ impl Verification {
         armed: &[(Configuration, Value)],
         interval: Duration,
     ) -> bool {
-        if armed.is_empty() || !self.wait().is_zero() {
+        if armed.is_empty() {
+            self.next = Some(Instant::now() + interval);
+        }
+        if !self.wait().is_zero() {
             return false;
         }
         let mut failed = None;

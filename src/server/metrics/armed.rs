@@ -21,12 +21,15 @@ pub(crate) struct Armed {
     armed: Family<Labels<1>, Gauge>,
     foreign: Family<Labels<1>, Gauge>,
     disarmed: Counters<1>,
+    rewritten: Counters<1>,
     pub(crate) uncalled: Counter,
 }
 
 #[derive(Debug, Default)]
 struct State {
     is_as_written: bool,
+    /// Until then that is known. It may have changed unseen if nothing was read since.
+    expires: Option<Instant>,
     /// Until then the configuration does not count as armed, because it has just changed.
     doubted: Option<Instant>,
 }
@@ -34,7 +37,7 @@ struct State {
 impl Armed {
     /// API servers use a changed configuration within this time.
     const SETTLE: Duration = Duration::from_secs(2);
-    /// The rules may be taken away again as soon as they are back, between two scrapes.
+    /// What is put back may be changed again at once, between two scrapes.
     const DOUBT: Duration = Duration::from_secs(60);
 
     pub(crate) fn new(registry: &mut Registry) -> Self {
@@ -43,14 +46,17 @@ impl Armed {
             states: Arc::default(),
             armed: metric!(registry "webhooks_armed" = Family::default(),
                 "With --arm-webhooks: 1 if this webhook configuration exists, each of its webhooks is as it was \
-                written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise, also \
-                until the replica has read it"),
+                written, with its rules, and nobody has changed it in the last minute, 0 otherwise, also until the \
+                replica has read it, and if it has not been able to for three minutes"),
             foreign: metric!(registry "webhooks_foreign" = from_zero("kind", &kinds),
                 "With --arm-webhooks: the webhooks of this configuration that another client has changed, removed or \
                 added; setguard writes back rules only"),
             disarmed: metric!(registry "webhooks_disarmed" = from_zero("kind", &kinds),
-                "With --arm-webhooks: how often another client has taken the rules of this configuration away; \
-                setguard writes them back"),
+                "With --arm-webhooks: how often another client has changed this configuration, or taken its rules away; \
+                setguard writes back rules only"),
+            rewritten: metric!(registry "webhooks_rewritten" = from_zero("kind", &kinds),
+                "With --arm-webhooks: how often the annotation that says how the webhooks should be has changed; an \
+                upgrade or rollback does that"),
             uncalled: metric!(registry "webhooks_uncalled" = Counter::default(),
                 "With --arm-webhooks: verifications in which an API server did not call setguard, although the \
                 webhooks had their rules"),
@@ -58,8 +64,15 @@ impl Armed {
     }
 
     /// `foreign` is the number of webhooks that differ from what was written.
-    pub(crate) fn set(&self, configuration: Configuration, is_as_written: bool, foreign: usize) {
+    pub(crate) fn set(
+        &self,
+        configuration: Configuration,
+        is_as_written: bool,
+        foreign: usize,
+        lasts: Duration,
+    ) {
         self.with(configuration, |state| {
+            state.expires = Some(Instant::now() + lasts);
             if is_as_written && !state.is_as_written {
                 let settled = Instant::now() + Self::SETTLE;
                 state.doubted = Some(state.doubted.map_or(settled, |until| until.max(settled)));
@@ -77,6 +90,10 @@ impl Armed {
         self.disarmed.get_or_create(&label(configuration)).inc();
     }
 
+    pub(crate) fn rewritten(&self, configuration: Configuration) {
+        self.rewritten.get_or_create(&label(configuration)).inc();
+    }
+
     fn with<T>(&self, configuration: Configuration, act: impl FnOnce(&mut State) -> T) -> T {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         act(&mut states[configuration as usize])
@@ -85,8 +102,11 @@ impl Armed {
     /// Sets the metrics that change with time.
     pub(super) fn refresh(&self) {
         for configuration in Configuration::ALL {
+            let now = Instant::now();
             let is_armed = self.with(configuration, |state| {
-                state.is_as_written && state.doubted.is_none_or(|until| Instant::now() >= until)
+                state.is_as_written
+                    && state.expires.is_some_and(|at| now < at)
+                    && state.doubted.is_none_or(|until| now >= until)
             });
             self.armed.get_or_create(&label(configuration)).set(is_armed.into());
         }

@@ -1,6 +1,6 @@
 //! Sends dry-run writes to the API server, as any user might. setguard has to answer each of them.
 
-use std::{collections::BTreeSet, io::Write as _, time::Duration};
+use std::{collections::BTreeSet, io::Write as _};
 
 use anyhow::{Context as _, anyhow, bail};
 use axum::http::{Method, StatusCode};
@@ -11,27 +11,39 @@ use setguard_core::{
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
 };
 
-use super::armed::retry;
+use super::{ProbeArgs, armed::retry};
 use crate::server::managed::cluster::{self, Answer, send};
 
 /// Each denial by setguard contains this text.
 const SETGUARD: &str = "(setguard: ";
 /// The name of each webhook of setguard ends with this.
 const SUFFIX: &str = ".setguard.io";
+/// What the chart calls its validating webhooks.
+const CREATED: &str = "create.validate.setguard.io";
+const CHANGED: &str = "validate.setguard.io";
 /// Only the webhook itself can refuse a violation of this rule: no policy in the cluster enforces it.
 const NEVER: &str = "pod-never-created";
 /// The rules that the faulty DaemonSet violates. The webhook or a policy has to refuse it.
 const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
-/// Without `webhooks`, the policies in the cluster have to answer. Prints which webhooks no write has reached.
+/// Without `webhooks`, the policies in the cluster have to answer. Prints what is not proven.
 pub(super) async fn refused(
     namespace: &str,
     webhooks: &BTreeSet<String>,
-    patience: Duration,
+    args: &ProbeArgs,
 ) -> anyhow::Result<()> {
     let client = cluster::client().await.context("--namespace: cannot find the API server")?;
-    let prover = Prover { client, namespace, webhooks };
-    let proven = retry(patience, async || prover.prove().await).await?;
+    let validates = args.validating_config.is_some();
+    let prover = Prover { client, namespace, webhooks, validates, is_warning_enough: args.warned };
+    let proven = retry(args.wait, async || prover.prove().await).await?;
+    if webhooks.is_empty() {
+        writeln!(
+            std::io::stdout(),
+            "in namespace {namespace} a policy answers; only {} were tried. To compare all policies and bindings: \
+             setguard export vap --check",
+            RULES.join(" and ")
+        )?;
+    }
     say(&proven, webhooks, namespace)
 }
 
@@ -57,6 +69,10 @@ struct Prover<'a> {
     client: Client,
     namespace: &'a str,
     webhooks: &'a BTreeSet<String>,
+    /// Whether faulty writes have to be refused, whatever the configuration says: somebody may have removed the webhooks
+    /// from it and from its annotation.
+    validates: bool,
+    is_warning_enough: bool,
 }
 
 struct Ask<'a> {
@@ -69,7 +85,7 @@ struct Ask<'a> {
 
 /// How an answer shows that setguard has seen a write.
 enum Sign<'a> {
-    /// A denial by the webhook or a policy, or a warning.
+    /// A denial by a policy.
     Refused,
     /// A denial by the webhook of this name, or by the one for system namespaces, or a warning.
     RefusedBy(&'a str),
@@ -147,8 +163,8 @@ impl<'a> Prover<'a> {
         };
         let mut asks = Vec::new();
         let new = self.path(resource, "");
-        if let Some(by) = self.webhook("create.validate") {
-            let sign = Sign::RefusedBy(by);
+        if self.validates {
+            let sign = Sign::RefusedBy(self.webhook("create.validate").unwrap_or(CREATED));
             asks.push(ask("a faulty new", Method::POST, new.clone(), faulty, sign));
         }
         if let Some(by) = self.webhook("labelled.mutate")
@@ -161,10 +177,10 @@ impl<'a> Prover<'a> {
         }
         let Some(existing) = existing else { return asks };
         let path = self.path(resource, &format!("/{existing}"));
-        if let Some(by) = self.webhook("validate") {
+        if self.validates {
             let fault = json!({ "metadata": { "finalizers": ["setguard-probe"] } });
             let patch = json!({ "spec": { "template": fault } });
-            let sign = Sign::RefusedBy(by);
+            let sign = Sign::RefusedBy(self.webhook("validate").unwrap_or(CHANGED));
             asks.push(ask("a faulty change of a", Method::PATCH, path.clone(), patch, sign));
         }
         if let Some(by) = self.webhook("workloads.mutate")
@@ -222,7 +238,8 @@ impl<'a> Prover<'a> {
         match sign {
             Sign::Refused => {
                 let message = answer.message();
-                if message.contains(SETGUARD) || RULES.iter().any(|rule| warns(&answer, rule)) {
+                let is_warned = RULES.iter().any(|rule| warns(&answer, rule));
+                if message.contains(SETGUARD) || (self.is_warning_enough && is_warned) {
                     return Ok(None);
                 }
             }
@@ -262,7 +279,14 @@ impl Sign<'_> {
             return anyhow!("{what}: {status}: {message}");
         }
         let (name, rules) = match self {
-            Sign::Refused => ("the webhooks".to_owned(), format!("rules {}", RULES.join(" and "))),
+            Sign::Refused => {
+                return anyhow!(
+                    "{what}: the API server answers {status}, and no policy refuses it. Either somebody has changed the \
+                     policies or their bindings (setguard export vap --check compares them), or they do not select this \
+                     namespace (choose another one), or rules {} do not deny",
+                    RULES.join(" and ")
+                );
+            }
             Sign::RefusedBy(name) => (format!("webhook {name}"), format!("rule {NEVER}")),
             Sign::Warned(rule, name) => (format!("webhook {name}"), format!("rule {rule}")),
             Sign::Tolerated(name) => (format!("webhook {name}"), "injection".to_owned()),

@@ -116,6 +116,9 @@ impl Connection {
             ["", "apis", "apps", "v1", "namespaces", namespace, resource, name] => {
                 Some([resource, namespace, name])
             }
+            ["", "apis", "admissionregistration.k8s.io", "v1", resource, name] => {
+                Some([resource, "", name])
+            }
             _ => None,
         };
         if let Some(key) = one {
@@ -155,6 +158,10 @@ impl Connection {
         path: &str,
         body: &[u8],
     ) -> std::io::Result<()> {
+        if method == "POST" {
+            let warning = format!("Warning: 299 - \"{}\"\r\n", self.world().warning);
+            return answer_with(stream, 201, &warning, &String::from_utf8_lossy(body));
+        }
         let parts: Vec<&str> = path.split('/').collect();
         let [.., namespace, resource, name] = &parts[..] else { panic!("{path}") };
         let mut world = self.world();

@@ -57,6 +57,8 @@ pub struct World {
     pub busy: usize,
     /// Answers this many later pages with 410. The flag adds a continue token.
     pub gone: (usize, bool),
+    /// The warning in the answer to a POST, which stores nothing.
+    pub warning: &'static str,
     pub requests: Vec<String>,
     pub heads: Vec<String>,
     /// The current and the maximum number of concurrent lists.

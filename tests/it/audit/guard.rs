@@ -103,6 +103,15 @@ fn a_guard_that_does_not_guard_is_reported() {
     let why = said(&changed, &up);
     assert!(why.contains("has other rules for validate.setguard.io"), "{why}");
 
+    changed["metadata"] = json!({
+        "name": "guard", "labels": { "app.kubernetes.io/part-of": "setguard" },
+    });
+    let why = said(&changed, &up);
+    assert!(
+        why.starts_with(&format!("{kind} guard: it has no annotation setguard.io/webhooks")),
+        "{why}"
+    );
+
     let mut bare = armed.clone();
     let sibling = "MutatingWebhookConfiguration";
     bare["metadata"]["annotations"] = json!({ "setguard.io/sibling": sibling });

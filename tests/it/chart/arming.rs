@@ -106,6 +106,29 @@ fn arming_needs_rights_to_three_objects_by_name() {
     }
 }
 
+/// With rules in the chart, setguard and its test still compare, if they have the rights of managed certificates.
+#[test]
+fn at_once_is_compared_too() {
+    let Some(helm) = helm::find() else { return };
+    let alerts = "webhook.arm=atOnce,metrics.prometheusRule.enabled=true";
+    for (mode, compares) in [("managed", true), ("certManager", false)] {
+        let flags = format!("{alerts},tls.mode={mode}");
+        let objects = objects(&render(&helm, &["--set", &flags]));
+        let server = &of(&objects, "Deployment")[0]["spec"]["template"]["spec"];
+        let test = &of(&objects, "Pod")[0]["spec"];
+        let compared =
+            ["--arm-webhooks=setguard", "--arm-compare-only", "--validating-config=setguard"];
+        let is_there = |it: &str| format!("{server}{test}").contains(&format!("\"{it}\""));
+        assert_eq!(compared.map(is_there), [compares; 3], "{mode}");
+        assert_eq!(test["automountServiceAccountToken"], compares);
+        assert!(!format!("{server}{test}").contains("rehearsal"));
+        let rules = of(&objects, "PrometheusRule")[0].to_string();
+        let alerts = ["NotArmed", "WebhooksForeign", "WebhooksFought", "NotCalled"];
+        let alerts = alerts.map(|it| rules.contains(&format!("\"Setguard{it}\"")));
+        assert_eq!(alerts, [compares, compares, compares, false], "{mode}");
+    }
+}
+
 /// The right to patch the ConfigMap stores nothing, and permits nothing else.
 #[test]
 fn the_object_of_the_rehearsal_holds_nothing() {

@@ -120,6 +120,11 @@ fn without_a_server_nothing_is_installed_but_policies() {
     let pod = tests.iter().find(|it| it["kind"] == "Pod").unwrap();
     let args = &pod["spec"]["containers"][0]["args"];
     assert_eq!(args, &json!(["probe", "--namespace=guards", "--wait=1m"]));
+    let modes =
+        ["name-too-long", "selector-on-managed-labels"].map(|it| format!("policy.rules.{it}=warn"));
+    let warns = ["--set", &modes[0], "--set", &modes[1]];
+    let Some(objects) = rendered("policies", "1.36", &json!({}), &warns) else { return };
+    assert!(of(&objects, "Pod")[0].to_string().contains("\"--warned\""));
 
     // The audit has its own rights and policy.
     let audit = ["--set", "audit.enabled=true"];

@@ -155,7 +155,7 @@ impl Generator {
             1 | 2 => json!({ "matchExpressions": [label] }),
             3 => json!({ "matchFields": [field("In", "n1")] }),
             4 => json!({ "matchFields": [field("In", "n2")] }),
-            5 => json!({ "matchFields": [field("NotIn", "n2")] }),
+            5 => json!({ "matchFields": [field("NotIn", self.0.pick(&["n1", "n2"]))] }),
             6 => json!({ "matchExpressions": [label], "matchFields": [field("In", "n1")] }),
             7 => {
                 json!({ "matchExpressions": [label, label], "matchFields": [field("NotIn", "n3")] })

@@ -201,7 +201,13 @@ impl Expected {
         let after = after.map(|it| serde_json::from_str(&it).unwrap());
         let Injection { findings, injected, .. } = injection;
         let has = |id: &str| findings.iter().any(|finding| finding.rule.id == id);
-        let names_nodes = ["is pinned to node", "is bound to node", "cannot be the name of a node"];
+        let names_nodes = [
+            "is pinned to node",
+            "is bound to node",
+            "cannot be the name of a node",
+            "an empty term matches no node",
+            "metadata.name NotIn",
+        ];
         let by_name = findings
             .iter()
             .filter(|finding| finding.rule.id == NODE_PIN_CONFLICT.id)
