@@ -19,6 +19,31 @@ const FLUX: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nme
 const ARGO: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: db}\nspec:\n  \
      destination: {namespace: shop}\n  source:\n    path: c\n    helm:\n      releaseName: db\n";
 
+const INFRASTRUCTURE: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\nspec:\n  \
+     path: ./infra\n  patches: [{patch: '[]', target: {kind: ClusterIssuer}}]\n";
+const LIBRARY: &str = "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n";
+const ENVIRONMENTS: &str = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: envs}\nspec:\n  \
+     generators: [{list: {elements: [{env: prod}]}}]\n  template:\n    spec:\n      source: {path: c, helm: \
+     {valueFiles: [\"../envs/{{env}}.yaml\"]}}\n";
+
+/// Returns an Application for a cluster.
+fn to_cluster(name: &str, cluster: &str, service: &str) -> String {
+    ARGO.replace("{name: db}", &format!("{{name: {name}}}")).replace(
+        "{namespace: shop}",
+        &format!("{{namespace: shop, server: \"https://{cluster}\"}}"),
+    ) + &format!("      valuesObject: {{svc: {service}}}\n")
+}
+
+fn of_flux(name: &str, rest: &str) -> String {
+    FLUX.replace("{name: db,", &format!("{{name: {name},")) + rest
+}
+
+/// Returns a template that includes a set of the library.
+fn included(service: &str) -> String {
+    let set = GOOD.replace("serviceName: db", &format!("serviceName: {service}"));
+    format!("{{{{- define \"lib.db\" -}}}}\n{set}{{{{- end -}}}}\n")
+}
+
 fn evil() -> String {
     GOOD.replace("labels: {app: db}", "labels: {app: other}")
 }
@@ -230,7 +255,102 @@ fn charts() -> Vec<(&'static str, Files, &'static [&'static str])> {
         ("a file of parameters", argo("      fileParameters: [{name: lab, path: x}]\n"), RENDERED),
         ("a plugin", argo("    plugin: {name: x}\n"), RENDERED),
         ("a number", argo("      parameters: [{name: lab, value: 1}]\n"), RENDERED),
+        (
+            "the release of another cluster",
+            files([("clusters/us.yaml", &to_cluster("us-east", "us", "eu"))]),
+            RENDERED,
+        ),
+        (
+            "a patch of a release",
+            files([(
+                "flux/patch.yaml",
+                &of_flux("p", "  values: {svc: x}\n").replace(
+                    "  chart: {spec: {chart: c, sourceRef: {kind: GitRepository, name: g}}}\n",
+                    "",
+                ),
+            )]),
+            RENDERED,
+        ),
+        (
+            "a chart of releases",
+            files([("apps/templates/app.yaml", &templated().replace("svc: db", "svc: x"))]),
+            RENDERED,
+        ),
+        ("a chart by reference", files([("flux/by.yaml", &by_reference("x"))]), RENDERED),
+        (
+            "a packed chart",
+            files([
+                ("rel/p.yaml", &of_flux("packed", "").replace("chart: c,", "chart: c.tgz,")),
+                ("c.tgz", ""),
+            ]),
+            RENDERED,
+        ),
+        (
+            "a vendored chart",
+            files([("vendored/app.yaml", &ARGO.replace("path: c", "path: vendored/vendor/v"))]),
+            RENDERED,
+        ),
+        (
+            "an upgrade",
+            files([(
+                "c/templates/db.yaml",
+                &GOOD.replace(
+                    "serviceName: db",
+                    "serviceName: {{ if .Release.IsUpgrade }}x{{ else }}db{{ end }}",
+                ),
+            )]),
+            RENDERED,
+        ),
+        ("values for a placeholder", files([("envs/prod.yaml", "svc: x\n")]), RENDERED),
+        ("values for a pattern", files([("globs/v/prod.yaml", "svc: x\n")]), RENDERED),
+        ("values in a generated ConfigMap", files([("from/v.yaml", "svc: x\n")]), RENDERED),
     ]
+}
+
+fn templated() -> String {
+    to_cluster("templated", "{{ .Values.cluster }}", "db")
+}
+
+fn by_reference(service: &str) -> String {
+    of_flux("by", &format!("  values: {{svc: {service}}}\n")).replace(
+        "chart: {spec: {chart: c, sourceRef: {kind: GitRepository, name: g}}}",
+        "chartRef: {kind: HelmChart, name: ref}",
+    )
+}
+
+/// More releases of the chart, each folder only for a change of its own.
+fn releases() -> Files {
+    files([
+        ("clusters/eu.yaml", &to_cluster("eu", "eu", "eu")),
+        ("clusters/us.yaml", &to_cluster("us", "us", "us")),
+        ("flux/p.yaml", &of_flux("p", "  values: {svc: db}\n")),
+        ("flux/patch.yaml", &of_flux("p", "")),
+        ("flux/kustomization.yaml", "resources: [p.yaml]\npatches: [{path: patch.yaml}]\n"),
+        ("flux/by.yaml", &by_reference("db")),
+        (
+            "flux/ref.yaml",
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: ref, namespace: shop}\nspec: {chart: ./c, sourceRef: {kind: GitRepository, name: g}}\n",
+        ),
+        ("apps/Chart.yaml", CHART),
+        ("apps/values.yaml", "cluster: x\n"),
+        ("apps/templates/app.yaml", &templated()),
+        ("vendored/vendor/v/Chart.yaml", CHART),
+        ("envs/set.yaml", ENVIRONMENTS),
+        ("envs/prod.yaml", "svc: db\n"),
+        (
+            "globs/app.yaml",
+            &format!(
+                "{ARGO}      ignoreMissingValueFiles: true\n      valueFiles: [\"../globs/v/*.yaml\"]\n"
+            ),
+        ),
+        ("globs/v/prod.yaml", "svc: db\n"),
+        ("from/hr.yaml", &of_flux("from", "  valuesFrom: [{kind: ConfigMap, name: v}]\n")),
+        (
+            "from/kustomization.yaml",
+            "resources: [hr.yaml]\nconfigMapGenerator: [{name: v, files: [values.yaml=v.yaml]}]\n",
+        ),
+        ("from/v.yaml", "svc: db\n"),
+    ])
 }
 
 fn before(is_of_charts: bool) -> Folder {
@@ -267,6 +387,12 @@ fn no_chart_and_no_kustomization_hides_a_change() {
     let charts = charts().into_iter().map(|it| (true, it));
     for (is_of_charts, (way, files, commands)) in kustomizations.chain(charts) {
         let folder = before(is_of_charts);
+        let top = |name: &str| name.split('/').next().map(str::to_owned);
+        for (name, text) in releases() {
+            if files.iter().any(|(it, _)| top(it) == top(name)) {
+                folder.write(name, text);
+            }
+        }
         folder.commit();
         folder.git("checkout -q -b change");
         for (name, bytes) in &files {
@@ -298,12 +424,19 @@ fn an_ordinary_change_passes() {
         ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
+        (
+            "infra/issuer.yaml",
+            "kind: ClusterIssuer\napiVersion: a/v1\nspec: {a: b}\n".to_owned(),
+            RENDERED,
+        ),
     ];
     for (name, text, commands) in changes {
         let folder = before(name.starts_with("c/"));
         folder.write("deploy/kustomization.yaml", images);
         folder.write("deploy/cm.txt", "a: b\n");
         folder.write("x/kustomization.yaml", &patched);
+        folder.write("infra/issuer.yaml", "kind: ClusterIssuer\napiVersion: a/v1\n");
+        folder.write("infra.yaml", INFRASTRUCTURE);
         folder.write("x/db.yaml", GOOD.replace("name: db,", "name: x,"));
         folder.commit();
         folder.write(name, text);
@@ -374,5 +507,54 @@ fn a_chart_without_usable_defaults_continues_under_another_name() {
         let args = format!("{command} --against-ref main");
         let ran = folder.setguard(&args.split(' ').collect::<Vec<_>>());
         assert!(format!("{ran:?}").contains("field is immutable"), "{args}: {ran:#?}");
+    }
+}
+
+/// git ignores archives, so the copy of the commit has none.
+#[test]
+fn a_change_of_a_dependency_is_compared() {
+    if !has("helm", "--short") {
+        return;
+    }
+    let build = "set -e; for it in d l; do rm -rf $it/charts; mkdir $it/charts; helm package lib -d $it/charts; done";
+    for (way, script) in [
+        (
+            "a chart in the repository",
+            "sed -i s/serviceName:.db/serviceName:\\ x/ lib/templates/_db.yaml",
+        ),
+        (
+            "a comment in the lock",
+            "echo '# a' >> l/Chart.lock; sed -i s/serviceName:.db/serviceName:\\ x/ l/templates/db.yaml",
+        ),
+        (
+            "another version",
+            "sed -i s/1.0.0/2.0.0/ lib/Chart.yaml l/Chart.lock l/Chart.yaml; rm -r d",
+        ),
+    ] {
+        let repository = |it: &str| {
+            format!("dependencies: [{{name: lib, version: 1.0.0, repository: \"{it}\"}}]\n")
+        };
+        let folder = Folder::new([
+            (".gitignore", "*.tgz\n"),
+            ("lib/Chart.yaml", LIBRARY),
+            ("lib/templates/_db.yaml", &included("db")),
+            ("d/Chart.yaml", &format!("{CHART}{}", repository("file://../lib"))),
+            ("d/templates/db.yaml", "{{ include \"lib.db\" . }}\n"),
+            ("l/Chart.yaml", &format!("{CHART}{}", repository("https://example.com"))),
+            ("l/Chart.lock", &repository("https://example.com")),
+            ("l/templates/db.yaml", GOOD),
+        ]);
+        folder.commit();
+        let script = format!("{script}; mkdir -p d; {build}");
+        let ran = folder.command("sh").args(["-c", &script]).output().unwrap();
+        assert!(ran.status.success(), "{way}: {ran:?}");
+        for command in RENDERED {
+            let args = format!("{command} --against-ref main");
+            let ran = folder.setguard(&args.split(' ').collect::<Vec<_>>());
+            let said = format!("{ran:?}");
+            let is_compared =
+                said.contains("field is immutable") || said.contains("at the commit, helm");
+            assert!(ran.code > 0 && is_compared, "{way}: {args}: {ran:#?}");
+        }
     }
 }
