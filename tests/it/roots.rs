@@ -17,6 +17,15 @@ const FLUX: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nme
 const ARGO: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: db}\nspec:\n  \
      destination: {namespace: shop}\n  source:\n    path: c\n    helm:\n      releaseName: db\n";
 
+const INFRASTRUCTURE: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\nspec:\n  \
+     path: ./infra\n  patches: [{patch: '[]', target: {kind: ClusterIssuer}}]\n";
+const LIBRARY: &str = "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n";
+/// Returns a template that includes a set of the library.
+fn included(service: &str) -> String {
+    let set = GOOD.replace("serviceName: db", &format!("serviceName: {service}"));
+    format!("{{{{- define \"lib.db\" -}}}}\n{set}{{{{- end -}}}}\n")
+}
+
 fn evil() -> String {
     GOOD.replace("labels: {app: db}", "labels: {app: other}")
 }
@@ -87,11 +96,18 @@ fn no_chart_and_no_kustomization_hides_a_change() {
     let mut passed = Vec::new();
     let kustomizations = ways(include_str!("../fixtures/roots/kustomizations.txt"));
     let charts = ways(include_str!("../fixtures/roots/charts.txt"));
+    let (_, _, releases) = ways(include_str!("../fixtures/roots/releases.txt")).next().unwrap();
     let ways = kustomizations.map(|it| (false, it)).chain(charts.map(|it| (true, it)));
     let mut seen = 0;
     for (is_of_charts, (way, commands, files)) in ways {
         seen += 1;
         let folder = before(is_of_charts);
+        let top = |name: &str| name.split('/').next().map(str::to_owned);
+        for (name, text) in &releases {
+            if files.iter().any(|(it, _)| top(it) == top(name)) {
+                folder.write(name, text);
+            }
+        }
         folder.commit();
         folder.git("checkout -q -b change");
         for (name, text) in files {
@@ -123,12 +139,19 @@ fn an_ordinary_change_passes() {
         ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
+        (
+            "infra/issuer.yaml",
+            "kind: ClusterIssuer\napiVersion: a/v1\nspec: {a: b}\n".to_owned(),
+            RENDERED,
+        ),
     ];
     for (name, text, commands) in changes {
         let folder = before(name.starts_with("c/"));
         folder.write("deploy/kustomization.yaml", images);
         folder.write("deploy/cm.txt", "a: b\n");
         folder.write("x/kustomization.yaml", &patched);
+        folder.write("infra/issuer.yaml", "kind: ClusterIssuer\napiVersion: a/v1\n");
+        folder.write("infra.yaml", INFRASTRUCTURE);
         folder.write("x/db.yaml", GOOD.replace("name: db,", "name: x,"));
         folder.commit();
         folder.write(name, text);
@@ -196,5 +219,54 @@ fn a_chart_without_usable_defaults_continues_under_another_name() {
     for command in RENDERED {
         let ran = run(&folder, command);
         assert!(format!("{ran:?}").contains("field is immutable"), "{command}: {ran:#?}");
+    }
+}
+
+/// git ignores archives, so the copy of the commit has none.
+#[test]
+fn a_change_of_a_dependency_is_compared() {
+    if !has("helm", "--short") {
+        return;
+    }
+    let build = "set -e; for it in d l; do rm -rf $it/charts; mkdir $it/charts; helm package lib -d $it/charts; done";
+    for (way, script) in [
+        (
+            "a chart in the repository",
+            "sed -i s/serviceName:.db/serviceName:\\ x/ lib/templates/_db.yaml",
+        ),
+        (
+            "a comment in the lock",
+            "echo '# a' >> l/Chart.lock; sed -i s/serviceName:.db/serviceName:\\ x/ l/templates/db.yaml",
+        ),
+        (
+            "another version",
+            "sed -i s/1.0.0/2.0.0/ lib/Chart.yaml l/Chart.lock l/Chart.yaml; rm -r d",
+        ),
+    ] {
+        let repository = |it: &str| {
+            format!("dependencies: [{{name: lib, version: 1.0.0, repository: \"{it}\"}}]\n")
+        };
+        let folder = Folder::new([
+            (".gitignore", "*.tgz\n"),
+            ("lib/Chart.yaml", LIBRARY),
+            ("lib/templates/_db.yaml", &included("db")),
+            ("d/Chart.yaml", &format!("{CHART}{}", repository("file://../lib"))),
+            ("d/templates/db.yaml", "{{ include \"lib.db\" . }}\n"),
+            ("l/Chart.yaml", &format!("{CHART}{}", repository("https://example.com"))),
+            ("l/Chart.lock", &repository("https://example.com")),
+            ("l/templates/db.yaml", GOOD),
+        ]);
+        folder.commit();
+        let script = format!("{script}; mkdir -p d; {build}");
+        let ran = folder.command("sh").args(["-c", &script]).output().unwrap();
+        assert!(ran.status.success(), "{way}: {ran:?}");
+        for command in RENDERED {
+            let args = format!("{command} --against-ref main");
+            let ran = folder.setguard(&args.split(' ').collect::<Vec<_>>());
+            let said = format!("{ran:?}");
+            let is_compared =
+                said.contains("field is immutable") || said.contains("at the commit, helm");
+            assert!(ran.code > 0 && is_compared, "{way}: {args}: {ran:#?}");
+        }
     }
 }

@@ -167,6 +167,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let version = args.policy.kube_version.map(|it| it.to_string());
     let mut rendering = args.manifests.rendering(namespace, version, args.allow_empty);
     rendering.releases = (policy.render.clone(), root.clone());
+    rendering.upgrades_too = found.is_some();
     let names = &policy.folder_names;
     let mut rendered = rendering.read(None, &exclude, names, &mut Progress::rendering());
     let both = args.manifests.renders().then_some((&rendering, &rendered));

@@ -241,6 +241,8 @@ impl PlanArgs {
             let mut rendering =
                 self.manifests.rendering(paths.namespace, version, self.allow_empty);
             rendering.releases = (policy.render.clone(), folder);
+            rendering.upgrades_too = self.against_ref.is_some();
+            rendering.settings.is_upgrade = self.against_release.is_some();
             let sides = rendered::sides(&rendering, &paths, complain).into_iter();
             inputs.extend(
                 sides.map(|(root, side)| {

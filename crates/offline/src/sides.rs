@@ -53,6 +53,10 @@ impl Sides {
     ) {
         let order = self.old.len();
         let new = || Was { order, resource, all: Alternatives::default() };
+        let json = match source.rendered() {
+            Some(rendered) => rendered.settled(&id, json),
+            None => json,
+        };
         let was = self.old.entry(id).or_insert_with(new);
         was.resource = resource;
         was.all.add_from(source, json);

@@ -72,14 +72,21 @@ impl<T> Alternatives<T> {
         has_nearer: &HasNearer<'_>,
     ) -> Option<&Alternative<T>> {
         // A root continues itself, no matter which other files have the object.
-        if let Group::Rendered { release, .. } = group {
-            // The object of a release may have a new name, or stand in a new file.
-            let is_release = |it: &&Alternative<T>| match &it.group {
-                Group::Rendered { release: other, .. } => release.is_some() && release == other,
-                _ => false,
-            };
-            let of_root = self.0.iter().find(|it| it.group == *group);
-            let of_root = of_root.or_else(|| self.0.iter().find(is_release));
+        if let Group::Rendered { name, release, cluster, .. } = group {
+            let is_root = |it: &&Alternative<T>| matches!(&it.group, Group::Rendered { name: other, .. } if name == other);
+            // The object of a release may have a new name, or stand in a new file. Another cluster may have the same
+            // release, so only an object that is gone counts.
+            let object = |root: &str| root.split(" in ").next().unwrap_or_default().to_owned();
+            let gone = self.0.iter().filter(|it| !is_left(it, has_nearer));
+            let gone = gone.filter_map(|it| match &it.group {
+                Group::Rendered { release: other, cluster: there, .. } if release == other => {
+                    let likeness = (there == cluster, object(&it.file) == object(file));
+                    release.is_some().then_some(((likeness, common(&it.file, file)), it))
+                }
+                _ => None,
+            });
+            let gone = gone.max_by_key(|(likeness, _)| *likeness).map(|(_, it)| it);
+            let of_root = self.0.iter().find(is_root).or(gone);
             let named = || self.0.iter().find(|it| it.group == Group::Named);
             let before = of_root.or_else(named);
             if before.is_some() || self.has_variant(group, has_nearer) {
@@ -119,9 +126,7 @@ impl<T> Alternatives<T> {
             Group::Rendered { folder, release: None, .. } => folder == own,
             _ => false,
         };
-        // Nothing has so many parts in common.
-        let is_left = |it: &Alternative<T>| has_nearer(&it.file, &it.place, usize::MAX - 1);
-        self.0.iter().any(|it| is_it(it) && is_left(it))
+        self.0.iter().any(|it| is_it(it) && is_left(it, has_nearer))
     }
 
     /// Returns a note for an object that continues none of these although some exist.
@@ -147,10 +152,7 @@ impl<T> Alternatives<T> {
     }
 
     fn near(&self, group: &Group) -> impl Iterator<Item = &Alternative<T>> {
-        self.0.iter().filter(move |it| {
-            let clusters = (&it.group, group);
-            !matches!(clusters, (Group::Cluster(one), Group::Cluster(other)) if one != other)
-        })
+        self.0.iter().filter(move |it| !it.group.is_elsewhere(group))
     }
 
     /// Returns the last object.
@@ -161,6 +163,11 @@ impl<T> Alternatives<T> {
 
 /// Takes the file and the place of an old object, and a number of parts.
 pub type HasNearer<'a> = dyn Fn(&str, &str, usize) -> bool + 'a;
+
+/// Returns whether an old file or root is still there. Nothing has so many parts in common.
+fn is_left<T>(it: &Alternative<T>, has_nearer: &HasNearer<'_>) -> bool {
+    has_nearer(&it.file, &it.place, usize::MAX - 1)
+}
 
 /// Returns the only one, or the one with the most in common; `None` for a tie.
 fn nearest<T>(

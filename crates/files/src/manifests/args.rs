@@ -81,8 +81,10 @@ impl ManifestArgs {
                 kube_version,
                 timeout: Duration::from_secs(self.render_timeout.into()),
                 may_be_empty,
+                is_upgrade: false,
             },
             releases: Default::default(),
+            upgrades_too: false,
         }
     }
 }

@@ -7,13 +7,18 @@ use std::{
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::{files, kustomization::Kustomization};
+use super::{files, kustomization::Kustomization, render::local_dependencies};
 
 /// Absolute paths without links.
 #[derive(Debug)]
 pub(super) struct Edits(pub(super) Vec<PathBuf>);
 
 impl Edits {
+    /// Returns whether an edited file belongs to one of these, or may be a link in the way to one.
+    pub(super) fn may_touch(&self, parts: &[PathBuf]) -> bool {
+        self.0.iter().any(|it| it.is_symlink()) || parts.iter().any(|it| self.touch(it))
+    }
+
     /// Returns whether an edited file belongs to a file, a chart or a kustomization. Nobody knows what the templates
     /// of a chart read, so all its files count, but not Markdown outside of `templates` if no template can read it. A
     /// kustomization reads the files that it names.
@@ -43,6 +48,7 @@ impl Edits {
             }
             let links = entries(&path).filter(|it| it.path_is_symlink());
             open.extend(links.map(DirEntry::into_path));
+            open.extend(local_dependencies(&path));
             open.extend(kustomization.iter().flat_map(|it| it.loads(&path)));
         }
         false
@@ -60,7 +66,12 @@ fn is_markdown(file: &Path) -> bool {
 
 /// Returns whether a template of a chart may read its other files. A value may be a template too.
 fn reads_files(chart: &Path) -> bool {
-    let has = |text: String| [".Files", "\"Files\"", "`Files`"].iter().any(|it| text.contains(it));
+    has(chart, &[".Files", "\"Files\"", "`Files`"])
+}
+
+/// Returns whether a file of a chart has one of these texts, or cannot be read.
+pub(super) fn has(chart: &Path, texts: &[&str]) -> bool {
+    let has = |text: String| texts.iter().any(|it| text.contains(it));
     entries(chart)
         .filter(|it| !it.file_type().is_dir() && !is_markdown(it.path()))
         .any(|it| files::text(it.path()).map_or(true, has))

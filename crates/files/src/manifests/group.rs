@@ -20,6 +20,8 @@ pub enum Group {
         folder: PathBuf,
         /// The name and the namespace of a release that an object of Argo CD or Flux describes.
         release: Option<(String, Option<String>)>,
+        /// The cluster that the object names: `server` and its address, or `name` and its name.
+        cluster: Option<String>,
     },
     /// The files that the policy assigns to a cluster, by its name.
     Cluster(String),
@@ -32,6 +34,18 @@ impl Group {
     /// Returns whether every object in the files is meant: the user named the files, or a program wrote them.
     pub const fn is_meant(&self) -> bool {
         matches!(self, Group::Named | Group::Rendered { .. })
+    }
+
+    /// Returns whether the policy or objects of Argo CD say that the groups are in different clusters.
+    pub fn is_elsewhere(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Group::Cluster(one), Group::Cluster(other)) => one != other,
+            (
+                Group::Rendered { cluster: Some(one), .. },
+                Group::Rendered { cluster: Some(other), .. },
+            ) => one != other && one.split(' ').next() == other.split(' ').next(),
+            _ => false,
+        }
     }
 
     /// Returns whether the group is complete. Whatever else its objects need must then be in the cluster.

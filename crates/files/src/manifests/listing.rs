@@ -76,6 +76,8 @@ pub struct Listing {
     pub(super) taken: Vec<Source>,
     /// The roots that render to nothing, by name.
     pub empty: Vec<(String, NotChecked)>,
+    /// Of a commit, the roots that lack what is not in git.
+    pub not_compared: Vec<NotChecked>,
 }
 
 impl Listing {
@@ -89,6 +91,7 @@ impl Listing {
         self.roots.extend(other.roots);
         self.taken.extend(other.taken);
         self.empty.extend(other.empty);
+        self.not_compared.extend(other.not_compared);
     }
 
     /// Returns the notes for a command that reports nothing else about files.

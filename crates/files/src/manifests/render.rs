@@ -7,10 +7,12 @@ mod helm;
 mod kustomize;
 mod place;
 mod program;
+mod repeat;
 pub mod root;
 
 use std::{
     collections::HashSet,
+    ffi::OsStr,
     num::NonZero,
     ops::Range,
     path::{Path, PathBuf},
@@ -24,6 +26,7 @@ use std::{
 
 use setguard_core::policy::{ChartRelease, FolderNames};
 
+pub(super) use self::helm::local_dependencies;
 use self::{
     fence::Fence,
     gitops::{Releases, named},
@@ -33,6 +36,7 @@ use self::{
 pub use self::{
     helm::recorded,
     place::{Files, Rendered},
+    repeat::settle,
 };
 use super::{exclude::whole, folder, git::checkout::Checkout, layout::clean, not_checked};
 use crate::prelude::*;
@@ -43,10 +47,16 @@ pub struct Rendering {
     pub(super) roots: Vec<Root>,
     /// The folders to search for more roots.
     pub(super) folders: Vec<PathBuf>,
-    pub(super) settings: Settings,
+    /// How to render.
+    pub settings: Settings,
     /// The releases of charts in a policy, and the folder that its paths are relative to.
     pub releases: (Vec<ChartRelease>, PathBuf),
+    /// Whether to render a chart as an upgrade too, if it can make a difference.
+    pub upgrades_too: bool,
 }
+
+/// The most rounds of rendering: the output of a root can have a release of a chart, whose output can have one.
+const ROUNDS: usize = 3;
 
 /// How to render.
 #[derive(Clone, Debug)]
@@ -61,6 +71,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// Whether a root may render to nothing.
     pub may_be_empty: bool,
+    /// Whether to render charts only as upgrades.
+    pub is_upgrade: bool,
 }
 
 impl Rendering {
@@ -77,7 +89,7 @@ impl Rendering {
         names: &FolderNames,
         done: &mut dyn FnMut(usize),
     ) -> Listing {
-        let (mut listing, mut taken) = (Listing::default(), Vec::new());
+        let (mut listing, mut taken, mut files) = (Listing::default(), Vec::new(), Vec::new());
         let find = |path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
         let roots = self.roots.iter().map(|root| root.moved(&find));
         let mut roots: Vec<_> = roots.filter(|it| at.is_none() || it.exists()).collect();
@@ -90,14 +102,13 @@ impl Rendering {
                 true => folder::list(&there, exclude, names, true),
                 false => listing::list(std::slice::from_ref(&there), exclude, names),
             };
-            let mut charts: Vec<_> =
-                found.roots.drain(..).map(|it| it.shown_in(folder, &there)).collect();
-            let name = |file: &Path| named(file, &there, folder);
-            self.add_releases(&mut charts, &mut found, &find, &name);
-            roots.append(&mut charts);
+            roots.extend(found.roots.drain(..).map(|it| it.shown_in(folder, &there)));
+            let all = found.sources.iter().flatten().chain(&found.taken);
+            let all = all.filter_map(Source::file);
+            files.extend(all.map(|(_, file)| (named(&file, &there, folder), file)));
             let first = taken.len();
             taken.extend(found.taken.drain(..).filter_map(|it| {
-                let path = it.path_in_folder().filter(|it| not_checked::has_whole_set(it))?;
+                let path = it.path_in_folder().filter(|it| not_checked::file_may_have_set(it))?;
                 Some((whole(&path), it))
             }));
             if let Some(at) = at {
@@ -114,7 +125,17 @@ impl Rendering {
         if at.is_none() {
             listing.sources.extend(self.lacking(&roots).map(Err));
         }
-        self.render(&roots, at, &mut listing, done);
+        let is_outside = |chart: &Path| {
+            let mut folders = self.folders.iter().map(|it| (it, whole(&find(it))));
+            let found = folders.find(|(_, there)| chart.starts_with(there));
+            found.is_none_or(|(folder, there)| {
+                let mut above = chart.ancestors().take_while(|it| it.starts_with(&there));
+                above.any(|it| exclude.excludes(&named(it, &there, folder), it, true).is_some())
+            })
+        };
+        let rendered =
+            self.render_found(&mut roots, &files, &find, &is_outside, &mut listing, done);
+        self.record(&roots, rendered, at, &mut listing);
         listing.add_not_rendered(taken, &roots);
         listing.roots = roots;
         listing
@@ -142,21 +163,26 @@ impl Rendering {
     /// a root out of sight by a kustomization that takes it.
     pub fn also(&self, others: &[Root], at: Option<&Checkout>, known: &mut Listing) {
         let find = |path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
+        let installed = |it: &Root| {
+            let name = it.is_upgrade.then(|| it.for_upgrade(false).name())?;
+            known.roots.iter().find(|own| own.name() == name).map(|own| own.for_upgrade(true))
+        };
         let roots = missing(others, &known.roots);
-        let roots: Vec<_> = roots.filter_map(|it| it.on_other_side(&find)).collect();
-        self.render(&roots, at, known, &mut |_| {});
+        let roots = roots.filter_map(|it| installed(it).or_else(|| it.on_other_side(&find)));
+        let roots: Vec<_> = roots.collect();
+        let rendered = all(&roots, &self.settings, &mut || {});
+        self.record(&roots, rendered, at, known);
         known.roots.extend(roots);
     }
 
-    fn render(
+    /// Adds what was rendered.
+    fn record(
         &self,
         roots: &[Root],
+        rendered: Vec<Result<Source, String>>,
         at: Option<&Checkout>,
         listing: &mut Listing,
-        done: &mut dyn FnMut(usize),
     ) {
-        let count = roots.len();
-        let rendered = all(roots, &self.settings, &mut || done(count));
         for (root, rendered) in roots.iter().zip(rendered) {
             let empty = |why| NotChecked::at(&root.file(), Cause::Empty, why);
             match rendered {
@@ -169,6 +195,12 @@ impl Rendering {
                 }
                 Err(why) => {
                     let why = at.map_or(why.clone(), |at| at.without_folder(&why));
+                    // A change of the dependencies must not decide whether there is something to compare with.
+                    if at.is_some() && why.contains(helm::MISSING) {
+                        let why = format!("at the commit, {why}");
+                        let entry = NotChecked::at(&root.file(), Cause::Chart, why);
+                        listing.not_compared.push(entry.of(root.parts()));
+                    }
                     let known = listing.sources.iter_mut().find_map(|it| match it {
                         Err(FileError::Render { roots, why: known }) if *known == why => {
                             Some(roots)
@@ -196,39 +228,58 @@ impl Rendering {
         }
     }
 
-    /// Adds the releases of each chart. Then its default values need not suffice. `name` returns the name of a file
-    /// that was found.
-    fn add_releases(
+    /// Renders the roots, then the releases of charts that a policy and `files` describe, and then those that the output
+    /// of others describes. Beside a release, the default values of a chart need not suffice. `files` has names and
+    /// paths.
+    fn render_found(
         &self,
         roots: &mut Vec<Root>,
-        found: &mut Listing,
+        files: &[(PathBuf, PathBuf)],
         find: &dyn Fn(&Path) -> PathBuf,
-        name: &dyn Fn(&Path) -> PathBuf,
-    ) {
-        let all: Vec<_> = roots
-            .iter()
-            .filter(|it| it.is_default_chart() || matches!(it.kind, Kind::Kustomization))
-            .collect();
-        let mut releases = Releases::default();
-        for (_, file) in found.sources.iter().flatten().chain(&found.taken).filter_map(Source::file)
-        {
-            let folder = whole(file.parent().unwrap_or(&file));
-            if let Some(top) = folder.ancestors().find(|it| it.join(".git").exists()) {
-                releases.add(&file, &name(&file), &all, top);
-            }
-        }
-        let Releases { roots: mut added, not_rendered, not_checked } = releases;
+        is_outside: &dyn Fn(&Path) -> bool,
+        listing: &mut Listing,
+        done: &mut dyn FnMut(usize),
+    ) -> Vec<Result<Source, String>> {
+        let known: Vec<_> = roots.iter().filter(|it| it.is_found).cloned().collect();
+        let (of_layout, mut rendered) = (roots.len(), Vec::new());
         let (releases, folder) = &self.releases;
-        let charts = all.iter().filter(|it| it.is_default_chart());
-        added.extend(charts.flat_map(|root| {
+        let charts = known.iter().filter(|it| it.is_default_chart());
+        roots.extend(charts.flat_map(|root| {
             releases.iter().filter_map(|it| root.released(it, folder, find)).collect::<Vec<_>>()
         }));
-        for root in roots.iter_mut() {
-            root.may_fail |= added.iter().any(|it| it.at == root.at && root.is_default_chart());
+        let mut releases = Releases::of(&known, is_outside);
+        for round in 0..ROUNDS {
+            let first = rendered.len();
+            if self.upgrades_too {
+                let upgraded = roots.iter().skip(first).filter_map(Root::upgraded);
+                roots.extend(upgraded.collect::<Vec<_>>());
+            }
+            let (count, new) = (roots.len(), roots.split_off(first));
+            let all = all(&new, &self.settings, &mut || done(count));
+            let (kept, all) = differing(new, all);
+            roots.extend(kept);
+            rendered.extend(all);
+            let new: Vec<_> = rendered.iter().skip(first).flatten().collect();
+            releases.see(&new);
+            if round == 0 {
+                let new = new.iter().filter_map(|it| it.rendered());
+                let origins: HashSet<_> = new.flat_map(Rendered::origins).collect();
+                // What a root renders is applied instead of its file.
+                let left = files.iter().filter(|(_, it)| !origins.contains(&whole(it)));
+                left.for_each(|(name, file)| releases.add_file(name, file));
+            }
+            roots.append(&mut releases.take());
+            if rendered.len() == roots.len() {
+                break;
+            }
         }
-        roots.extend(added);
-        found.empty.extend(not_rendered);
-        found.not_checked.extend(not_checked);
+        roots.truncate(rendered.len());
+        releases.finish(listing);
+        let (layout, added) = roots.split_at_mut(of_layout);
+        for root in layout.iter_mut().filter(|it| it.is_default_chart()) {
+            root.may_fail |= added.iter().any(|it| it.at == root.at);
+        }
+        rendered
     }
 }
 
@@ -249,13 +300,48 @@ impl Listing {
         }
         let rendered = self.sources.iter().flatten().filter_map(Source::rendered);
         let origins: HashSet<_> = rendered.flat_map(Rendered::origins).collect();
-        let left = taken.into_iter().filter(|(path, _)| !origins.contains(path));
-        self.sources.extend(left.map(|(_, source)| Ok(source)));
+        for (path, source) in taken.into_iter().filter(|(path, _)| !origins.contains(path)) {
+            let is_named = |name: &OsStr| name.as_encoded_bytes().starts_with(b"_");
+            let is_template = path.iter().any(|it| it == "templates");
+            let holds = |it: &NotChecked| {
+                let chart = Path::new(&it.file).parent().map(whole);
+                chart.is_some_and(|it| path.starts_with(it))
+            };
+            let is_template = is_template && !self.empty.iter().any(|(_, it)| holds(it));
+            if not_checked::has_whole_set(&path) {
+                self.sources.push(Ok(source));
+            } else if is_template && !path.file_name().is_some_and(is_named) {
+                let why = "it is not in the output of its chart; add values for it to `ci/`, or a release to `render` in the policy";
+                let file = source.file().map(|(_, it)| it).unwrap_or(path);
+                self.not_checked.push(NotChecked::at(&file, Cause::Empty, why));
+            }
+        }
     }
+}
+
+/// Leaves out an upgrade that prints the same as the installation, or nothing.
+fn differing(
+    roots: Vec<Root>,
+    rendered: Vec<Result<Source, String>>,
+) -> (Vec<Root>, Vec<Result<Source, String>>) {
+    let text = |name: String| {
+        let at = roots.iter().position(|it| it.name() == name)?;
+        Some(rendered.get(at)?.as_ref().ok()?.text())
+    };
+    let is_kept = |(root, it): (&Root, &Result<Source, _>)| {
+        let differs = |it: &Source| text(root.for_upgrade(false).name()) != Some(it.text());
+        !root.is_upgrade || it.as_ref().is_ok_and(differs)
+    };
+    let kept: Vec<_> = roots.iter().zip(&rendered).map(is_kept).collect();
+    let all = roots.into_iter().zip(rendered).zip(kept).filter(|(_, is_kept)| *is_kept);
+    all.map(|(it, _)| it).unzip()
 }
 
 /// Renders all roots in parallel. Calls `done` after each.
 fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Result<Source, String>> {
+    // Variants of a chart share its folder.
+    let copied = roots.iter().filter(|it| it.at != it.folder && it.is_chart());
+    copied.for_each(|it| helm::add_dependencies(&it.at, &it.folder, helm::LEVELS));
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(roots.len());
     let open = Mutex::new(roots.iter().enumerate());
     let work = |send: &Sender<_>| {
@@ -299,8 +385,10 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
         return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
     }
     let (name, release) = (root.name(), root.release());
-    let group = Group::Rendered { name, folder: root.folder.clone(), release };
-    let rendered = Rendered { root: root.clone(), folder, top, parts, note };
+    let cluster = root.cluster();
+    let group = Group::Rendered { name, folder: root.folder.clone(), release, cluster };
+    let random = Vec::new();
+    let rendered = Rendered { root: root.clone(), folder, top, parts, note, random };
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }
 

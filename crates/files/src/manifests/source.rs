@@ -75,6 +75,13 @@ impl Source {
         self
     }
 
+    pub(super) fn rendered_mut(&mut self) -> Option<&mut Rendered> {
+        match self {
+            Source::Text { rendered, .. } => rendered.as_mut().and_then(Arc::get_mut),
+            _ => None,
+        }
+    }
+
     /// Returns a copy of a rendered text.
     #[must_use]
     pub fn copy_of_rendered(&self) -> Source {

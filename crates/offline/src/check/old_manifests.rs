@@ -5,7 +5,10 @@ use std::{collections::HashMap, path::PathBuf};
 use setguard_core::policy::FolderNames;
 
 use super::old_objects::OldObjects;
-use setguard_files::manifests::{git::Old, render::root::Root};
+use setguard_files::manifests::{
+    git::Old,
+    render::{root::Root, settle},
+};
 use setguard_files::prelude::*;
 
 /// The previous manifests. By default there are none, and every object is new.
@@ -38,6 +41,8 @@ fn old(
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
         let mut rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
         rendering.also(&new.roots, Some(&checkout), &mut rendered);
+        settle(commit, &rendering.settings, new, &mut rendered)?;
+        old.not_built.append(&mut rendered.not_compared);
         let is_empty = |root: &String| new.empty.iter().any(|(it, _)| it == root);
         rendered.sources.retain(
             |it| !matches!(it, Err(FileError::Render { roots, .. }) if roots.iter().all(is_empty)),

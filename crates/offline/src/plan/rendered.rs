@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::input::{self, Side};
+use setguard_files::manifests::render::settle;
 use setguard_files::prelude::*;
 
 /// Returns the sides of each root by name, with `None` for the other manifests. Calls `complain` for each root that
@@ -20,6 +21,7 @@ pub(super) fn sides(
         let mut old = rendering.read_all(Some(&checkout), &mut Progress::rendering());
         rendering.also(&new.roots, Some(&checkout), &mut old);
         rendering.also(&old.roots, None, &mut new);
+        settle(&commit, &rendering.settings, &new, &mut old)?;
         Ok((commit, old))
     });
     new.not_checked.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
@@ -38,6 +40,7 @@ pub(super) fn sides(
         let old: Result<_, FileError> = old.and_then(|(commit, old): (Commit, _)| {
             input::complain_of_edited(&commit, &mut new.not_checked, complain)?;
             let mut empty: Vec<_> = new.empty.iter().map(|(_, it)| it.clone()).collect();
+            empty.extend(old.not_compared.iter().cloned());
             input::complain_of_edited(&commit, &mut empty, complain)?;
             Ok((commit, old))
         });

@@ -9,7 +9,7 @@ const SUBMODULES: &str = "--ignore-submodules=none";
 impl Commit {
     /// Returns the files that the work tree adds, edits or lacks, except ignored ones. Plumbing commands compare no
     /// content of the work tree, for which git would run the filters that attributes name.
-    pub(super) fn edits(&self) -> Result<Edits, FileError> {
+    pub(in crate::manifests) fn edits(&self) -> Result<Edits, FileError> {
         let list = |args: &[&str]| {
             let listed = self.git.output(args).map_err(|it| self.incomplete(&it.to_string()))?;
             let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());

@@ -2,93 +2,268 @@
 //!
 //! Each list of fields here is closed: with any other field, the object does not say alone what is applied.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 use serde_json::Value;
+use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    root::{Kind, Release, Root},
+    Rendered,
+    root::{Release, Root},
     shown,
 };
 use crate::manifests::{
     exclude::whole,
-    files,
-    layout::clean,
-    not_checked::{Cause, NotChecked},
+    files::{self, is_manifest},
+    layout::{clean, is_kustomization},
+    listing::Listing,
+    not_checked::{Cause, NotChecked, file_may_have_set, may_have_set},
     objects::ManifestObject,
+    source::Source,
 };
 
 /// The releases of charts that objects describe.
-#[derive(Default)]
-pub(super) struct Releases {
-    pub(super) roots: Vec<Root>,
+pub(super) struct Releases<'a> {
+    /// The charts and kustomizations that were found in folders.
+    known: &'a [Root],
+    /// The folders of those that were rendered, and whether there may be a set.
+    rendered: HashMap<PathBuf, bool>,
+    /// Returns whether a chart is outside of all folders, or excluded.
+    is_outside: &'a dyn Fn(&Path) -> bool,
+    roots: Vec<Root>,
     /// The releases that cannot be rendered from the repository alone, by the name of the root.
-    pub(super) not_rendered: Vec<(String, NotChecked)>,
+    not_rendered: Vec<(String, NotChecked)>,
     /// The objects that change what other roots render to.
-    pub(super) not_checked: Vec<NotChecked>,
+    not_checked: Vec<NotChecked>,
+    /// The charts that objects of Flux describe, by namespace and name, and the releases that take them so.
+    charts: HashMap<String, Value>,
+    waiting: Vec<(Value, Holder)>,
 }
 
-impl Releases {
-    /// Adds those in a file. `top` is the folder of the repository.
-    pub(super) fn add(&mut self, file: &Path, name: &Path, roots: &[&Root], top: &Path) {
-        let Ok(text) = files::text(file) else { return };
+/// The file or the root that has an object.
+#[derive(Clone)]
+struct Holder {
+    name: String,
+    /// The file that represents it in reports.
+    file: PathBuf,
+    /// What it is made of.
+    of: Vec<PathBuf>,
+    /// The folder of the repository.
+    top: PathBuf,
+}
+
+impl<'a> Releases<'a> {
+    pub(super) fn of(known: &'a [Root], is_outside: &'a dyn Fn(&Path) -> bool) -> Self {
+        let (rendered, charts) = (HashMap::new(), HashMap::new());
+        let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
+        let waiting = Vec::new();
+        Releases { known, rendered, is_outside, roots, not_rendered, not_checked, charts, waiting }
+    }
+
+    /// Adds those in the output of roots that were found in folders.
+    pub(super) fn see(&mut self, rendered: &[&Source]) {
+        let roots = rendered.iter().filter_map(|it| Some((it.text(), it.rendered()?)));
+        let roots = roots.filter(|(_, it)| it.root.is_found);
+        for (text, Rendered { folder, .. }) in roots.clone() {
+            *self.rendered.entry(folder.clone()).or_default() |= may_have_set(text);
+        }
+        for (text, Rendered { root, top, .. }) in
+            roots.filter(|(_, it)| it.top.join(".git").exists())
+        {
+            let (name, file, of, top) = (root.name(), root.file(), root.parts(), top.clone());
+            self.add(text, &Holder { name, file, of, top });
+        }
+    }
+
+    /// Adds those in a file of a repository.
+    pub(super) fn add_file(&mut self, name: &Path, file: &Path) {
+        let folder = whole(file.parent().unwrap_or(file));
+        let top = folder.ancestors().find(|it| it.join(".git").exists());
+        if let (Some(top), Ok(text)) = (top, files::text(file)) {
+            let (shown, of) = (name.display().to_string(), vec![name.to_owned()]);
+            self.add(
+                &text,
+                &Holder { name: shown, file: name.to_owned(), of, top: top.to_owned() },
+            );
+        }
+    }
+
+    fn add(&mut self, text: &str, holder: &Holder) {
         // An escape or a tag can stand for any letter.
         let marks = ["argoproj.io/", "toolkit.fluxcd.io/", "\\", "!"];
         if !marks.iter().any(|it| text.contains(it)) {
             return;
         }
-        for document in kube_yaml::documents(&text).flatten() {
+        for document in kube_yaml::documents(text).flatten() {
             for object in ManifestObject::all(document.root) {
-                for declared in declared(&object) {
-                    self.add_declared(declared, name, roots, top);
-                }
+                self.add_object(&object, holder);
             }
         }
     }
 
-    fn add_declared(&mut self, declared: Declared, name: &Path, roots: &[&Root], top: &Path) {
+    fn add_object(&mut self, object: &ManifestObject<'_>, holder: &Holder) {
+        let group = object.api_version().split('/').next().unwrap_or_default();
+        let json = || serde_json::from_str::<Value>(&object.node.to_json()).unwrap_or_default();
+        let declared = match (group, object.kind()) {
+            ("argoproj.io", "Application") => applications(&json()),
+            ("argoproj.io", "ApplicationSet") => application_set(&json()),
+            ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+                let json = json();
+                if json["spec"]["chartRef"]["kind"] == "HelmChart" {
+                    self.waiting.push((json, holder.clone()));
+                    return;
+                }
+                helm_release(&json).into_iter().collect()
+            }
+            ("source.toolkit.fluxcd.io", "HelmChart") => {
+                let json = json();
+                self.charts.insert(key(&json["metadata"], &json), json["spec"].clone());
+                return;
+            }
+            ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![flux_kustomization(&json())],
+            _ => return,
+        };
+        declared.into_iter().for_each(|it| self.add_declared(it, holder));
+    }
+
+    /// Returns the releases so far, also those that take a chart by the name of an object of Flux.
+    pub(super) fn take(&mut self) -> Vec<Root> {
+        for (mut object, holder) in std::mem::take(&mut self.waiting) {
+            let reference = object["spec"]["chartRef"].take();
+            if let Some(chart) = self.charts.get(&key(&reference, &object)) {
+                object["spec"]["chart"]["spec"] = chart.clone();
+                helm_release(&object).into_iter().for_each(|it| self.add_declared(it, &holder));
+            } else {
+                object["spec"]["chartRef"] = reference;
+                self.waiting.push((object, holder));
+            }
+        }
+        std::mem::take(&mut self.roots)
+    }
+
+    fn add_declared(&mut self, declared: Declared, holder: &Holder) {
+        let top = &holder.top;
         let at = whole(&clean(&top.join(declared.path.trim_start_matches('/'))));
-        let mut found = roots.iter().filter(|it| whole(&it.at) == at);
-        let chart = found.clone().find(|it| matches!(it.kind, Kind::Chart(_)));
+        let found: Vec<_> = self.known.iter().filter(|it| whole(&it.at) == at).collect();
+        let chart = found.iter().find(|it| it.is_default_chart());
+        let is_open = declared.path.contains("{{");
+        let folders: Vec<_> = match is_open {
+            true => self
+                .known
+                .iter()
+                .filter(|it| it.is_default_chart())
+                .map(|it| whole(&it.at))
+                .collect(),
+            false => vec![at.clone()],
+        };
+        let files = |file: &String| match file.strip_prefix('/') {
+            Some(file) => may_mean(top, file),
+            None => folders.iter().flat_map(|it| may_mean(it, file)).collect(),
+        };
+        let files: Vec<_> = declared.files.iter().map(|it| (it, files(it))).collect();
+        let all_files = files.iter().flat_map(|(_, all)| all.clone());
         let (Some(chart), true) = (chart, declared.is_release) else {
-            let is_plain = declared.is_directory && found.next().is_none();
-            let is_here = at.exists() || declared.path.contains("{{");
-            if let Some(why) = declared.why_not.filter(|_| is_here && !is_plain) {
+            let is_plain = declared.is_directory && found.is_empty();
+            let is_chart = at.is_file() || at.join("Chart.yaml").is_file();
+            let is_unread =
+                declared.is_release && found.is_empty() && is_chart && !(self.is_outside)(&at);
+            let unread = || {
+                is_unread.then(|| {
+                    format!("{} is packed, or in a folder that is not read", declared.path)
+                })
+            };
+            let is_of_interest = (at.exists() || is_open)
+                && !is_plain
+                && (declared.changes != Changes::Found || self.may_have_set(&at));
+            if let Some(why) = declared.why_not.or_else(unread).filter(|_| is_of_interest) {
                 let why = format!("{} is not rendered as it is: {why}", declared.object);
-                let entry = NotChecked::at(name, Cause::Kustomization, why);
+                let entry = NotChecked::at(&holder.file, Cause::Kustomization, why);
                 let by_namespace = declared.changes == Changes::Namespaces;
-                let of = (declared.changes == Changes::All).then_some(at);
+                let is_all = matches!(declared.changes, Changes::All | Changes::Found);
+                let parts = all_files.chain([at]).filter(|_| is_all);
+                let of = parts.chain(holder.of.iter().cloned());
                 self.not_checked.push(NotChecked { by_namespace, ..entry.of(of) });
             }
             return;
         };
-        let object = Some((declared.object.clone(), name.to_owned()));
-        let file = |file: &String| match file.strip_prefix('/') {
-            Some(file) => clean(&top.join(file)),
-            None => clean(&at.join(file)),
-        };
-        let files: Vec<_> = declared.files.iter().map(|it| (it, file(it))).collect();
-        let missing = files.iter().find(|(_, at)| !declared.skips_missing && !at.exists());
+        let object = Some(format!("{} in {}", declared.object, holder.name));
+        let missing = files
+            .iter()
+            .find(|(_, all)| !declared.skips_missing && !all.iter().all(|it| it.exists()));
         let missing = missing.map(|(file, _)| format!("the repository has no {file}"));
         if let Some(why) = declared.why_not.or(missing) {
             let root = chart.with(Release { object, ..Release::default() }).name();
             let why = format!("{root} is not rendered: {why}");
-            let entry = NotChecked::at(name, Cause::Chart, why);
-            let parts = files.into_iter().map(|(_, at)| at).chain([at.clone()]);
+            let entry = NotChecked::at(&holder.file, Cause::Chart, why);
+            let parts = all_files.chain([at.clone()]).chain(holder.of.iter().cloned());
             self.not_rendered.push((root, entry.of(parts)));
             return;
         }
-        let values = files.into_iter().map(|(_, at)| at).filter(|at| at.exists());
+        let values = all_files.filter(|at| at.exists());
         self.roots.push(chart.with(Release {
             values: values.map(|file| (shown(chart, &at, &file), file)).collect(),
             inline: declared.inline,
             object,
+            of: holder.of.clone(),
+            cluster: declared.cluster,
             name: Some(declared.name),
             namespace: declared.namespace,
             flags: declared.flags,
         }));
     }
+
+    /// Lists what is not rendered, also the releases whose chart no file describes.
+    pub(super) fn finish(mut self, listing: &mut Listing) {
+        for (object, holder) in self.waiting {
+            let why = format!(
+                "{} is not rendered: no file has its HelmChart",
+                label("HelmRelease", &object)
+            );
+            self.not_checked.push(NotChecked::at(&holder.file, Cause::Chart, why).of(holder.of));
+        }
+        listing.empty.extend(self.not_rendered);
+        listing.not_checked.extend(self.not_checked);
+    }
+
+    /// Returns whether Flux may find a set in a folder.
+    fn may_have_set(&self, folder: &Path) -> bool {
+        let in_root = |folder: &Path| self.rendered.get(folder).copied();
+        let files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
+        in_root(folder).unwrap_or_else(|| {
+            let mut files = files;
+            files.any(|it| match is_kustomization(&it) {
+                true => in_root(&whole(it.parent().unwrap_or(&it))).unwrap_or(true),
+                false => is_manifest(&it) && file_may_have_set(&it),
+            })
+        })
+    }
+}
+
+/// Returns the namespace and the name in a reference. The namespace is that of the object by default.
+fn key(reference: &Value, object: &Value) -> String {
+    let namespace = text(reference, "namespace").or_else(|| text(&object["metadata"], "namespace"));
+    format!("{}/{}", namespace.unwrap_or_default(), reference["name"].as_str().unwrap_or_default())
+}
+
+/// The first letters of placeholders and patterns in a path.
+const OPEN: [char; 4] = ['{', '*', '?', '['];
+
+/// Returns the file at a path, or the files that a placeholder or a pattern in it may stand for.
+fn may_mean(folder: &Path, file: &str) -> Vec<PathBuf> {
+    let Some(at) = file.find(OPEN) else { return vec![clean(&folder.join(file))] };
+    let (before, open) = file.split_at(at);
+    let folder = clean(&folder.join(before.rsplit_once('/').map_or("", |it| it.0)));
+    let end = open.rsplit(['}', '*', '?', ']']).next().unwrap_or_default();
+    let depth = if open.contains('/') || open.contains("**") { usize::MAX } else { 1 };
+    let all = WalkDir::new(&folder).max_depth(depth).into_iter().flatten();
+    let all = all.filter(|it| it.file_type().is_file()).map(DirEntry::into_path);
+    // These count as the chart.
+    let own = ["Chart.yaml", "values.yaml"].map(|it| folder.join(it));
+    all.filter(|it| it.to_string_lossy().ends_with(end) && !own.contains(it)).collect()
 }
 
 /// What the fields that are not understood change.
@@ -96,6 +271,8 @@ impl Releases {
 enum Changes {
     #[default]
     All,
+    /// Only the objects that are found there.
+    Found,
     /// The namespaces, which not every policy looks at.
     Namespaces,
     /// Placeholders and labels of objects.
@@ -116,26 +293,27 @@ struct Declared {
     inline: Option<String>,
     name: String,
     namespace: Option<String>,
+    cluster: Option<String>,
     flags: Vec<String>,
     /// Why the repository alone does not show what is applied.
     why_not: Option<String>,
     changes: Changes,
 }
 
-fn declared(object: &ManifestObject<'_>) -> Vec<Declared> {
-    let group = object.api_version().split('/').next().unwrap_or_default();
-    let json = || serde_json::from_str::<Value>(&object.node.to_json()).unwrap_or_default();
-    match (group, object.kind()) {
-        ("argoproj.io", "Application") => applications(&json()),
-        ("argoproj.io", "ApplicationSet") => application_set(&json()),
-        ("helm.toolkit.fluxcd.io", "HelmRelease") => helm_release(&json()).into_iter().collect(),
-        ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![flux_kustomization(&json())],
-        _ => Vec::new(),
-    }
-}
-
 fn text(of: &Value, key: &str) -> Option<String> {
     of[key].as_str().filter(|it| !it.is_empty()).map(str::to_owned)
+}
+
+fn strings(of: &Value) -> Vec<String> {
+    of.as_array().into_iter().flatten().filter_map(Value::as_str).map(value_file).collect()
+}
+
+/// A file of a different source of the same Application begins with its name.
+fn value_file(file: &str) -> String {
+    match file.strip_prefix('$').and_then(|it| it.split_once('/')) {
+        Some((_, file)) => format!("/{file}"),
+        None => file.to_owned(),
+    }
 }
 
 fn label(kind: &str, object: &Value) -> String {
@@ -234,11 +412,6 @@ fn application(object: &Value, source: &Value) -> Declared {
             return Declared { why_not, is_directory: false, ..declared };
         }
     };
-    // A file of a different source of the same Application begins with its name.
-    let file = |file: String| match file.strip_prefix('$').and_then(|it| it.split_once('/')) {
-        Some((_, file)) => format!("/{file}"),
-        None => file,
-    };
     let set = |Parameter { name, value, force_string }: Parameter| {
         let flag = if force_string { "--set-string" } else { "--set" };
         format!("{flag}={name}={}", value.replace(',', "\\,"))
@@ -247,13 +420,20 @@ fn application(object: &Value, source: &Value) -> Declared {
     let version = version.map(|it| format!("--kube-version={it}"));
     let apis = helm.api_versions.iter().map(|it| format!("--api-versions={it}"));
     let release = Some(helm.release_name).filter(|it| !it.is_empty());
+    let has_pattern = helm.value_files.iter().any(|it| it.contains(OPEN));
+    let pattern = has_pattern.then(|| "its valueFiles have a pattern".to_owned());
+    let destination = &object["spec"]["destination"];
+    let cluster = ["server", "name"].into_iter();
+    let cluster = cluster.filter_map(|it| Some(format!("{it} {}", text(destination, it)?))).next();
     let inline = helm.values_object.map_or(helm.values, |it| it.to_string());
     Declared {
-        files: helm.value_files.into_iter().map(file).collect(),
+        files: helm.value_files.iter().map(|it| value_file(it)).collect(),
         skips_missing: helm.ignore_missing_value_files,
         inline: Some(inline).filter(|it| !it.is_empty()),
         name: release.or_else(|| text(&object["metadata"], "name")).unwrap_or_default(),
-        namespace: helm.namespace.or_else(|| text(&object["spec"]["destination"], "namespace")),
+        namespace: helm.namespace.or_else(|| text(destination, "namespace")),
+        cluster,
+        why_not: declared.why_not.or(pattern),
         flags: version.into_iter().chain(apis).chain(parameters.into_iter().map(set)).collect(),
         ..declared
     }
@@ -275,6 +455,7 @@ fn application_set(object: &Value) -> Vec<Declared> {
         Declared {
             object: label("ApplicationSet", object),
             path: text(source, "path").unwrap_or_default(),
+            files: strings(&source["helm"]["valueFiles"]),
             why_not: not_understood(&keys),
             ..Declared::default()
         }
@@ -292,7 +473,8 @@ fn flux_kustomization(object: &Value) -> Declared {
     let changes = match keys[..] {
         ["targetNamespace"] => Changes::Namespaces,
         _ if keys.iter().all(is_little) => Changes::Little,
-        _ => Changes::All,
+        _ if keys.contains(&"components") => Changes::All,
+        _ => Changes::Found,
     };
     Declared {
         object: label("Kustomization", object),
@@ -314,7 +496,8 @@ fn helm_release(object: &Value) -> Option<Declared> {
                  releaseName rollback serviceAccountName storageNamespace suspend targetNamespace test timeout uninstall \
                  upgrade values waitStrategy";
     let rest = without(spec, known);
-    let of_chart = without(chart, "chart interval reconcileStrategy sourceRef verify version");
+    let of_chart =
+        without(chart, "chart interval reconcileStrategy sourceRef suspend verify version");
     let mut keys: Vec<_> = keys(&rest).into_iter().chain(keys(&of_chart)).collect();
     keys.extend((spec["upgrade"]["preserveValues"] == true).then_some("preserveValues"));
     let is_empty = |of: &Value, key: &str| of[key].as_array().is_some_and(Vec::is_empty);

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs, io,
     ops::Range,
     path::{Component, Path, PathBuf},
     process::Command,
@@ -37,8 +37,7 @@ pub(super) fn template(
 ) -> Result<Output, String> {
     let (_, program) =
         program::find(&["helm"]).ok_or("a chart needs helm, and it is not on the PATH")?;
-    let Schemas { mut are_packed, leading_out } = fence.chart()?;
-    are_packed |= add_dependencies(root, chart);
+    let Schemas { are_packed, leading_out } = fence.chart()?;
     let home = program::home()?;
     let name = release.name.clone().or_else(|| settings.release.clone());
     let name = legal(&name.unwrap_or_else(|| name_of_chart(root)));
@@ -68,12 +67,13 @@ pub(super) fn template(
     let flags = [("namespace", namespace), ("kube-version", settings.kube_version.as_ref())];
     let flags = flags.into_iter().filter_map(|(flag, value)| Some(format!("--{flag}={}", value?)));
     args.extend(flags.chain(release.flags.iter().cloned()).map(OsString::from));
+    args.extend((root.is_upgrade || settings.is_upgrade).then(|| "--is-upgrade".into()));
     // The change chooses the name of the folder, which must not become a flag.
     args.extend(["--".into(), name.into(), chart.as_os_str().to_owned()]);
     let text = program::run(program::closed(&program, &args, home.path()), settings.timeout)
         .map_err(|why| {
             let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
-            let is_missing = why.contains("missing in charts/ directory");
+            let is_missing = why.contains(MISSING);
             let build = format!("; run helm dependency build {}", root.folder.display());
             let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
             let is_old = why.contains("unknown flag: --skip");
@@ -97,6 +97,12 @@ pub(super) fn template(
     });
     Ok(Output { text, parts, note })
 }
+
+/// What Helm says if the archive of a dependency is not there.
+pub(super) const MISSING: &str = "missing in charts/ directory";
+
+/// The most charts that need each other, so that a cycle ends.
+pub(super) const LEVELS: usize = 4;
 
 /// A validator reads what a schema refers to: any file, or an answer of a server.
 const SKIP: &str = "--skip-schema-validation";
@@ -125,13 +131,14 @@ pub fn recorded(
 /// sides of a change, also if the change gives the chart a new name.
 fn name_of_chart(root: &Root) -> String {
     let folder = root.folder.file_stem().map(|it| it.to_string_lossy().into_owned());
-    let named = |folder: &Path| of_chart(folder, |it| Some(text_of(it, "name").to_owned()));
+    let named =
+        |folder: &Path| of_chart(folder, "Chart.yaml", |it| Some(text_of(it, "name").to_owned()));
     let named = || named(&root.folder).or_else(|| named(&root.at));
     folder.or_else(named).unwrap_or_default()
 }
 
-fn of_chart<T>(folder: &Path, see: impl FnOnce(&Node<'_>) -> Option<T>) -> Option<T> {
-    let bytes = read_regular(&folder.join("Chart.yaml"), LARGEST_POLICY).ok()?;
+fn of_chart<T>(folder: &Path, file: &str, see: impl FnOnce(&Node<'_>) -> Option<T>) -> Option<T> {
+    let bytes = read_regular(&folder.join(file), LARGEST_POLICY).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     let document = kube_yaml::documents(&text).next()?.ok()?;
     see(&document.root)
@@ -148,26 +155,61 @@ fn legal(name: &str) -> String {
     }
 }
 
-/// Copies the archives of dependencies, which git often ignores, into a chart at a commit with the same `Chart.lock`.
-/// Without them, Helm reports that they are missing. Returns whether there are any.
-fn add_dependencies(root: &Root, chart: &Path) -> bool {
-    let [old, new] =
-        [chart, &root.folder].map(|it| read_regular(&it.join("Chart.lock"), LARGEST_POLICY).ok());
-    let is_link = root.folder.join("charts").is_symlink();
-    if root.at == root.folder || old.is_none() || old != new || is_link {
-        return false;
-    }
-    let mut has_some = false;
-    let archives = fs::read_dir(root.folder.join("charts")).into_iter().flatten().flatten();
-    for archive in archives.filter(|it| it.file_type().is_ok_and(|it| it.is_file())) {
-        let copy = chart.join("charts").join(archive.file_name());
-        has_some = true;
-        if !copy.exists() {
-            let _ = fs::create_dir_all(chart.join("charts"));
-            let _ = fs::copy(archive.path(), copy);
+/// Adds the dependencies of a chart at a commit, which git often ignores; without them, Helm reports that they are
+/// missing. A chart of the commit itself counts as it was there. Of the others, the work tree may have the archives.
+/// `levels` is how many of the charts in the repository may need each other.
+pub(super) fn add_dependencies(chart: &Path, now: &Path, levels: usize) {
+    let (charts, archives) = (chart.join("charts"), now.join("charts"));
+    let locked = dependencies(chart, "Chart.lock");
+    for [name, version, repository] in
+        locked.or_else(|| dependencies(chart, "Chart.yaml")).unwrap_or_default()
+    {
+        let archive = format!("{name}-{version}.tgz");
+        let is_name = Path::new(&archive).file_name().is_some_and(|it| *it == *archive);
+        if !is_name || charts.join(&archive).exists() || charts.join(&name).exists() {
+            continue;
+        }
+        let _ = fs::create_dir_all(&charts);
+        if let Some(way) = repository.strip_prefix("file://").filter(|_| levels > 0) {
+            let inside = chart.join(way);
+            add_dependencies(&inside, &now.join(way), levels - 1);
+            let _ = copy(&inside, &charts.join(&name));
+            continue;
+        }
+        let archive = (archives.join(&archive), charts.join(&archive));
+        if !archives.is_symlink() && archive.0.symlink_metadata().is_ok_and(|it| it.is_file()) {
+            let _ = fs::copy(archive.0, archive.1);
         }
     }
-    has_some
+}
+
+/// Copies the files of a folder, without links, which may lead anywhere.
+fn copy(folder: &Path, to: &Path) -> io::Result<()> {
+    let all: Vec<_> = WalkDir::new(folder).into_iter().flatten().collect();
+    for entry in all.iter().filter(|it| !it.path_is_symlink()) {
+        let copy = to.join(entry.path().strip_prefix(folder).unwrap_or(entry.path()));
+        match entry.file_type().is_dir() {
+            true => fs::create_dir_all(copy)?,
+            false => fs::copy(entry.path(), copy).map(|_| ())?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns the name, the version and the repository of each dependency in a file of a chart.
+fn dependencies(chart: &Path, file: &str) -> Option<Vec<[String; 3]>> {
+    of_chart(chart, file, |it| {
+        let all = items(it.get("dependencies"));
+        let all =
+            all.map(|it| ["name", "version", "repository"].map(|key| text_of(it, key).to_owned()));
+        Some(all.collect())
+    })
+}
+
+/// Returns the folders of the dependencies that are in the same repository.
+pub(in crate::manifests) fn local_dependencies(chart: &Path) -> Vec<PathBuf> {
+    let all = dependencies(chart, "Chart.yaml").unwrap_or_default().into_iter();
+    all.filter_map(|[.., it]| Some(chart.join(it.strip_prefix("file://")?))).collect()
 }
 
 pub(super) struct Chart<'a> {
@@ -257,7 +299,7 @@ impl Chart<'_> {
         {
             let folder = chart.join("charts");
             let name = || {
-                of_chart(&chart, |it| {
+                of_chart(&chart, "Chart.yaml", |it| {
                     let mut all = items(it.get("dependencies"));
                     let of = all.find(|it| text_of(it, "alias") == alias)?;
                     Some(text_of(of, "name").to_owned())

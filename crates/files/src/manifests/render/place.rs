@@ -10,7 +10,7 @@ use std::{
 
 use kube_yaml::{Comment, Mark, Node, Value};
 
-use super::{Root, documents, fence, helm, root::Kind};
+use super::{Root, documents, fence, helm, repeat::Changing, root::Kind};
 use crate::manifests::{
     exclude::whole,
     files::{self, LARGEST_IN_FOLDER},
@@ -29,6 +29,8 @@ pub struct Rendered {
     pub(super) top: PathBuf,
     pub(super) note: Option<String>,
     pub(super) parts: Vec<Part>,
+    /// The values of an earlier version that differ at each rendering, each with the value now.
+    pub(super) random: Vec<Changing>,
 }
 
 #[derive(Debug)]

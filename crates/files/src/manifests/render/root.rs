@@ -6,6 +6,7 @@ use setguard_core::policy::ChartRelease;
 
 use super::{gitops::named, shown};
 use crate::manifests::{
+    edits::has,
     exclude::whole,
     layout::{self, Layout, clean},
 };
@@ -22,6 +23,8 @@ pub struct Root {
     pub(super) may_fail: bool,
     /// Whether the user named only a folder above it.
     pub(super) is_found: bool,
+    /// Whether to render it as for an update of its release.
+    pub(super) is_upgrade: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -37,8 +40,12 @@ pub(super) struct Release {
     pub(super) values: Vec<(PathBuf, PathBuf)>,
     /// Values that stand in an object of Argo CD or Flux. They override the files.
     pub(super) inline: Option<String>,
-    /// The object of Argo CD or Flux, and its file.
-    pub(super) object: Option<(String, PathBuf)>,
+    /// The object of Argo CD or Flux, with the file or the root that has it.
+    pub(super) object: Option<String>,
+    /// What the object is made of.
+    pub(super) of: Vec<PathBuf>,
+    /// The cluster that the object names: `server` and its address, or `name` and its name.
+    pub(super) cluster: Option<String>,
     pub(super) name: Option<String>,
     pub(super) namespace: Option<String>,
     /// More flags of Helm. They override the earlier ones.
@@ -59,7 +66,7 @@ impl Root {
 
     fn of(folder: &Path, kind: Kind) -> Self {
         let (folder, at) = (folder.to_owned(), folder.to_owned());
-        Root { folder, at, kind, may_fail: false, is_found: false }
+        Root { folder, at, kind, may_fail: false, is_found: false, is_upgrade: false }
     }
 
     /// Returns a chart with its default values, and with each file of values for tests, as chart-testing does.
@@ -109,6 +116,10 @@ impl Root {
         Root { kind: Kind::Chart(release), may_fail: false, ..self.clone() }
     }
 
+    pub(super) const fn is_chart(&self) -> bool {
+        matches!(self.kind, Kind::Chart(_))
+    }
+
     pub(super) fn is_default_chart(&self) -> bool {
         matches!(&self.kind, Kind::Chart(it) if it.values.is_empty())
     }
@@ -146,6 +157,18 @@ impl Root {
         (is_there && moved.exists()).then_some(moved)
     }
 
+    /// Returns the root as for an update of its release, if that can make a difference. Argo CD updates none.
+    pub(super) fn upgraded(&self) -> Option<Self> {
+        let Kind::Chart(Release { object, .. }) = &self.kind else { return None };
+        let is_of_argo = object.as_ref().is_some_and(|it| it.starts_with("Application "));
+        let may_differ = || has(&self.at, &["IsUpgrade", "IsInstall"]);
+        (!is_of_argo && !self.is_upgrade && may_differ()).then(|| self.for_upgrade(true))
+    }
+
+    pub(super) fn for_upgrade(&self, is_upgrade: bool) -> Self {
+        Root { is_upgrade, ..self.clone() }
+    }
+
     /// Returns whether there is something to render.
     pub fn exists(&self) -> bool {
         match self.kind {
@@ -159,9 +182,10 @@ impl Root {
     /// Returns the name: the folder, and how a chart is rendered.
     pub fn name(&self) -> String {
         let mut name = layout::shown(&self.folder).display().to_string();
+        name.push_str(if self.is_upgrade { " as an upgrade" } else { "" });
         let Kind::Chart(release) = &self.kind else { return name };
-        if let Some((object, file)) = &release.object {
-            return format!("{name} for {object} in {}", file.display());
+        if let Some(object) = &release.object {
+            return format!("{name} for {object}");
         }
         let short = |(file, _): &(PathBuf, PathBuf)| {
             file.strip_prefix(&self.folder).unwrap_or(file).display().to_string()
@@ -187,12 +211,20 @@ impl Root {
         Some((name.clone()?, namespace.clone()))
     }
 
+    /// Returns the cluster of a release that an object describes.
+    pub(super) fn cluster(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Chart(release) => release.cluster.clone(),
+            Kind::Kustomization => None,
+        }
+    }
+
     /// Returns the folders and files that the root is made of.
     pub(in crate::manifests) fn parts(&self) -> Vec<PathBuf> {
         let mut parts = vec![self.folder.clone()];
-        if let Kind::Chart(Release { values, object, .. }) = &self.kind {
+        if let Kind::Chart(Release { values, of, .. }) = &self.kind {
             parts.extend(values.iter().map(|(name, _)| name.clone()));
-            parts.extend(object.iter().map(|(_, file)| file.clone()));
+            parts.extend(of.iter().cloned());
         }
         parts
     }
