@@ -36,10 +36,8 @@ pub enum AnswerError {
 /// Users do not read the log, so a warning explains why rules only warn.
 const WEAKENED: &str = "setguard: the policy cannot be used; until it is fixed, rules only warn";
 
-/// Answers a review. Without a view of the cluster in `cx`, the object is evaluated alone.
-///
-/// # Errors
-/// Returns an error if the request is malformed, or the answer cannot be serialized.
+/// Answers a review. Without a view of the cluster in `cx`, the object is evaluated alone. Fails if the request is
+/// malformed, or the answer cannot be serialized.
 pub fn answer(endpoint: Endpoint, body: &[u8], cx: &Context<'_>) -> Result<Answer, AnswerError> {
     let weakened = (cx.policy.is_fallback && endpoint == Endpoint::Validate).then_some(WEAKENED);
     let request = Request::parse(body)?;

@@ -79,10 +79,8 @@ fn kruise(resource: &Resource, json: &str) -> Result<Option<KruiseSpec>, DecodeE
 }
 
 impl<'a> Object<'a> {
-    /// Reads an object of this resource and sets the defaults of its spec.
-    ///
-    /// # Errors
-    /// Returns an error if the JSON does not decode or has a different kind.
+    /// Reads an object of this resource and sets the defaults of its spec. Fails if the JSON does not decode or has a
+    /// different kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         Ok(Self::parse_as(resource, json)?.with_template_defaults())
     }

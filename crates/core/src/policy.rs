@@ -68,10 +68,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Reads a policy file.
-    ///
-    /// # Errors
-    /// Returns all problems of the file, each with its field and line.
+    /// Reads a policy file. The error is all problems of the file, each with its field and line.
     pub fn parse(text: &str) -> Result<Policy, Vec<Problem>> {
         let (file, root) = kube_yaml::read_one::<PolicyFile>(text)?;
         let mut problems = Problems { root: &root, list: Vec::new() };

@@ -47,19 +47,13 @@ struct PlanV1 {
 }
 
 impl Inputs {
-    /// Parses the JSON of the inputs.
-    ///
-    /// # Errors
-    /// Returns an error if the JSON is invalid.
+    /// Parses the JSON of the inputs. Fails if the JSON is invalid.
     pub fn parse(json: &str) -> Result<Self, String> {
         serde_json::from_str(json).map_err(|error| format!("the inputs: {error}"))
     }
 
     /// Checks manifests. Returns the report of `setguard check --format json`, the available fixes, and messages about
-    /// unreadable input.
-    ///
-    /// # Errors
-    /// Returns an error if the release or the policy is invalid.
+    /// unreadable input. Fails if the release or the policy is invalid.
     pub fn check(self, manifests: &str) -> Result<String, String> {
         let policy = self.policy()?;
         let checked = self.texts(manifests, &policy).check();
@@ -68,10 +62,7 @@ impl Inputs {
         to_json(&CheckV1 { report: raw(report)?, fixes: fixes.collect(), failures })
     }
 
-    /// Returns the manifests after all safe fixes.
-    ///
-    /// # Errors
-    /// Returns an error if the release or the policy is invalid.
+    /// Returns the manifests after all safe fixes, or an error if the release or the policy is invalid.
     pub fn fix(self, manifests: &str) -> Result<String, String> {
         let policy = self.policy()?;
         let fixed = self.texts(manifests, &policy).fix();
@@ -79,10 +70,7 @@ impl Inputs {
     }
 
     /// Returns the plan of `setguard plan --format json`, the words of its text for each object, and messages about
-    /// unreadable input.
-    ///
-    /// # Errors
-    /// Returns an error if the release or the policy is invalid.
+    /// unreadable input, or an error if the release or the policy is invalid.
     pub fn plan(self, manifests: &str) -> Result<String, String> {
         let policy = self.policy()?;
         let planned = self.planned(manifests, &policy).plan();
@@ -90,10 +78,8 @@ impl Inputs {
         to_json(&PlanV1 { plan: raw(plan)?, words, failures })
     }
 
-    /// Returns the plan of `setguard plan --format markdown`, for the fuzzer.
-    ///
-    /// # Errors
-    /// Returns an error if the release or the policy is invalid.
+    /// Returns the plan of `setguard plan --format markdown`, for the fuzzer, or an error if the release or the policy
+    /// is invalid.
     #[cfg(fuzzing)]
     pub fn markdown(self, manifests: &str) -> Result<String, String> {
         let policy = self.policy()?;

@@ -135,10 +135,7 @@ fn pattern(text: &str) -> Result<String, String> {
     file_patterns::check(text).map(|()| text.to_owned())
 }
 
-/// Runs `setguard check`.
-///
-/// # Errors
-/// Returns an error if the policy or a feature gate is invalid, or the report cannot be written.
+/// Runs `setguard check`. Fails if the policy or a feature gate is invalid, or the report cannot be written.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let Some(paths) = args.manifests.paths("check") else { return Ok(Exit::Error) };
     args.output.set_color();

@@ -36,10 +36,7 @@ pub struct ExplainArgs {
     rule: String,
 }
 
-/// Runs `setguard rules`.
-///
-/// # Errors
-/// Returns an error if standard output cannot be written.
+/// Runs `setguard rules`. Fails if standard output cannot be written.
 pub fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     let rules = catalogue::all();
     let mut out = io::BufWriter::new(anstream::stdout().lock());
@@ -104,10 +101,7 @@ pub(super) fn to_json(rule: &Rule) -> serde_json::Value {
     })
 }
 
-/// Runs `setguard explain RULE`.
-///
-/// # Errors
-/// Returns an error if the rule does not exist, or if standard output cannot be written.
+/// Runs `setguard explain RULE`. Fails if the rule does not exist, or if standard output cannot be written.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let Some(rule) = catalogue::find(&args.rule) else {
         match catalogue::nearest(&args.rule) {

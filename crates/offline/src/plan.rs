@@ -168,11 +168,8 @@ enum Format {
 /// Connects with a context of the kubeconfig, or with the current context.
 pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader>>;
 
-/// Runs `setguard plan`. `connect` is called for `--live`.
-///
-/// # Errors
-/// Returns an error if the policy or a feature gate is invalid, the cluster cannot be read, or the plan cannot be
-/// written.
+/// Runs `setguard plan`. `connect` is called for `--live`. Fails if the policy or a feature gate is invalid, the
+/// cluster cannot be read, or the plan cannot be written.
 pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     let Some(paths) = args.manifests.paths("plan") else { return Ok(Exit::Error) };
     let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {

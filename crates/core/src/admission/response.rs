@@ -133,10 +133,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Adds a patch, unless it is empty or the object is denied.
-    ///
-    /// # Errors
-    /// Returns an error if the patch cannot be serialized.
+    /// Adds a patch, unless it is empty or the object is denied. Fails if the patch cannot be serialized.
     pub fn patch(&mut self, operations: &[PatchOperation]) -> serde_json::Result<()> {
         if !operations.is_empty() && self.allowed {
             self.patch_type = Some("JSONPatch");
@@ -150,10 +147,7 @@ impl<'a> Response<'a> {
         self.allowed
     }
 
-    /// Returns the answer as JSON.
-    ///
-    /// # Errors
-    /// Returns an error if the answer cannot be serialized.
+    /// Returns the answer as JSON, or an error if it cannot be serialized.
     pub fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&Review { api_version: API_VERSION, kind: KIND, response: self })
     }

@@ -142,10 +142,8 @@ struct Envelope<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the request of an AdmissionReview. The objects stay raw.
-    ///
-    /// # Errors
-    /// Returns an error if the body is not an `admission.k8s.io/v1` AdmissionReview with a request and a uid.
+    /// Reads the request of an AdmissionReview. The objects stay raw. Fails if the body is not an `admission.k8s.io/v1`
+    /// AdmissionReview with a request and a uid.
     pub fn parse(body: &'a [u8]) -> Result<Self, Rejection> {
         if body.is_empty() {
             return Err(Rejection::Empty);

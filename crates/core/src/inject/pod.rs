@@ -35,10 +35,7 @@ struct RawPod<'a> {
 }
 
 impl<'a> PartialPod<'a> {
-    /// Reads a pod.
-    ///
-    /// # Errors
-    /// Returns an error if the JSON does not decode or is not a Pod.
+    /// Reads a pod. Fails if the JSON does not decode or is not a Pod.
     pub fn parse(json: &'a str) -> Result<Self, DecodeError> {
         let pod: RawPod<'a> = decode("Pod", json)?;
         if pod.kind.as_deref() != Some("Pod") {

@@ -244,10 +244,8 @@ pub fn gates() -> impl Iterator<Item = &'static str> {
     GATES.iter().map(|gate| gate.name)
 }
 
-/// Parses `A=true,B=false`.
-///
-/// # Errors
-/// The message quotes the part that is neither `GATE=true` nor `GATE=false`, or the misspelt gate.
+/// Parses `A=true,B=false`. The error quotes the part that is neither `GATE=true` nor `GATE=false`, or the misspelt
+/// gate.
 pub fn parse_gates(text: &str) -> Result<BTreeMap<String, bool>, String> {
     text.split(',')
         .filter(|part| !part.is_empty())

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// Parses a duration that is not negative, in Go's syntax. jiff reads all of it except a plain `0`.
-///
-/// # Errors
-/// Returns a message that shows an example of a duration.
+/// Parses a duration that is not negative, in Go's syntax. jiff reads all of it except a plain `0`. The error shows an
+/// example of a duration.
 pub fn signed(text: &str) -> Result<SignedDuration, String> {
     if text == "0" {
         return Ok(SignedDuration::ZERO);
@@ -18,10 +16,7 @@ pub fn signed(text: &str) -> Result<SignedDuration, String> {
         .ok_or_else(|| format!("{text:?} is not a duration such as 20s, 500ms or 1m30s"))
 }
 
-/// Like [`signed`], but returns the type of the standard library.
-///
-/// # Errors
-/// Returns a message that shows an example of a duration.
+/// Like [`signed`], but returns the type of the standard library. The error shows an example of a duration.
 pub fn parse(text: &str) -> Result<Duration, String> {
     signed(text).map(SignedDuration::unsigned_abs)
 }

@@ -51,10 +51,8 @@ pub struct Largest {
     pub bytes: usize,
 }
 
-/// Returns the size of an object and its largest list or map, or `None` if the object is small enough to read.
-///
-/// # Errors
-/// Returns an error if an object that may be too large is not JSON.
+/// Returns the size of an object and its largest list or map, or `None` if the object is small enough to read. Fails if
+/// an object that may be too large is not JSON.
 pub fn too_large(json: &str) -> serde_json::Result<Option<ObjectSize>> {
     if is_certainly_small(json) {
         return Ok(None);
@@ -63,10 +61,7 @@ pub fn too_large(json: &str) -> serde_json::Result<Option<ObjectSize>> {
 }
 
 impl ObjectSize {
-    /// Measures an object.
-    ///
-    /// # Errors
-    /// Returns an error if the text is not JSON.
+    /// Measures an object. Fails if the text is not JSON.
     pub fn of(json: &str) -> serde_json::Result<ObjectSize> {
         let mut sum = ObjectSize::default();
         let mut reader = serde_json::Deserializer::from_str(json);

@@ -57,10 +57,7 @@ struct Metadata {
 }
 
 impl StorageClass {
-    /// Reads a storage class with its name.
-    ///
-    /// # Errors
-    /// Returns an error if the JSON is not one.
+    /// Reads a storage class with its name. Fails if the JSON is not one.
     pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let class: Fields = serde_json::from_str(json)?;
         let annotations = class.metadata.annotations.as_ref();

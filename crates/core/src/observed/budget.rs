@@ -61,10 +61,7 @@ struct Status {
 }
 
 impl PodDisruptionBudget {
-    /// Reads a PodDisruptionBudget.
-    ///
-    /// # Errors
-    /// Fails if the JSON is not a PodDisruptionBudget.
+    /// Reads a PodDisruptionBudget. Fails if the JSON is not a PodDisruptionBudget.
     pub fn read(json: &str) -> serde_json::Result<Self> {
         let Whole::<Metadata, Spec, Status> { metadata, spec, status } =
             serde_json::from_str(json)?;

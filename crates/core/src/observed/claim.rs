@@ -102,10 +102,7 @@ struct Affinity {
 }
 
 impl PersistentVolumeClaim {
-    /// Reads a claim, and its namespace and name.
-    ///
-    /// # Errors
-    /// Fails if the JSON is not a claim.
+    /// Reads a claim, and its namespace and name. Fails if the JSON is not a claim.
     pub fn read(json: &str) -> serde_json::Result<(Name, Self)> {
         let Whole::<Metadata, ClaimSpec, ClaimStatus> { metadata, spec, status } =
             serde_json::from_str(json)?;
@@ -157,10 +154,7 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 }
 
 impl PersistentVolume {
-    /// Reads a volume and its name.
-    ///
-    /// # Errors
-    /// Fails if the JSON is not a volume.
+    /// Reads a volume and its name. Fails if the JSON is not a volume.
     pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let Whole::<Metadata, VolumeSpec, ClaimStatus> { metadata, spec, status } =
             serde_json::from_str(json)?;

@@ -180,10 +180,7 @@ impl Event {
     }
 
     /// Returns an event without the parts that no rule needs; `None` if no rule needs it. Anybody who may create events
-    /// can write a message of any length.
-    ///
-    /// # Errors
-    /// Fails if the JSON is not an event.
+    /// can write a message of any length. Fails if the JSON is not an event.
     pub fn reduced(json: &str) -> serde_json::Result<Option<String>> {
         let Some(((namespace, kind, name), event)) = Event::read(json)? else { return Ok(None) };
         let at = |seconds| Timestamp::from_second(seconds).ok().map(|it| it.to_string());

@@ -21,10 +21,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Reads a pod.
-    ///
-    /// # Errors
-    /// Fails if the JSON is not a pod.
+    /// Reads a pod. Fails if the JSON is not a pod.
     pub fn read(json: &str) -> serde_json::Result<Self> {
         let raw: RawPod = serde_json::from_str(json)?;
         Ok(Member {

@@ -46,10 +46,7 @@ struct Status {
 }
 
 impl Node {
-    /// Reads a Node.
-    ///
-    /// # Errors
-    /// Fails if the JSON is not a Node.
+    /// Reads a Node. Fails if the JSON is not a Node.
     pub fn read(json: &str) -> serde_json::Result<Self> {
         let RawNode { mut metadata, spec, status } = serde_json::from_str(json)?;
         let created = metadata.created();

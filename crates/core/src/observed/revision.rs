@@ -42,10 +42,7 @@ struct Labels {
 }
 
 impl Revision {
-    /// Reads a revision, and the set that controls it.
-    ///
-    /// # Errors
-    /// Fails if the JSON is not a revision.
+    /// Reads a revision, and the set that controls it. Fails if the JSON is not a revision.
     pub fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
         let RawRevision { metadata, revision, data } = serde_json::from_str(json)?;
         let labels = metadata.labels.as_ref();

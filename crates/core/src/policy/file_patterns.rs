@@ -31,10 +31,7 @@ pub fn patterns(root: &Path, lines: &[String]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// Checks a pattern.
-///
-/// # Errors
-/// Returns why it is not a valid pattern.
+/// Checks a pattern. The error says why it is not valid.
 pub fn check(pattern: &str) -> Result<(), String> {
     let added = GitignoreBuilder::new("").add_line(None, pattern).map(|_| ());
     added.map_err(|error| error.to_string())

@@ -27,10 +27,8 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// The number of bytes to reserve beyond the expected size. With less, the last bytes of a file would take more reads.
 const SPARE: u64 = 64;
 
-/// Reads a regular file that the user did not choose.
-///
-/// # Errors
-/// Returns an error if the file isn't regular, can't be read, or has more than `most` bytes.
+/// Reads a regular file that the user did not choose. Fails if the file isn't regular, can't be read, or has more than
+/// `most` bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     // Opening a pipe would wait for a writer.
@@ -40,10 +38,7 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     to_end(File::open(path)?, metadata.len(), most)
 }
 
-/// Reads the text of a regular file in a folder, with invalid bytes replaced.
-///
-/// # Errors
-/// See [`read_regular`].
+/// Reads the text of a regular file in a folder, with invalid bytes replaced. Fails like [`read_regular`].
 pub(super) fn text(path: &Path) -> io::Result<String> {
     read_regular(path, LARGEST_IN_FOLDER).map(encoding::lossy)
 }

@@ -88,10 +88,8 @@ pub struct Commit {
     tree: Arc<OnceLock<Tree>>,
 }
 
-/// Returns the paths of the files and links that git tracks in a folder without links, also in submodules there.
-///
-/// # Errors
-/// Returns an error without git, and outside a repository.
+/// Returns the paths of the files and links that git tracks in a folder without links, also in submodules there. Fails
+/// without git, and outside a repository.
 pub(super) fn tracked(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
     let (mut paths, mut open) = (BTreeSet::new(), vec![folder.to_owned()]);
     while let Some(next) = open.pop() {
@@ -158,10 +156,8 @@ fn hash(bytes: &[u8]) -> [u8; 32] {
 }
 
 impl Commit {
-    /// Finds the commit that a flag names, in any form that git accepts.
-    ///
-    /// # Errors
-    /// Returns an error without git, outside a repository, and if the reference names no commit.
+    /// Finds the commit that a flag names, in any form that git accepts. Fails without git, outside a repository, and
+    /// if the reference names no commit.
     pub fn find(flag: &'static str, reference: &str) -> Result<Self, FileError> {
         if reference.is_empty() || reference.starts_with('-') {
             let why = format!("{reference:?} isn't the name of a commit");
@@ -215,10 +211,8 @@ impl Commit {
 
     /// Finds the start of a change: the last commit that the work tree and the named commit have in common. Otherwise
     /// the change would be blamed for faults that were fixed on the other side since. As in `git diff`, `REF...` means
-    /// the same, and `REF..` the named commit itself. Prints a note if the common commit is unknown.
-    ///
-    /// # Errors
-    /// See [`Commit::find`].
+    /// the same, and `REF..` the named commit itself. Prints a note if the common commit is unknown. Fails like
+    /// [`Commit::find`].
     pub fn find_start(flag: &'static str, reference: &str) -> Result<Self, FileError> {
         let (name, is_exact) = match (reference.strip_suffix("..."), reference.strip_suffix("..")) {
             (Some(name), _) => (name, false),
@@ -246,10 +240,8 @@ impl Commit {
     }
 
     /// Reads the manifests below paths. A path that did not exist at the commit has none. `names` has the policy's
-    /// decisions about folder names.
-    ///
-    /// # Errors
-    /// Returns an error for standard input, for a path outside the repository, and if git cannot read an object.
+    /// decisions about folder names. Fails for standard input, for a path outside the repository, and if git cannot
+    /// read an object.
     pub fn manifests(
         &self,
         paths: &[PathBuf],
@@ -285,10 +277,8 @@ impl Commit {
         inside.map(Path::to_owned).map_err(|_| self.outside(path))
     }
 
-    /// Returns the absolute path of a file in the repository, as it is written. The file need not exist.
-    ///
-    /// # Errors
-    /// Returns an error if the file is outside the repository.
+    /// Returns the absolute path of a file in the repository, as it is written. The file need not exist. Fails if the
+    /// file is outside the repository.
     pub fn resolve(&self, path: &Path) -> Result<PathBuf, FileError> {
         let way = self.git.inside(path).ok_or_else(|| self.outside(path));
         way.map(|way| self.git.top.join(way))
@@ -304,10 +294,7 @@ impl Commit {
     }
 
     /// Reads the first of these absolute paths that exists at the commit, and returns the path too. Skips paths outside
-    /// the repository.
-    ///
-    /// # Errors
-    /// Returns an error if the file isn't regular, has more than `most` bytes, or isn't UTF-8.
+    /// the repository. Fails if the file isn't regular, has more than `most` bytes, or isn't UTF-8.
     pub fn first(
         &self,
         paths: &[PathBuf],
@@ -404,10 +391,7 @@ impl Commit {
     }
 
     /// Marks the entries that the change adds or edits. `excludes_more` is whether the change itself excludes files in
-    /// the policy.
-    ///
-    /// # Errors
-    /// Returns an error if git cannot read an object.
+    /// the policy. Fails if git cannot read an object.
     pub fn compare(
         &self,
         not_checked: &mut [NotChecked],
@@ -428,11 +412,8 @@ impl Commit {
         Ok(())
     }
 
-    /// Adds kustomizations and charts of the commit that the change edits until they no longer change their files, except
-    /// those that a walk of the paths leaves out.
-    ///
-    /// # Errors
-    /// See [`Commit::compare`].
+    /// Adds kustomizations and charts of the commit that the change edits until they no longer change their files,
+    /// except those that a walk of the paths leaves out. Fails like [`Commit::compare`].
     pub fn add_built(
         &self,
         mut built: Vec<NotChecked>,

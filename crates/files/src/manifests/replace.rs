@@ -22,10 +22,8 @@ pub(crate) fn next_to(target: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(".setguard-").make_in(folder, |it| File::create_new(it))
 }
 
-/// Returns an error if an output is a link, or is in a linked folder whose name is in the working folder.
-///
-/// # Errors
-/// Returns a sentence that names the link.
+/// Returns an error if an output is a link, or is in a linked folder whose name is in the working folder. The error is
+/// a sentence that names the link.
 pub fn refuse_links(output: &Path) -> io::Result<()> {
     let here = env::current_dir()?;
     let whole = here.join(output);
@@ -49,11 +47,9 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Writes the new text. The file stays as it is until `commit`. For a symbolic link, the target is replaced.
-    ///
-    /// # Errors
-    /// Returns an error if the file isn't regular, has another hard link, is read-only, or has an owner for whom this
-    /// process can't create files; or if the new text can't be written.
+    /// Writes the new text. The file stays as it is until `commit`. For a symbolic link, the target is replaced. Fails
+    /// if the file isn't regular, has another hard link, is read-only, or has an owner for whom this process can't
+    /// create files; or if the new text can't be written.
     pub fn new(path: &Path, old: Option<&[u8]>, text: &[u8]) -> io::Result<Self> {
         let target = match dunce::canonicalize(path) {
             Ok(target) => target,
@@ -87,10 +83,7 @@ impl Replacement {
     }
 }
 
-/// Replaces all files or none.
-///
-/// # Errors
-/// Returns an error if a file has changed since it was read or can't be replaced.
+/// Replaces all files or none. Fails if a file has changed since it was read or can't be replaced.
 pub fn replace_all(replacements: &[Replacement]) -> Result<(), FileError> {
     if let Some(changed) = replacements.iter().find(|it| !it.is_current()) {
         return Err(FileError::Changed(changed.target.clone()));
@@ -108,10 +101,7 @@ pub fn replace_all(replacements: &[Replacement]) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Replaces the text of a file, or creates it.
-///
-/// # Errors
-/// Returns the errors of [`Replacement::new`].
+/// Replaces the text of a file, or creates it. Fails like [`Replacement::new`].
 pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     Replacement::new(path, None, text)?.commit()
 }

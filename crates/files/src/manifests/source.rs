@@ -115,10 +115,7 @@ impl Source {
         Source::File(path.to_owned(), Group::Named)
     }
 
-    /// Reads the source. An error names the file, the problem and the remedy.
-    ///
-    /// # Errors
-    /// Returns an error if the source cannot be read.
+    /// Reads the source. An error names the file, the problem and the remedy. Fails if the source cannot be read.
     pub fn read(self) -> Result<Source, FileError> {
         self.read_at_most(LARGEST)
     }

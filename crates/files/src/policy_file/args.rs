@@ -56,20 +56,15 @@ fn lines(path: &Path, problems: &[Problem]) -> String {
 }
 
 impl PolicyArgs {
-    /// Returns the text of the policy file, if the flags specify one.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
+    /// Returns the text of the policy file, if the flags specify one, or an error if it cannot be read.
     pub fn read(&self) -> Result<Option<String>, PolicyError> {
         let Some(path) = &self.policy else { return Ok(None) };
         let read = Source::named_file(path).read_at_most(LARGEST_POLICY);
         Ok(Some(read?.text().to_owned()))
     }
 
-    /// Parses the text of the policy file, or takes the default policy without one, and applies the flags.
-    ///
-    /// # Errors
-    /// Returns an error if the text is not a valid policy.
+    /// Parses the text of the policy file, or takes the default policy without one, and applies the flags. Fails if the
+    /// text is not a valid policy.
     pub fn parse(&self, text: Option<&str>) -> Result<Policy, PolicyError> {
         let mut policy = match text {
             None => return Ok(self.over(Policy::default())),

@@ -11,10 +11,8 @@ use crate::{
 const NAMES: [&str; 3] = ["setguard.yaml", ".setguard.yaml", ".github/setguard.yaml"];
 
 /// Returns the nearest policy file, from the working folder up to the root of the repository. The path is relative to
-/// the working folder if the file is in it.
-///
-/// # Errors
-/// Returns an error if the policy isn't a regular file of the repository: a link may lead to a secret.
+/// the working folder if the file is in it. Fails if the policy isn't a regular file of the repository: a link may lead
+/// to a secret.
 pub fn discover(repository: &Repository) -> Result<Option<PathBuf>, FileError> {
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_dir());
     let Some(found) = candidates(repository).find(is_there) else { return Ok(None) };

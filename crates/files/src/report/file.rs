@@ -23,10 +23,8 @@ pub struct ReportFile {
 }
 
 impl ReportFile {
-    /// Prepares the file, so that an unwritable file is reported before any evaluation.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
+    /// Prepares the file, so that an unwritable file is reported before any evaluation. Fails if the file cannot be
+    /// written.
     pub fn create(path: &Path) -> io::Result<Self> {
         let of_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
         if !of_system {
@@ -55,18 +53,12 @@ impl ReportFile {
         &self.path
     }
 
-    /// Returns the file, for writing.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
+    /// Returns the file, for writing, or an error if it cannot be written.
     pub fn writer(&self) -> io::Result<fs::File> {
         self.file.try_clone()
     }
 
-    /// Moves the file to its final path.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
+    /// Moves the file to its final path. Fails if the file cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.temporary.take().map_or(Ok(()), |it| fs::rename(&it, &self.path))
     }

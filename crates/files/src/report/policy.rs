@@ -11,19 +11,14 @@ use crate::{
     policy_file::discover::discover,
 };
 
-/// Loads the policy that the flags name. Prints the problems of an invalid policy and returns `None`.
-///
-/// # Errors
-/// Returns an error if the policy cannot be read, or the problems cannot be printed.
+/// Loads the policy that the flags name. Prints the problems of an invalid policy and returns `None`. Fails if the
+/// policy cannot be read, or the problems cannot be printed.
 pub fn load(args: &PolicyArgs) -> anyhow::Result<Option<Policy>> {
     parse(args, read(args)?.as_ref())
 }
 
 /// Loads the policy that the flags name. Without one, loads the policy of the repository and prints its name, unless
-/// `no_config` is set.
-///
-/// # Errors
-/// Returns an error if the policy cannot be read, or the problems cannot be printed.
+/// `no_config` is set. Fails if the policy cannot be read, or the problems cannot be printed.
 pub fn load_found(args: &PolicyArgs, no_config: bool) -> anyhow::Result<Option<Policy>> {
     if no_config || args.policy.is_some() {
         return load(args);
@@ -40,19 +35,14 @@ pub fn say(policy: &str) {
     let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "policy: {policy}");
 }
 
-/// Reads the policy file, if the flags name one.
-///
-/// # Errors
-/// Returns an error if the file cannot be read.
+/// Reads the policy file, if the flags name one. Fails if the file cannot be read.
 pub fn read(args: &PolicyArgs) -> anyhow::Result<Option<Source>> {
     let name = args.policy.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     Ok(args.read()?.map(|text| Source::named(name, text)))
 }
 
-/// Parses a policy. Prints the problems of an invalid policy and returns `None`.
-///
-/// # Errors
-/// Returns an error if the problems cannot be printed.
+/// Parses a policy. Prints the problems of an invalid policy and returns `None`. Fails if the problems cannot be
+/// printed.
 pub fn parse(args: &PolicyArgs, source: Option<&Source>) -> anyhow::Result<Option<Policy>> {
     match (args.parse(source.map(Source::text)), source) {
         (Ok(policy), _) => Ok(Some(policy)),

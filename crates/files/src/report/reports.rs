@@ -42,10 +42,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Prepares all outputs.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be written, or is named twice.
+    /// Prepares all outputs. Fails if a file cannot be written, or is named twice.
     pub fn open(
         args: &OutputArgs,
         repository: &Repository,
@@ -103,10 +100,8 @@ impl Reports {
         Reports { collected: Some(collected), ..Reports::default() }
     }
 
-    /// Ends the report, and returns it in JSON with its findings in the same order.
-    ///
-    /// # Errors
-    /// Returns an error if the report cannot be written as JSON.
+    /// Ends the report, and returns it in JSON with its findings in the same order. Fails if the report cannot be
+    /// written as JSON.
     pub fn into_json(mut self, summary: &Summary) -> io::Result<(Vec<u8>, Vec<Diagnostic>)> {
         self.all().try_for_each(|report| report.finish(summary))?;
         let Some(collected) = self.collected else { return Ok((Vec::new(), Vec::new())) };
@@ -123,10 +118,7 @@ impl Reports {
         texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
     }
 
-    /// Reports the findings in an object to all outputs; see [`Report::object`].
-    ///
-    /// # Errors
-    /// Returns an error if an output cannot be written.
+    /// Reports the findings in an object to all outputs; see [`Report::object`]. Fails if an output cannot be written.
     pub fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
         self.all().try_for_each(|report| report.object(source, object))
     }
@@ -153,10 +145,7 @@ impl Reports {
         super::note(message);
     }
 
-    /// Finishes all outputs.
-    ///
-    /// # Errors
-    /// Returns an error if one cannot be written.
+    /// Finishes all outputs. Fails if one cannot be written.
     pub fn finish(mut self, summary: &Summary) -> anyhow::Result<()> {
         self.all().try_for_each(|report| report.finish(summary))?;
         // All text is written before the files are moved.

@@ -14,17 +14,12 @@ pub trait Reader {
     /// Returns the namespace of objects that set none.
     fn default_namespace(&self) -> &str;
 
-    /// Returns the object at a path as JSON; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// Returns an error if the API server does not answer or rejects the request.
+    /// Returns the object at a path as JSON; `None` if it does not exist. Fails if the API server does not answer or
+    /// rejects the request.
     fn get(&self, path: &str) -> anyhow::Result<Option<String>>;
 
-    /// Calls `on_item` with the JSON of each object in the collection at a path. Returns the reason if the user may
-    /// not list the collection.
-    ///
-    /// # Errors
-    /// Returns an error if the API server does not answer.
+    /// Calls `on_item` with the JSON of each object in the collection at a path. Returns the reason if the user may not
+    /// list the collection. Fails if the API server does not answer.
     fn list(&self, path: &str, on_item: &mut dyn FnMut(&str)) -> anyhow::Result<Option<String>>;
 }
 

@@ -21,10 +21,7 @@ pub struct Checkout {
 }
 
 impl Commit {
-    /// Copies all files of the commit.
-    ///
-    /// # Errors
-    /// Returns an error if git cannot read an object, or a file cannot be written.
+    /// Copies all files of the commit. Fails if git cannot read an object, or a file cannot be written.
     pub fn check_out(&self) -> Result<Checkout, FileError> {
         let failed = |error: io::Error| self.error(format!("the commit cannot be copied: {error}"));
         let folder = tempfile::Builder::new().prefix("setguard-").tempdir().map_err(failed)?;

@@ -107,10 +107,8 @@ pub(super) const LEVELS: usize = 4;
 /// A validator reads what a schema refers to: any file, or an answer of a server.
 const SKIP: &str = "--skip-schema-validation";
 
-/// Returns the manifests of an installed release as Helm recorded them, without hooks.
-///
-/// # Errors
-/// Returns Helm's own words, for example if there is no such release.
+/// Returns the manifests of an installed release as Helm recorded them, without hooks. The error has Helm's own words,
+/// for example if there is no such release.
 pub fn recorded(
     release: &str,
     namespace: Option<&str>,

@@ -15,10 +15,8 @@ use crate::{
 pub(super) type Changing = (ObjectId, String, Value);
 
 /// Makes the output of charts at a commit comparable with that of the work tree. A root that the change does not touch
-/// has one output. Of the others, values that differ at each rendering on both sides have one value, with a note.
-///
-/// # Errors
-/// Returns an error if git cannot list what the change edits.
+/// has one output. Of the others, values that differ at each rendering on both sides have one value, with a note. Fails
+/// if git cannot list what the change edits.
 pub fn settle(
     commit: &Commit,
     settings: &Settings,

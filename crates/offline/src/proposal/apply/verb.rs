@@ -49,10 +49,7 @@ impl Delivery {
         Delivery { verb: Some(verb), field_manager: None }
     }
 
-    /// Returns the flags, unless they contradict each other.
-    ///
-    /// # Errors
-    /// Returns an error if they do.
+    /// Returns the flags, or an error if they contradict each other.
     pub fn checked(&self) -> anyhow::Result<Self> {
         match self.verb {
             Some(Verb::Apply | Verb::Replace) if self.field_manager.is_some() => {
