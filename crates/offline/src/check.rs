@@ -170,8 +170,14 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let names = &policy.folder_names;
     let mut rendered = rendering.read(None, &exclude, names, &mut Progress::rendering());
     let both = args.manifests.renders().then_some((&rendering, &rendered));
-    let mut old =
-        OldManifests::read(&args.against, commit, &paths, (&clusters, names), both, namespace);
+    let mut old = OldManifests::read(
+        &args.against,
+        commit,
+        &paths,
+        (&exclude, &clusters, names),
+        both,
+        namespace,
+    );
     if let Some(old) = &old.roots {
         rendering.also(old, None, &mut rendered);
         missing(&rendered.roots, old).for_each(|it| reports.note(&format!("{} is new", it.name())));

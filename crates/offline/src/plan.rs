@@ -226,6 +226,8 @@ impl PlanArgs {
         let paths = Paths {
             new,
             clusters: &Clusters::of(policy, &folder),
+            exclude: &Exclude::new(&[], &policy.exclude, &folder),
+            policy: policy.file.as_deref(),
             namespace: self.namespace.as_deref(),
             old: &self.against,
             old_commit: self.against_ref.as_deref(),

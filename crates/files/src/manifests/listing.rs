@@ -54,7 +54,8 @@ pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, FileErr
 pub fn remaining(paths: &[PathBuf], commit: Option<&Commit>) -> Vec<PathBuf> {
     let had = |commit: &Commit, path: &PathBuf| {
         let path = std::slice::from_ref(path);
-        let old = commit.manifests(path, &Clusters::default(), &FolderNames::new());
+        let old =
+            commit.manifests(path, &Exclude::default(), &Clusters::default(), &FolderNames::new());
         old.is_ok_and(|old| !old.sources.is_empty())
     };
     let is_deleted = |path: &PathBuf| {

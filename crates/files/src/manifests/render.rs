@@ -73,11 +73,6 @@ pub struct Settings {
 }
 
 impl Rendering {
-    /// Works like [`Rendering::read`] without a policy.
-    pub fn read_all(&self, at: Option<&Checkout>, done: &mut dyn FnMut(usize)) -> Listing {
-        self.read(at, &Exclude::default(), &FolderNames::new(), done)
-    }
-
     /// Lists the folders, and renders all roots, now or at a commit. Calls `done` with the number of roots after each.
     pub fn read(
         &self,
@@ -95,6 +90,7 @@ impl Rendering {
             if at.is_some() && !there.exists() {
                 continue;
             }
+            let exclude = &exclude.in_copy(&there, folder);
             let mut found = match there.is_dir() {
                 true => folder::list(&there, exclude, names, true),
                 false => listing::list(std::slice::from_ref(&there), exclude, names),

@@ -29,14 +29,14 @@ pub(super) struct OldManifests {
 fn old(
     commit: &Commit,
     paths: &[PathBuf],
-    (clusters, names): (&Clusters, &FolderNames),
+    (exclude, clusters, names): (&Exclude, &Clusters, &FolderNames),
     rendering: Option<(&Rendering, &Listing)>,
     roots: &mut Option<Vec<Root>>,
 ) -> Result<Old, FileError> {
-    let mut old = commit.manifests(paths, clusters, names)?;
+    let mut old = commit.manifests(paths, exclude, clusters, names)?;
     if let Some((rendering, new)) = rendering {
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
-        let mut rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
+        let mut rendered = rendering.read(Some(&checkout), exclude, names, done);
         rendering.also(&new.roots, Some(&checkout), &mut rendered);
         let is_empty = |root: &String| new.empty.iter().any(|(it, _)| it == root);
         rendered.sources.retain(
@@ -62,7 +62,7 @@ impl OldManifests {
         against: &[PathBuf],
         commit: Option<Result<Commit, FileError>>,
         paths: &[PathBuf],
-        settings: (&Clusters, &FolderNames),
+        settings: (&Exclude, &Clusters, &FolderNames),
         rendering: Option<(&Rendering, &Listing)>,
         namespace: Option<&str>,
     ) -> Self {
@@ -85,7 +85,7 @@ impl OldManifests {
                 Vec::new()
             }
             None => {
-                let listed = listing::list(against, &Exclude::default(), settings.1);
+                let listed = listing::list(against, &Exclude::default(), settings.2);
                 read.contexts = listed.contexts;
                 listed.sources.into_iter().map(|source| source?.read()).collect()
             }
