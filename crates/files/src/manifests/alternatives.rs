@@ -79,7 +79,7 @@ impl<T> Alternatives<T> {
                 _ => false,
             };
             let of_root = self.0.iter().find(|it| it.group == *group);
-            let of_root = of_root.or_else(|| self.0.iter().find(is_release));
+            let of_root = of_root.or_else(|| self.near(group).find(is_release));
             let named = || self.0.iter().find(|it| it.group == Group::Named);
             let before = of_root.or_else(named);
             if before.is_some() || self.has_variant(group, has_nearer) {
@@ -93,7 +93,7 @@ impl<T> Alternatives<T> {
             let common = common(&it.file, file);
             it.group == Group::Named || !has_nearer(&it.file, &it.place, common)
         };
-        let open = nearest(self.0.iter().filter(is_open).collect(), |it| common(&it.file, file));
+        let open = nearest(self.near(group).filter(is_open).collect(), |it| common(&it.file, file));
         let second = || {
             let mut near: Vec<_> = self.near(group).collect();
             near.sort_by_key(|it| folders(&it.file).collect::<Vec<_>>());
@@ -147,10 +147,7 @@ impl<T> Alternatives<T> {
     }
 
     fn near(&self, group: &Group) -> impl Iterator<Item = &Alternative<T>> {
-        self.0.iter().filter(move |it| {
-            let clusters = (&it.group, group);
-            !matches!(clusters, (Group::Cluster(one), Group::Cluster(other)) if one != other)
-        })
+        self.0.iter().filter(|it| !it.group.is_apart_from(group))
     }
 
     /// Returns the last object.

@@ -20,6 +20,8 @@ pub enum Group {
         folder: PathBuf,
         /// The name and the namespace of a release that an object of Argo CD or Flux describes.
         release: Option<(String, Option<String>)>,
+        /// The cluster to which the policy assigns it.
+        cluster: Option<String>,
     },
     /// The files that the policy assigns to a cluster, by its name.
     Cluster(String),
@@ -38,6 +40,17 @@ impl Group {
     pub const fn is_whole(&self) -> bool {
         // Files that several clusters share belong to none of them.
         !matches!(self, Group::Cluster(_) | Group::Alone)
+    }
+
+    /// Returns whether the policy assigns both to clusters, and to different ones.
+    pub(super) fn is_apart_from(&self, other: &Self) -> bool {
+        let cluster = |it: &Self| match it {
+            Group::Cluster(name) | Group::Rendered { cluster: Some(name), .. } => {
+                Some(name.clone())
+            }
+            _ => None,
+        };
+        cluster(self).zip(cluster(other)).is_some_and(|(one, other)| one != other)
     }
 
     /// Returns whether the objects are applied as they are.

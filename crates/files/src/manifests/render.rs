@@ -304,7 +304,7 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
         return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
     }
     let (name, release) = (root.name(), root.release());
-    let group = Group::Rendered { name, folder: root.folder.clone(), release };
+    let group = Group::Rendered { name, folder: root.folder.clone(), release, cluster: None };
     let rendered = Rendered { root: root.clone(), folder, top, parts, note };
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }

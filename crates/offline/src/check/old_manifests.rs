@@ -42,7 +42,7 @@ fn old(
         rendered.sources.retain(
             |it| !matches!(it, Err(FileError::Render { roots, .. }) if roots.iter().all(is_empty)),
         );
-        old.sources.extend(rendered.sources);
+        old.sources.extend(rendered.sources.into_iter().map(|it| it.map(|it| clusters.assign(it))));
         old.contexts.extend(rendered.contexts);
         *roots = Some(rendered.roots);
     }

@@ -197,6 +197,12 @@ impl Root {
         parts
     }
 
+    /// Returns the file that says where the root is deployed: the object of a release, the last file of values, or the
+    /// root's own.
+    pub(in crate::manifests) fn deployed_by(&self) -> PathBuf {
+        self.parts().into_iter().skip(1).next_back().unwrap_or_else(|| self.file())
+    }
+
     /// Returns the file that represents the root in reports.
     pub fn file(&self) -> PathBuf {
         let names = match self.kind {
@@ -204,6 +210,8 @@ impl Root {
             Kind::Chart(_) => &["Chart.yaml"],
         };
         let mut files = names.iter().map(|name| self.folder.join(name));
-        files.find(|it| it.is_file()).unwrap_or_else(|| self.folder.clone())
+        let first = files.clone().next().filter(|_| !self.folder.is_file());
+        // It may be gone.
+        files.find(|it| it.is_file()).or(first).unwrap_or_else(|| self.folder.clone())
     }
 }
