@@ -10,7 +10,7 @@ mod ignores;
 pub(crate) mod in_memory;
 mod inventory;
 mod known_findings;
-mod manifest_check;
+pub(crate) mod manifest_check;
 mod new_manifests;
 mod old_manifests;
 mod old_objects;

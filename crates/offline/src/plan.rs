@@ -39,7 +39,7 @@ use setguard_core::{
 use self::{
     forecast::{ChangeKind, Forecast},
     forecaster::{Forecaster, Plan},
-    headline::{INCOMPLETE, UNREAD},
+    headline::INCOMPLETE,
     input::{Input, Paths},
     live::Reader,
     styled_line::{Line, UNICODE},
@@ -188,7 +188,7 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     let mut plan = args.plan(&paths, &policy, connect, &mut complain)?;
     plan.errors = errors;
     let none = match plan.forecasts.is_empty() && !plan.has_unchanged {
-        _ if !plan.errors.is_empty() => INCOMPLETE,
+        _ if !plan.errors.is_empty() || !plan.unknown.is_empty() => INCOMPLETE,
         true => "no DaemonSets or StatefulSets",
         false => "nothing changes",
     };
@@ -275,7 +275,9 @@ impl PlanArgs {
                 root: root.as_deref(),
             };
             unknown_pods.retain(|pod| !forecaster.has_pod(pod));
-            plan.add(forecaster.all(), forecaster.root);
+            let mut planned = forecaster.all();
+            planned.errors.drain(..).for_each(&mut *complain);
+            plan.add(planned, forecaster.root);
         }
         for pod in unknown_pods {
             complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
@@ -299,7 +301,7 @@ impl PlanArgs {
         match self.format {
             Format::Text => {
                 text::print(&plan.forecasts, none, plain, screen, &mut out)?;
-                plan.unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))?;
+                plan.unknown.iter().try_for_each(|it| writeln!(out, "\n{it}"))?;
                 if !plan.errors.is_empty() && !plan.forecasts.is_empty() {
                     writeln!(out, "\n{INCOMPLETE}")?;
                 }
