@@ -225,7 +225,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     old.failures.iter().chain(&unreadable).for_each(|it| sink.failure(it));
     let by_namespace = policy.looks_at_namespaces() || checker.may_refuse();
     let not_checked = new.not_checked.into_iter();
-    sink.not_checked.extend(not_checked.filter(|it| !it.by_namespace || by_namespace));
+    let renews = found.is_some() && policy.limits_rollouts();
+    let counts =
+        |it: &NotChecked| (by_namespace || !it.by_namespace) && (renews || it.renews.is_none());
+    sink.not_checked.extend(not_checked.filter(counts));
     for Wrong { file, problem } in new.wrong {
         let source = Source::FileInFolder(file, Group::Alone).reread();
         sink.unreadable(&source, manifest_check::syntax(problem, false))?;
@@ -242,6 +245,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             sink.failure(&error.to_string());
         }
     }
+    sink.not_checked.retain(|it| it.renews.is_none() || it.is_changed);
     if sink.summary.is_empty() && sink.failures.is_empty() && !args.allow_empty {
         sink.failure(&nothing_to_check(&sink));
     }

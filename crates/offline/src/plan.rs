@@ -234,6 +234,7 @@ impl PlanArgs {
             nodes: &self.nodes,
             may_be_empty: self.allow_empty,
             looks_at_namespaces: policy.looks_at_namespaces(),
+            limits_rollouts: policy.limits_rollouts(),
         };
         let (now, release) = (Timestamp::now(), policy.cluster.version);
         let mut inputs = Vec::new();

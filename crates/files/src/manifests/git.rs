@@ -430,6 +430,10 @@ impl Commit {
             let is_of =
                 || edits.as_ref().is_some_and(|edits| it.of.iter().any(|of| edits.touch(of)));
             it.is_changed |= changed || is_of();
+            if let (Some(renews), Some(edits), true) = (&mut it.renews, &edits, it.is_changed) {
+                *renews = self.renewed(Path::new(&it.file), edits)?;
+                it.is_changed = !renews.is_empty();
+            }
         }
         Ok(())
     }
@@ -445,7 +449,9 @@ impl Commit {
         (paths, exclude): (&[PathBuf], &Exclude),
         not_checked: &mut Vec<NotChecked>,
     ) -> Result<(), FileError> {
-        let known: BTreeSet<_> = not_checked.iter().map(|it| clean(Path::new(&it.file))).collect();
+        // Others may not count.
+        let known = not_checked.iter().filter(|it| !it.by_namespace && it.renews.is_none());
+        let known: BTreeSet<_> = known.map(|it| clean(Path::new(&it.file))).collect();
         built.retain(|it| !known.contains(&clean(Path::new(&it.file))));
         self.compare(&mut built, false)?;
         let is_left_out = |file: &Path| {

@@ -174,12 +174,16 @@ impl Layout {
             // kustomize follows links before it looks for `..`.
             is_read && leads_to(folder, resource, &path)
         };
-        let kustomizations = self.kustomizations.iter().filter_map(|(folder, it)| {
+        let kustomizations = self.kustomizations.iter().flat_map(|(folder, it)| {
             let changes = it.changes || !it.resources.iter().all(|it| is_read(folder, it));
             let why = format!("a kustomization is checked as {}", build(folder));
             let entry = NotChecked::at(&it.file, Cause::Kustomization, why).of([folder.clone()]);
             let by_namespace = !changes;
-            (changes || it.sets_namespace).then_some(NotChecked { by_namespace, ..entry })
+            // Each counts only if it matters.
+            let renews =
+                by_namespace.then(|| NotChecked { renews: Some(Vec::new()), ..entry.clone() });
+            let is_listed = changes || it.sets_namespace;
+            is_listed.then_some(NotChecked { by_namespace, ..entry }).into_iter().chain(renews)
         });
         let charts = self.outer_charts().map(|chart| {
             NotChecked::at(&chart.join(CHART), Cause::Chart, render(chart)).of([chart.clone()])

@@ -3,6 +3,8 @@ mod deleted;
 mod old_state;
 mod stateful_set;
 
+use std::path::Path;
+
 use kube_yaml::Problem;
 use serde_json::Value;
 
@@ -30,7 +32,7 @@ pub(super) use setguard_core::{
         schema::SCHEMA,
     },
 };
-pub(super) use setguard_files::manifests::{group::Group, id::ObjectId, namespaces};
+pub(super) use setguard_files::manifests::{group::Group, id::ObjectId, layout::shown, namespaces};
 
 pub(super) struct Forecaster<'a> {
     pub(super) input: &'a Input,
@@ -143,6 +145,19 @@ impl Forecaster<'_> {
                         plan.errors.push(format!("{}: {why}; plan what is applied", given.file));
                     }
                     continue;
+                }
+                let path = dunce::canonicalize(&given.file).unwrap_or_default();
+                if let Some(kustomization) = self.input.renewed.get(&path) {
+                    let folder = shown(Path::new(kustomization).parent().unwrap_or(Path::new("")));
+                    let why = format!(
+                        "{kustomization} gives its pods another image or configuration: setguard plan -k {}",
+                        folder.display()
+                    );
+                    if forecast.is_idle() {
+                        plan.unknown.push(format!("{}: {why}", given.id));
+                        continue;
+                    }
+                    forecast.notes.push(why);
                 }
                 if forecast.change == ChangeKind::Create && sides.was_template(&given.file) {
                     forecast.notes.push(format!("{} was a template before", given.file));

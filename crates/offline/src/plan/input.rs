@@ -49,6 +49,8 @@ pub(super) struct Input {
     pub(super) storage: Storage,
     /// Path facts by the name of the new file.
     pub(super) contexts: HashMap<String, PathContext>,
+    /// The kustomizations that give the sets of a file other versions, by its path without links.
+    pub(super) renewed: HashMap<PathBuf, String>,
     /// Objects in the new manifests that are not planned.
     left_out: Vec<NotChecked>,
     /// Whether some new manifests are unreadable. A missing object then may still exist.
@@ -84,6 +86,7 @@ pub(super) struct Paths<'a> {
     pub(super) policy: Option<&'a str>,
     pub(super) may_be_empty: bool,
     pub(super) looks_at_namespaces: bool,
+    pub(super) limits_rollouts: bool,
 }
 
 impl Input {
@@ -139,6 +142,13 @@ impl Input {
         not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
         let compared = commit.as_ref().map(|it| {
             it.add_built(before.not_built, (&remaining, paths.exclude), &mut not_read)?;
+            it.compare(&mut not_read, false)?;
+            for entry in not_read.iter().filter(|it| it.is_changed) {
+                let files = entry.renews.iter().flatten();
+                let files = files.filter_map(|it| dunce::canonicalize(it).ok());
+                input.renewed.extend(files.map(|it| (it, entry.file.clone())));
+            }
+            not_read.retain(|it| it.renews.is_none() || paths.limits_rollouts && it.is_changed);
             complain_of_edited(it, paths.policy, &mut not_read, &mut complain_of_new)
         });
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));

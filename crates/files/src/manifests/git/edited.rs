@@ -1,7 +1,13 @@
 //! The paths that differ between a commit and the work tree.
 
-use super::{Commit, FileError, PathBuf, tree::path_of};
-use crate::manifests::edits::Edits;
+use std::path::Path;
+
+use super::{Commit, FileError, LARGEST_IN_FOLDER, PathBuf, tree::path_of};
+use crate::manifests::{
+    edits::Edits,
+    files,
+    kustomization::{self, Kustomization, Version},
+};
 
 /// Without it, `.gitmodules` decides whether a new commit of a submodule is listed.
 const SUBMODULES: &str = "--ignore-submodules=none";
@@ -32,5 +38,24 @@ impl Commit {
         let changed = self.changed(&names)?;
         edited.extend(touched.into_iter().zip(changed).filter(|it| it.1).map(|it| it.0));
         Ok(Edits(edited))
+    }
+
+    /// Returns the files with sets to which a kustomization gives other versions than at the commit.
+    pub(super) fn renewed(&self, file: &Path, edits: &Edits) -> Result<Vec<PathBuf>, FileError> {
+        let folder = file.parent().unwrap_or(file);
+        let of = |text: &str| {
+            Kustomization::of(file, text, kustomization::first(text).as_ref()).versions
+        };
+        let old = self.first(&[self.resolve(file)?], LARGEST_IN_FOLDER)?;
+        let old = old.map(|(_, old)| of(old.text())).unwrap_or_default();
+        let new = of(&files::text(file).unwrap_or_default());
+        let is_edited = |file: &String| {
+            let file = folder.join(file);
+            file.is_file() && edits.touch(&file)
+        };
+        let is_new = |it: &&Version| !old.contains(it) || it.files.iter().any(is_edited);
+        let gone = old.iter().filter(|it| !new.contains(it));
+        let changed: Vec<_> = new.iter().filter(is_new).chain(gone).collect();
+        Ok(Version::users(&changed, folder))
     }
 }
