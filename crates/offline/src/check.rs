@@ -24,7 +24,7 @@ use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
 use clap::Args;
 use setguard_core::{
     inventory::object_summary::ObjectSummary,
-    policy::{Policy, file_patterns},
+    policy::{Exception, Policy, file_patterns},
 };
 
 use self::{
@@ -169,6 +169,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     rendering.releases = (policy.render.clone(), root.clone());
     let names = &policy.folder_names;
     let mut rendered = rendering.read(None, &exclude, names, &mut Progress::rendering());
+    // A kustomization can only have an exception for what it takes.
+    if !policy.exceptions.iter().any(|it| it.names_files() || !it.namespaces.is_empty()) {
+        rendered.inner.clear();
+    }
     let both = args.manifests.renders().then_some((&rendering, &rendered));
     let mut old = OldManifests::read(
         &args.against,
@@ -198,7 +202,17 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         commit.add_built(built, (&paths, &exclude), &mut listing.not_checked)?;
     }
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
-    exempt_files(&mut policy, &root, new.sources.iter().flatten().filter_map(Source::file));
+    let takers = new.context.paths.values().flat_map(|it| &it.takers).collect();
+    let names_files = policy.exceptions.iter().any(Exception::names_files);
+    let new_takers =
+        found.as_ref().filter(|_| names_files).map(|it| it.new_takers(&takers).unwrap_or(takers));
+    let files = new.sources.iter().flatten().filter_map(Source::file).map(|(name, path)| {
+        let takers = new.context.paths.get(&name).into_iter().flat_map(|it| &it.takers);
+        let takers = takers.filter(|it| new_takers.as_ref().is_some_and(|new| new.contains(it)));
+        let paths = std::iter::once(path).chain(takers.map(|(file, _)| file.clone())).collect();
+        (name, paths)
+    });
+    exempt_files(&mut policy, &root, files);
     exempt_earlier(&mut policy, &root, old.sources.iter());
     let previous = Arc::new(std::mem::take(&mut old.objects).followed_by(&new.sources));
     if args.known.new_only {

@@ -79,17 +79,22 @@ impl Exclude {
     }
 }
 
-/// Applies the policy's exceptions for files to the files of a run, each given by name and path. The patterns are
-/// relative to `root`. Of a link, they must match its own path and its target.
+/// Applies the policy's exceptions for files to the files of a run, each given by name and paths: its own, and those of
+/// the kustomizations that the change lets take it. The patterns are relative to `root`, and must match all. Of a link,
+/// they must match its own path and its target.
 pub fn exempt_files(
     policy: &mut Policy,
     root: &Path,
-    files: impl Iterator<Item = (String, PathBuf)>,
+    files: impl Iterator<Item = (String, Vec<PathBuf>)>,
 ) {
     let (here, root) = (whole(Path::new("")), whole(root));
-    let files = files.filter_map(|(name, path)| {
-        let written = unfollowed(&clean(&here.join(&path)), &root);
-        Some((name, vec![written, dunce::canonicalize(path).ok()?]))
+    let files = files.filter_map(|(name, paths)| {
+        let mut all = Vec::new();
+        for path in paths {
+            all.push(unfollowed(&clean(&here.join(&path)), &root));
+            all.push(dunce::canonicalize(path).ok()?);
+        }
+        Some((name, all))
     });
     policy.assign_files(&root, files);
 }
@@ -111,8 +116,11 @@ pub fn exempt_earlier<'a>(
     files: impl Iterator<Item = &'a Source>,
 ) {
     let here = whole(Path::new(""));
-    let files =
-        files.filter_map(|it| Some((it.name().to_owned(), vec![clean(&here.join(it.place()?))])));
+    let files = files.filter_map(|it| {
+        let root = it.rendered().map(|it| it.root.file());
+        let path = it.place().map(Path::to_owned).or(root)?;
+        Some((it.name().to_owned(), vec![clean(&here.join(path))]))
+    });
     policy.assign_files(&whole(root), files);
 }
 

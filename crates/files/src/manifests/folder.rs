@@ -61,6 +61,7 @@ pub(super) fn list(
         };
         contents.taken = contents.sources.extract_if(.., is_taken).flatten().collect();
         contents.roots = layout.roots();
+        contents.inner = layout.taken();
         // The program that builds a kustomization reports its faults itself.
         contents.wrong.clear();
     }

@@ -281,6 +281,38 @@ impl Layout {
         taken
     }
 
+    /// Returns the kustomizations that take a file, or its kustomization: the file of each, and what it takes. The
+    /// kustomization of the file itself does not count.
+    pub(super) fn takers(&self, file: &Path) -> Vec<(PathBuf, PathBuf)> {
+        let (mut takers, mut open) = (Vec::new(), vec![clean(file)]);
+        while let Some(part) = open.pop() {
+            for folder in self.resources.get(&part).into_iter().flatten() {
+                let Some(taker) = self.kustomizations.get(folder) else { continue };
+                let taker = (taker.file.clone(), part.clone());
+                if !takers.contains(&taker) {
+                    takers.push(taker);
+                    open.push(clean(folder));
+                }
+            }
+        }
+        let is_own = |taker: &Path, part: &Path| {
+            is_manifest(part) && taker.parent().is_some_and(|it| part.starts_with(clean(it)))
+        };
+        takers.retain(|(taker, part)| !is_own(taker, part));
+        takers
+    }
+
+    /// Returns the kustomizations, except components, each with those that take it.
+    pub(super) fn taken(&self) -> Vec<(Root, Vec<Root>)> {
+        let all = self.kustomizations.iter().filter(|(_, it)| !it.is_component);
+        let root = |folder: &Path| Root::kustomization(shown(folder));
+        let takers = |it: &Path| {
+            let takers = self.takers(it).into_iter();
+            takers.filter_map(|(file, _)| file.parent().map(root)).collect()
+        };
+        all.map(|(folder, _)| (root(folder), takers(folder))).collect()
+    }
+
     pub(super) fn roots(&self) -> Vec<Root> {
         let kustomizations = self.tops().into_iter().map(|it| Root::kustomization(shown(it)));
         let charts = self.outer_charts().filter(|it| !self.libraries.contains(*it));

@@ -81,6 +81,8 @@ pub struct Listing {
     pub contexts: HashMap<String, PathContext>,
     /// The charts and kustomizations in the folders to render.
     pub roots: Vec<Root>,
+    /// The kustomizations there, each with those that take it.
+    pub inner: Vec<(Root, Vec<Root>)>,
     /// The files of `roots`. Not all of them are rendered.
     pub(super) taken: Vec<Source>,
     /// The roots that render to nothing, by name.
@@ -96,6 +98,7 @@ impl Listing {
         self.wrong.extend(other.wrong);
         self.contexts.extend(other.contexts);
         self.roots.extend(other.roots);
+        self.inner.extend(other.inner);
         self.taken.extend(other.taken);
         self.empty.extend(other.empty);
     }

@@ -97,6 +97,11 @@ impl Rendering {
             };
             let mut charts: Vec<_> =
                 found.roots.drain(..).map(|it| it.shown_in(folder, &there)).collect();
+            for root in
+                found.inner.iter_mut().flat_map(|(it, takers)| takers.iter_mut().chain([it]))
+            {
+                *root = root.clone().shown_in(folder, &there);
+            }
             let name = |file: &Path| named(file, &there, folder);
             self.add_releases(&mut charts, &mut found, &find, &name);
             roots.append(&mut charts);
@@ -244,6 +249,18 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
 }
 
 impl Listing {
+    /// Returns the kustomizations that a change adds to one that was there before. That one must not take them out of
+    /// sight.
+    pub fn added(&self, at: &Checkout) -> Vec<Root> {
+        let was = |root: &Root| root.moved(&|it| at.find(it)).exists();
+        let added = self.inner.iter().filter_map(|(root, takers)| {
+            let taker = takers.iter().rfind(|it| was(it))?;
+            let part_of = Some(taker.folder.clone());
+            (!was(root)).then(|| Root { part_of, ..root.clone() })
+        });
+        added.collect()
+    }
+
     /// Adds the files that a root has and that none renders, such as a patch of nothing or what a `.helmignore` lists:
     /// kubectl can apply them. Does nothing if a root fails that must not, because that ends the run with an error.
     fn add_not_rendered(&mut self, taken: Vec<(PathBuf, Source)>, roots: &[Root]) {
@@ -304,7 +321,9 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
         return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
     }
     let (name, release) = (root.name(), root.release());
-    let group = Group::Rendered { name, folder: root.folder.clone(), release, cluster: None };
+    // Its objects are no second ones of that kustomization.
+    let of = root.part_of.as_ref().unwrap_or(&root.folder).clone();
+    let group = Group::Rendered { name, folder: of, release, cluster: None };
     let rendered = Rendered { root: root.clone(), folder, top, parts, note };
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }

@@ -38,6 +38,7 @@ fn old(
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
         let mut rendered = rendering.read(Some(&checkout), exclude, names, done);
         rendering.also(&new.roots, Some(&checkout), &mut rendered);
+        rendered.roots.extend(new.added(&checkout));
         let is_empty = |root: &String| new.empty.iter().any(|(it, _)| it == root);
         rendered.sources.retain(
             |it| !matches!(it, Err(FileError::Render { roots, .. }) if roots.iter().all(is_empty)),

@@ -1,12 +1,12 @@
 //! The paths that differ between a commit and the work tree.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use super::{Commit, FileError, LARGEST_IN_FOLDER, PathBuf, tree::path_of};
 use crate::manifests::{
     edits::Edits,
-    files,
     kustomization::{self, Kustomization, Version},
+    layout::clean,
 };
 
 /// Without it, `.gitmodules` decides whether a new commit of a submodule is listed.
@@ -40,15 +40,39 @@ impl Commit {
         Ok(Edits(edited))
     }
 
+    /// Of kustomizations and what they take, returns those that did not take it at the commit.
+    ///
+    /// # Errors
+    /// Returns an error if git cannot read an object.
+    pub fn new_takers<'t>(
+        &self,
+        takers: &BTreeSet<&'t (PathBuf, PathBuf)>,
+    ) -> Result<BTreeSet<&'t (PathBuf, PathBuf)>, FileError> {
+        let files: Vec<_> = takers.iter().map(|(taker, _)| taker.as_path()).collect();
+        let (changed, mut new) = (self.changed(&files)?, BTreeSet::new());
+        for (it, _) in takers.iter().zip(changed).filter(|(_, changed)| *changed) {
+            let (taker, part) = it;
+            let folder = taker.parent().unwrap_or(taker);
+            let takes = |it: &String| clean(&folder.join(it)) == *part;
+            if !self.kustomization(taker)?.is_some_and(|it| it.resources.iter().any(takes)) {
+                new.insert(*it);
+            }
+        }
+        Ok(new)
+    }
+
+    /// Returns a kustomization as it was.
+    fn kustomization(&self, file: &Path) -> Result<Option<Kustomization>, FileError> {
+        let old = self.first(&[self.resolve(file)?], LARGEST_IN_FOLDER)?;
+        let of = |text: &str| Kustomization::of(file, text, kustomization::first(text).as_ref());
+        Ok(old.map(|(_, old)| of(old.text())))
+    }
+
     /// Returns the files with sets to which a kustomization gives other versions than at the commit.
     pub(super) fn renewed(&self, file: &Path, edits: &Edits) -> Result<Vec<PathBuf>, FileError> {
         let folder = file.parent().unwrap_or(file);
-        let of = |text: &str| {
-            Kustomization::of(file, text, kustomization::first(text).as_ref()).versions
-        };
-        let old = self.first(&[self.resolve(file)?], LARGEST_IN_FOLDER)?;
-        let old = old.map(|(_, old)| of(old.text())).unwrap_or_default();
-        let new = of(&files::text(file).unwrap_or_default());
+        let old = self.kustomization(file)?.map(|it| it.versions).unwrap_or_default();
+        let new = Kustomization::of_folder(folder).map(|it| it.versions).unwrap_or_default();
         let is_edited = |file: &String| {
             let file = folder.join(file);
             file.is_file() && edits.touch(&file)

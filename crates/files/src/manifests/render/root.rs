@@ -22,6 +22,8 @@ pub struct Root {
     pub(super) may_fail: bool,
     /// Whether the user named only a folder above it.
     pub(super) is_found: bool,
+    /// The folder of the kustomization that takes it.
+    pub(super) part_of: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,7 +61,7 @@ impl Root {
 
     fn of(folder: &Path, kind: Kind) -> Self {
         let (folder, at) = (folder.to_owned(), folder.to_owned());
-        Root { folder, at, kind, may_fail: false, is_found: false }
+        Root { folder, at, kind, may_fail: false, is_found: false, part_of: None }
     }
 
     /// Returns a chart with its default values, and with each file of values for tests, as chart-testing does.
