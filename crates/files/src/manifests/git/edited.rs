@@ -22,7 +22,8 @@ impl Commit {
             let path = |name| self.git.top.join(path_of(name));
             Ok::<_, FileError>(names.map(path).collect::<Vec<PathBuf>>())
         };
-        let mut edited = list(&[
+        // The work tree may be as the commit is, whatever is staged.
+        let mut touched = list(&[
             "diff-index",
             "--cached",
             "--name-only",
@@ -31,12 +32,14 @@ impl Commit {
             SUBMODULES,
             &self.id,
         ])?;
-        edited.extend(list(&["ls-files", "--others", "--exclude-standard", "-z"])?);
+        let mut edited = list(&["ls-files", "--others", "--exclude-standard", "-z"])?;
         // These may differ only in their times.
-        let touched = list(&["diff-files", "--name-only", "-z", SUBMODULES])?;
+        touched.extend(list(&["diff-files", "--name-only", "-z", SUBMODULES])?);
         let names: Vec<_> = touched.iter().map(PathBuf::as_path).collect();
         let changed = self.changed(&names)?;
-        edited.extend(touched.into_iter().zip(changed).filter(|it| it.1).map(|it| it.0));
+        // A folder is a submodule.
+        let touched = touched.into_iter().zip(changed).filter(|it| it.1 || it.0.is_dir());
+        edited.extend(touched.map(|it| it.0));
         Ok(Edits(edited))
     }
 
