@@ -118,6 +118,12 @@ impl Policy {
         exceptions.chain(self.limits.iter().map(|it| &it.namespaces)).any(|it| !it.is_empty())
     }
 
+    /// Returns whether a limit is about the pods that a rollout replaces.
+    pub fn limits_rollouts(&self) -> bool {
+        let mut limits = self.limits.iter().map(|it| &it.limits);
+        limits.any(|it| it.at_most_unavailable.is_some() || !it.never_ends || !it.replaces_all)
+    }
+
     /// Records that the API server reported its release, and whether it is newer than the newest that setguard knows. A
     /// release in the policy takes precedence.
     #[must_use]

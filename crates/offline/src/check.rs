@@ -10,7 +10,7 @@ mod ignores;
 pub(crate) mod in_memory;
 mod inventory;
 mod known_findings;
-mod manifest_check;
+pub(crate) mod manifest_check;
 mod new_manifests;
 mod old_manifests;
 mod old_objects;
@@ -24,7 +24,7 @@ use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
 use clap::Args;
 use setguard_core::{
     inventory::object_summary::ObjectSummary,
-    policy::{Policy, file_patterns},
+    policy::{Exception, Policy, file_patterns},
 };
 
 use self::{
@@ -167,9 +167,19 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     rendering.upgrades_too = found.is_some();
     let names = &policy.folder_names;
     let mut rendered = rendering.read(None, &exclude, names, &mut Progress::rendering());
+    // A kustomization can only have an exception for what it takes.
+    if !policy.exceptions.iter().any(|it| it.names_files() || !it.namespaces.is_empty()) {
+        rendered.inner.clear();
+    }
     let both = args.manifests.renders().then_some((&rendering, &rendered));
-    let mut old =
-        OldManifests::read(&args.against, commit, &paths, (&clusters, names), both, namespace);
+    let mut old = OldManifests::read(
+        &args.against,
+        commit,
+        &paths,
+        (&exclude, &clusters, names),
+        both,
+        namespace,
+    );
     if let Some(old) = &old.roots {
         rendering.also(old, None, &mut rendered);
         missing(&rendered.roots, old).for_each(|it| reports.note(&format!("{} is new", it.name())));
@@ -190,7 +200,17 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         commit.add_built(built, (&paths, &exclude), &mut listing.not_checked)?;
     }
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
-    exempt_files(&mut policy, &root, new.sources.iter().flatten().filter_map(Source::file));
+    let takers = new.context.paths.values().flat_map(|it| &it.takers).collect();
+    let names_files = policy.exceptions.iter().any(Exception::names_files);
+    let new_takers =
+        found.as_ref().filter(|_| names_files).map(|it| it.new_takers(&takers).unwrap_or(takers));
+    let files = new.sources.iter().flatten().filter_map(Source::file).map(|(name, path)| {
+        let takers = new.context.paths.get(&name).into_iter().flat_map(|it| &it.takers);
+        let takers = takers.filter(|it| new_takers.as_ref().is_some_and(|new| new.contains(it)));
+        let paths = std::iter::once(path).chain(takers.map(|(file, _)| file.clone())).collect();
+        (name, paths)
+    });
+    exempt_files(&mut policy, &root, files);
     exempt_earlier(&mut policy, &root, old.sources.iter());
     let previous = Arc::new(std::mem::take(&mut old.objects).followed_by(&new.sources));
     if args.known.new_only {
@@ -217,7 +237,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     old.failures.iter().chain(&unreadable).for_each(|it| sink.failure(it));
     let by_namespace = policy.looks_at_namespaces() || checker.may_refuse();
     let not_checked = new.not_checked.into_iter();
-    sink.not_checked.extend(not_checked.filter(|it| !it.by_namespace || by_namespace));
+    let renews = found.is_some() && policy.limits_rollouts();
+    let counts =
+        |it: &NotChecked| (by_namespace || !it.by_namespace) && (renews || it.renews.is_none());
+    sink.not_checked.extend(not_checked.filter(counts));
     for Wrong { file, problem } in new.wrong {
         let source = Source::File(file, Group::Alone).reread();
         sink.unreadable(&source, manifest_check::syntax(problem, false))?;
@@ -234,6 +257,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             sink.failure(&error.to_string());
         }
     }
+    sink.not_checked.retain(|it| it.renews.is_none() || it.is_changed);
     if sink.summary.is_empty() && sink.failures.is_empty() && !args.allow_empty {
         sink.failure(&nothing_to_check(&sink));
     }

@@ -39,7 +39,7 @@ use setguard_core::{
 use self::{
     forecast::{ChangeKind, Forecast},
     forecaster::{Forecaster, Plan},
-    headline::{INCOMPLETE, UNREAD},
+    headline::INCOMPLETE,
     input::{Input, Paths},
     live::Reader,
     styled_line::{Line, UNICODE},
@@ -183,7 +183,7 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     let mut plan = args.plan(&paths, &policy, connect, &mut complain)?;
     plan.errors = errors;
     let none = match plan.forecasts.is_empty() && !plan.has_unchanged {
-        _ if !plan.errors.is_empty() => INCOMPLETE,
+        _ if !plan.errors.is_empty() || !plan.unknown.is_empty() => INCOMPLETE,
         true => "no DaemonSets or StatefulSets",
         false => "nothing changes",
     };
@@ -221,12 +221,15 @@ impl PlanArgs {
         let paths = Paths {
             new,
             clusters: &Clusters::of(policy, &folder),
+            exclude: &Exclude::new(&[], &policy.exclude, &folder),
+            policy: policy.file.as_deref(),
             namespace: self.namespace.as_deref(),
             old: &self.against,
             old_commit: self.against_ref.as_deref(),
             nodes: &self.nodes,
             may_be_empty: self.allow_empty,
             looks_at_namespaces: policy.looks_at_namespaces(),
+            limits_rollouts: policy.limits_rollouts(),
         };
         let (now, release) = (Timestamp::now(), policy.cluster.version);
         let mut inputs = Vec::new();
@@ -270,7 +273,9 @@ impl PlanArgs {
                 root: root.as_deref(),
             };
             unknown_pods.retain(|pod| !forecaster.has_pod(pod));
-            plan.add(forecaster.all(), forecaster.root);
+            let mut planned = forecaster.all();
+            planned.errors.drain(..).for_each(&mut *complain);
+            plan.add(planned, forecaster.root);
         }
         for pod in unknown_pods {
             complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
@@ -294,7 +299,7 @@ impl PlanArgs {
         match self.format {
             Format::Text => {
                 text::print(&plan.forecasts, none, plain, screen, &mut out)?;
-                plan.unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))?;
+                plan.unknown.iter().try_for_each(|it| writeln!(out, "\n{it}"))?;
                 if !plan.errors.is_empty() && !plan.forecasts.is_empty() {
                     writeln!(out, "\n{INCOMPLETE}")?;
                 }

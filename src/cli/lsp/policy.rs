@@ -95,7 +95,7 @@ impl PolicyInUse {
 
     /// Applies the exceptions that name this file.
     pub(super) fn assign(&mut self, name: &str, path: &Path) {
-        let file = (name.to_owned(), path.to_owned());
+        let file = (name.to_owned(), vec![path.to_owned()]);
         exempt_files(&mut self.policy, &self.patterns_from, std::iter::once(file));
     }
 

@@ -74,10 +74,10 @@ impl<T> Alternatives<T> {
         // A root continues itself, no matter which other files have the object.
         if let Group::Rendered { name, release, cluster, .. } = group {
             let is_root = |it: &&Alternative<T>| matches!(&it.group, Group::Rendered { name: other, .. } if name == other);
-            // The object of a release may have a new name, or stand in a new file. Another cluster may have the same
-            // release, so only an object that is gone counts.
+            // The object of a release may have a new name, or stand in a new file. Others may have the same release, so only
+            // an object that is gone counts.
             let object = |root: &str| root.split(" in ").next().unwrap_or_default().to_owned();
-            let gone = self.0.iter().filter(|it| !is_left(it, has_nearer));
+            let gone = self.near(group).filter(|it| !is_left(it, has_nearer));
             let gone = gone.filter_map(|it| match &it.group {
                 Group::Rendered { release: other, cluster: there, .. } if release == other => {
                     let likeness = (there == cluster, object(&it.file) == object(file));
@@ -100,7 +100,7 @@ impl<T> Alternatives<T> {
             let common = common(&it.file, file);
             it.group == Group::Named || !has_nearer(&it.file, &it.place, common)
         };
-        let open = nearest(self.0.iter().filter(is_open).collect(), |it| common(&it.file, file));
+        let open = nearest(self.near(group).filter(is_open).collect(), |it| common(&it.file, file));
         let second = || {
             let mut near: Vec<_> = self.near(group).collect();
             near.sort_by_key(|it| folders(&it.file).collect::<Vec<_>>());
@@ -152,7 +152,7 @@ impl<T> Alternatives<T> {
     }
 
     fn near(&self, group: &Group) -> impl Iterator<Item = &Alternative<T>> {
-        self.0.iter().filter(move |it| !it.group.is_elsewhere(group))
+        self.0.iter().filter(|it| !it.group.is_apart_from(group))
     }
 
     /// Returns the last object.

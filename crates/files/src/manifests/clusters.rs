@@ -4,7 +4,12 @@ use std::path::Path;
 
 use setguard_core::policy::{Policy, file_patterns::FilePatterns};
 
-use super::{exclude::whole, group::Group, source::Source};
+use super::{
+    exclude::whole,
+    group::{ASSIGNED, Group},
+    layout::clean,
+    source::Source,
+};
 
 /// The clusters of a policy, each with the patterns of its files.
 #[derive(Debug, Default)]
@@ -29,15 +34,28 @@ impl Clusters {
         Some(if of.next().is_some() { Group::Alone } else { Group::Cluster(name.clone()) })
     }
 
-    /// Assigns a file in a folder to its cluster. Files that the user named stay together.
-    pub fn assign(&self, source: Source) -> Source {
-        match source {
-            Source::File(path, group) if group != Group::Named && !self.0.is_empty() => {
-                let of_cluster =
-                    dunce::canonicalize(&path).ok().and_then(|whole| self.group(&whole));
-                Source::File(path, of_cluster.unwrap_or(group))
+    /// Assigns a file in a folder, or a root, to its cluster. Files that the user named stay together.
+    pub fn assign(&self, mut source: Source) -> Source {
+        let path = match &source {
+            Source::File(path, _) => Some(path.clone()),
+            _ => source.rendered().map(|it| it.root.deployed_by()),
+        };
+        let path = path.or_else(|| source.place().map(Path::to_owned));
+        let Some(path) = path.filter(|_| !self.0.is_empty()) else { return source };
+        // A file from earlier may be gone.
+        let path =
+            dunce::canonicalize(&path).unwrap_or_else(|_| clean(&whole(Path::new("")).join(path)));
+        let Some(of_cluster) = self.group(&path) else { return source };
+        if let Source::File(_, group) | Source::Text { group, .. } = &mut source {
+            match (group, of_cluster) {
+                (Group::Named, _) => {}
+                (Group::Rendered { cluster, .. }, Group::Cluster(name)) => {
+                    *cluster = Some(format!("{ASSIGNED} {name}"));
+                }
+                (Group::Rendered { .. }, _) => {}
+                (group, of_cluster) => *group = of_cluster,
             }
-            source => source,
         }
+        source
     }
 }

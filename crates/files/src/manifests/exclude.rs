@@ -11,17 +11,19 @@ use super::{
 };
 
 /// Files and folders to leave out of folders.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Exclude {
     /// From `--exclude`, for paths relative to the working folder.
     flags: Gitignore,
     /// From the policy, for paths without links.
     policy: Gitignore,
+    /// A copy of a folder, and the same folder as the user writes it and without links.
+    copy: Option<[PathBuf; 3]>,
 }
 
 impl Default for Exclude {
     fn default() -> Self {
-        Exclude { flags: Gitignore::empty(), policy: Gitignore::empty() }
+        Exclude { flags: Gitignore::empty(), policy: Gitignore::empty(), copy: None }
     }
 }
 
@@ -29,7 +31,25 @@ impl Exclude {
     /// Takes the patterns of `--exclude`, and the patterns of a policy, which are relative to `root`; an empty path is
     /// the working folder. Ignores invalid patterns, which were reported before.
     pub fn new(flags: &[String], policy: &[String], root: &Path) -> Self {
-        Exclude { flags: patterns(Path::new(""), flags), policy: patterns(&whole(root), policy) }
+        let (flags, policy) = (patterns(Path::new(""), flags), patterns(&whole(root), policy));
+        Exclude { flags, policy, copy: None }
+    }
+
+    /// Returns the same patterns for a copy of a folder.
+    #[must_use]
+    pub fn in_copy(&self, there: &Path, folder: &Path) -> Self {
+        let copy = Some([there.to_owned(), folder.to_owned(), whole(folder)]);
+        Exclude { copy, ..self.clone() }
+    }
+
+    /// Returns whether it excludes a file, which need not exist, or a folder around it in a folder that the user named.
+    pub(super) fn has(&self, named: &Path, file: &Path) -> bool {
+        let base = whole(named);
+        let excludes = |it: &Path| {
+            let inside = it.strip_prefix(named).ok().filter(|it| *it != Path::new(""));
+            inside.is_some_and(|inside| self.excludes(it, &base.join(inside), it != file).is_some())
+        };
+        !self.is_empty() && file.ancestors().any(excludes)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -43,6 +63,11 @@ impl Exclude {
         whole: &Path,
         is_folder: bool,
     ) -> Option<&'static str> {
+        let here = self.copy.as_ref().and_then(|[there, folder, base]| {
+            let inside = path.strip_prefix(there).ok()?;
+            Some([folder.join(inside), base.join(inside)])
+        });
+        let [path, whole] = here.as_ref().map_or([path, whole], |[path, whole]| [path, whole]);
         let path = path.strip_prefix(".").unwrap_or(path);
         if self.flags.matched(path, is_folder).is_ignore() {
             return Some("--exclude");
@@ -54,17 +79,22 @@ impl Exclude {
     }
 }
 
-/// Applies the policy's exceptions for files to the files of a run, each given by name and path. The patterns are
-/// relative to `root`. Of a link, they must match its own path and its target.
+/// Applies the policy's exceptions for files to the files of a run, each given by name and paths: its own, and those of
+/// the kustomizations that the change lets take it. The patterns are relative to `root`, and must match all. Of a link,
+/// they must match its own path and its target.
 pub fn exempt_files(
     policy: &mut Policy,
     root: &Path,
-    files: impl Iterator<Item = (String, PathBuf)>,
+    files: impl Iterator<Item = (String, Vec<PathBuf>)>,
 ) {
     let (here, root) = (whole(Path::new("")), whole(root));
-    let files = files.filter_map(|(name, path)| {
-        let written = unfollowed(&clean(&here.join(&path)), &root);
-        Some((name, vec![written, dunce::canonicalize(path).ok()?]))
+    let files = files.filter_map(|(name, paths)| {
+        let mut all = Vec::new();
+        for path in paths {
+            all.push(unfollowed(&clean(&here.join(&path)), &root));
+            all.push(dunce::canonicalize(path).ok()?);
+        }
+        Some((name, all))
     });
     policy.assign_files(&root, files);
 }
@@ -86,8 +116,11 @@ pub fn exempt_earlier<'a>(
     files: impl Iterator<Item = &'a Source>,
 ) {
     let here = whole(Path::new(""));
-    let files =
-        files.filter_map(|it| Some((it.name().to_owned(), vec![clean(&here.join(it.place()?))])));
+    let files = files.filter_map(|it| {
+        let root = it.rendered().map(|it| it.root.file());
+        let path = it.place().map(Path::to_owned).or(root)?;
+        Some((it.name().to_owned(), vec![clean(&here.join(path))]))
+    });
     policy.assign_files(&whole(root), files);
 }
 

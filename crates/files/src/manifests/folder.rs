@@ -57,6 +57,7 @@ pub(super) fn list(
         let is_taken = |it: &mut Result<Source, FileError>| matches!(it, Ok(Source::File(path, _)) if layout.takes(path));
         contents.taken = contents.sources.extract_if(.., is_taken).flatten().collect();
         contents.roots = layout.roots();
+        contents.inner = layout.taken();
         // The program that builds a kustomization reports its faults itself.
         contents.wrong.clear();
     }

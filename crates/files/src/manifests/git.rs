@@ -54,7 +54,7 @@ struct Blob {
     path: PathBuf,
     /// Whether this path was requested, rather than a folder above it.
     is_named: bool,
-    /// Whether a walk leaves it out, as a dependency or as test data.
+    /// Whether a walk leaves it out, as excluded, a dependency or test data.
     is_foreign: bool,
 }
 
@@ -240,11 +240,12 @@ impl Commit {
     }
 
     /// Reads the manifests below paths. A path that did not exist at the commit has none. `names` has the policy's
-    /// decisions about folder names. Fails for standard input, for a path outside the repository, and if git cannot
-    /// read an object.
+    /// decisions about folder names. What `exclude` excludes counts only if the change moves it. Fails for standard input,
+    /// for a path outside the repository, and if git cannot read an object.
     pub fn manifests(
         &self,
         paths: &[PathBuf],
+        exclude: &Exclude,
         clusters: &Clusters,
         names: &FolderNames,
     ) -> Result<Old, FileError> {
@@ -255,7 +256,7 @@ impl Commit {
                 return Err(self.error(why.to_owned()));
             }
             let inside = self.locate(path)?;
-            let blobs = self.list(&inside, &mut old.notes)?;
+            let blobs = self.list((path, &inside), exclude, &mut old.notes)?;
             self.read_all(&blobs, (path, &inside), (clusters, names), &mut old)?;
         }
         Ok(old)
@@ -408,6 +409,10 @@ impl Commit {
             let is_of =
                 || edits.as_ref().is_some_and(|edits| it.of.iter().any(|of| edits.touch(of)));
             it.is_changed |= changed || is_of();
+            if let (Some(renews), Some(edits), true) = (&mut it.renews, &edits, it.is_changed) {
+                *renews = self.renewed(Path::new(&it.file), edits)?;
+                it.is_changed = !renews.is_empty();
+            }
         }
         Ok(())
     }
@@ -420,7 +425,9 @@ impl Commit {
         (paths, exclude): (&[PathBuf], &Exclude),
         not_checked: &mut Vec<NotChecked>,
     ) -> Result<(), FileError> {
-        let known: BTreeSet<_> = not_checked.iter().map(|it| clean(Path::new(&it.file))).collect();
+        // Others may not count.
+        let known = not_checked.iter().filter(|it| !it.by_namespace && it.renews.is_none());
+        let known: BTreeSet<_> = known.map(|it| clean(Path::new(&it.file))).collect();
         built.retain(|it| !known.contains(&clean(Path::new(&it.file))));
         self.compare(&mut built, false)?;
         let is_left_out = |file: &Path| {
@@ -462,13 +469,19 @@ impl Commit {
     }
 
     /// Of a folder, returns the manifests that would be read in it today.
-    fn list(&self, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob>, FileError> {
+    fn list(
+        &self,
+        (named, inside): (&Path, &Path),
+        exclude: &Exclude,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Blob>, FileError> {
         let (tree, mut blobs) = (self.tree()?, Vec::new());
         for entry in tree.below(inside) {
             let path = &entry.blob.path;
             let below = path.strip_prefix(inside).unwrap_or(path);
             // A file can have the name of such a folder.
-            let is_foreign = below.parent().is_some_and(|it| it.iter().any(is_foreign));
+            let is_foreign = below.parent().is_some_and(|it| it.iter().any(is_foreign))
+                || exclude.has(named, &self::below(named, path, inside));
             if entry.mode == SUBMODULE {
                 let (path, flag) = (path.display(), self.flag);
                 notes.push(format!("{path} is a submodule, of which {flag} reads no old files"));

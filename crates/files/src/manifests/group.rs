@@ -3,6 +3,9 @@
 
 use std::path::PathBuf;
 
+/// The policy assigns the cluster.
+pub(super) const ASSIGNED: &str = "policy";
+
 /// The files whose objects are applied together with the objects of a file.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Group {
@@ -20,7 +23,7 @@ pub enum Group {
         folder: PathBuf,
         /// The name and the namespace of a release that an object of Argo CD or Flux describes.
         release: Option<(String, Option<String>)>,
-        /// The cluster that the object names: `server` and its address, or `name` and its name.
+        /// The cluster to which the policy assigns it, or that the object names, after the word that says which.
         cluster: Option<String>,
     },
     /// The files that the policy assigns to a cluster, by its name.
@@ -36,22 +39,26 @@ impl Group {
         matches!(self, Group::Named | Group::Rendered { .. })
     }
 
-    /// Returns whether the policy or objects of Argo CD say that the groups are in different clusters.
-    pub fn is_elsewhere(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Group::Cluster(one), Group::Cluster(other)) => one != other,
-            (
-                Group::Rendered { cluster: Some(one), .. },
-                Group::Rendered { cluster: Some(other), .. },
-            ) => one != other && one.split(' ').next() == other.split(' ').next(),
-            _ => false,
-        }
-    }
-
     /// Returns whether the group is complete. Whatever else its objects need must then be in the cluster.
     pub const fn is_whole(&self) -> bool {
         // Files that several clusters share belong to none of them.
         !matches!(self, Group::Cluster(_) | Group::Alone)
+    }
+
+    /// Returns whether the policy or the objects say that the groups are in different clusters.
+    pub(super) fn is_apart_from(&self, other: &Self) -> bool {
+        self.cluster()
+            .zip(other.cluster())
+            .is_some_and(|((by, one), (by_other, other))| by == by_other && one != other)
+    }
+
+    /// Returns what says which cluster it is in, and that cluster.
+    fn cluster(&self) -> Option<(&str, &str)> {
+        match self {
+            Group::Cluster(name) => Some((ASSIGNED, name)),
+            Group::Rendered { cluster: Some(cluster), .. } => cluster.split_once(' '),
+            _ => None,
+        }
     }
 
     /// Returns whether the objects are applied as they are.

@@ -1,6 +1,7 @@
 //! A kustomization, as kustomize reads it. What is not fully understood counts as a change of its resources.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -8,7 +9,7 @@ use std::{
 use kube_yaml::{Document, Node, Value};
 use setguard_core::kubernetes::names::dns1123_label;
 
-use super::{files, patches::items};
+use super::{files, not_checked::may_have_set, patches::items};
 
 /// The file names of kustomizations.
 pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -24,11 +25,26 @@ pub(super) struct Kustomization {
     /// As it writes them.
     pub(super) resources: Vec<String>,
     pub(super) components: Vec<String>,
+    /// What it makes, and in which version.
+    pub(super) versions: Vec<Version>,
     /// All texts in it.
     texts: Vec<String>,
     /// Whether it loads no file that it does not name. Its plugins, for example, load files of their own.
     is_plain: bool,
 }
+
+/// An image, or a generated ConfigMap or Secret, with whose version each pod template changes that names it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) name: String,
+    /// All that stands in the kustomization about it.
+    json: String,
+    /// The names in its texts, which can be files.
+    pub(super) files: Vec<String>,
+}
+
+/// The keys of versions.
+const VERSIONS: [&str; 4] = ["configMapGenerator", "imageTags", "images", "secretGenerator"];
 
 /// The keys that change no resource. `images` changes an image to a different version of it at most.
 const QUIET: &str = "apiVersion bases buildMetadata configMapGenerator generatorOptions imageTags images kind \
@@ -77,7 +93,10 @@ impl Kustomization {
             return Kustomization { is_component, texts, ..unknown };
         }
         let list = |key| items(root.get(key)).filter_map(Node::as_str).map(str::to_owned);
+        let options = root.get("generatorOptions").map(Node::to_json).unwrap_or_default();
+        let versions = VERSIONS.iter().flat_map(|key| items(root.get(key)));
         Kustomization {
+            versions: versions.map(|it| Version::of(it, &options)).collect(),
             changes: entries.iter().any(|(key, value)| !is_quiet(&key.name, value))
                 || kube_yaml::documents(text).nth(1).is_some(),
             sets_namespace: root.get("namespace").is_some_and(|it| !is_absent(it)),
@@ -116,6 +135,36 @@ impl Kustomization {
         // A label can be the name of a folder too.
         let texts = texts.filter(|it| it.is_file() || !self.is_plain && it.is_dir());
         folders.filter(|it| it.exists()).chain(texts)
+    }
+}
+
+impl Version {
+    fn of(item: &Node<'_>, options: &str) -> Self {
+        let mut texts = Vec::new();
+        all_texts(item, &mut texts);
+        // A file can have a key before it.
+        let files = texts.iter().map(|it| it.split_once('=').map_or(*it, |(_, file)| file));
+        Version {
+            name: item.get("name").and_then(Node::as_str).unwrap_or_default().to_owned(),
+            json: format!("{}{options}", item.to_json()),
+            files: files.map(str::to_owned).collect(),
+        }
+    }
+
+    /// Returns the files of a kustomization with a set that may name one of these.
+    pub(super) fn users(versions: &[&Self], kustomization: &Path) -> Vec<PathBuf> {
+        let (mut open, mut seen) = (vec![kustomization.to_owned()], BTreeSet::new());
+        while let Some(path) = open.pop() {
+            if !versions.is_empty() && seen.insert(path.clone()) {
+                let of = Kustomization::of_folder(&path);
+                open.extend(of.iter().flat_map(|it| it.loads(&path)));
+            }
+        }
+        let has_one = |path: &PathBuf| {
+            let text = files::text(path).unwrap_or_default();
+            versions.iter().any(|it| text.contains(&it.name)) && may_have_set(&text)
+        };
+        seen.into_iter().filter(has_one).collect()
     }
 }
 

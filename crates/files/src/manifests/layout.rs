@@ -174,12 +174,16 @@ impl Layout {
             // kustomize follows links before it looks for `..`.
             is_read && leads_to(folder, resource, &path)
         };
-        let kustomizations = self.kustomizations.iter().filter_map(|(folder, it)| {
+        let kustomizations = self.kustomizations.iter().flat_map(|(folder, it)| {
             let changes = it.changes || !it.resources.iter().all(|it| is_read(folder, it));
             let why = format!("a kustomization is checked as {}", build(folder));
             let entry = NotChecked::at(&it.file, Cause::Kustomization, why).of([folder.clone()]);
             let by_namespace = !changes;
-            (changes || it.sets_namespace).then_some(NotChecked { by_namespace, ..entry })
+            // Each counts only if it matters.
+            let renews =
+                by_namespace.then(|| NotChecked { renews: Some(Vec::new()), ..entry.clone() });
+            let is_listed = changes || it.sets_namespace;
+            is_listed.then_some(NotChecked { by_namespace, ..entry }).into_iter().chain(renews)
         });
         let charts = self.outer_charts().map(|chart| {
             NotChecked::at(&chart.join(CHART), Cause::Chart, render(chart)).of([chart.clone()])
@@ -275,6 +279,38 @@ impl Layout {
             }
         }
         taken
+    }
+
+    /// Returns the kustomizations that take a file, or its kustomization: the file of each, and what it takes. The
+    /// kustomization of the file itself does not count.
+    pub(super) fn takers(&self, file: &Path) -> Vec<(PathBuf, PathBuf)> {
+        let (mut takers, mut open) = (Vec::new(), vec![clean(file)]);
+        while let Some(part) = open.pop() {
+            for folder in self.resources.get(&part).into_iter().flatten() {
+                let Some(taker) = self.kustomizations.get(folder) else { continue };
+                let taker = (taker.file.clone(), part.clone());
+                if !takers.contains(&taker) {
+                    takers.push(taker);
+                    open.push(clean(folder));
+                }
+            }
+        }
+        let is_own = |taker: &Path, part: &Path| {
+            is_manifest(part) && taker.parent().is_some_and(|it| part.starts_with(clean(it)))
+        };
+        takers.retain(|(taker, part)| !is_own(taker, part));
+        takers
+    }
+
+    /// Returns the kustomizations, except components, each with those that take it.
+    pub(super) fn taken(&self) -> Vec<(Root, Vec<Root>)> {
+        let all = self.kustomizations.iter().filter(|(_, it)| !it.is_component);
+        let root = |folder: &Path| Root::kustomization(shown(folder));
+        let takers = |it: &Path| {
+            let takers = self.takers(it).into_iter();
+            takers.filter_map(|(file, _)| file.parent().map(root)).collect()
+        };
+        all.map(|(folder, _)| (root(folder), takers(folder))).collect()
     }
 
     pub(super) fn roots(&self) -> Vec<Root> {

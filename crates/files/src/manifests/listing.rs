@@ -46,7 +46,8 @@ pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, FileErr
 pub fn remaining(paths: &[PathBuf], commit: Option<&Commit>) -> Vec<PathBuf> {
     let had = |commit: &Commit, path: &PathBuf| {
         let path = std::slice::from_ref(path);
-        let old = commit.manifests(path, &Clusters::default(), &FolderNames::new());
+        let old =
+            commit.manifests(path, &Exclude::default(), &Clusters::default(), &FolderNames::new());
         old.is_ok_and(|old| !old.sources.is_empty())
     };
     let is_deleted = |path: &PathBuf| {
@@ -72,6 +73,8 @@ pub struct Listing {
     pub contexts: HashMap<String, PathContext>,
     /// The charts and kustomizations in the folders to render.
     pub roots: Vec<Root>,
+    /// The kustomizations there, each with those that take it.
+    pub inner: Vec<(Root, Vec<Root>)>,
     /// The files of `roots`. Not all of them are rendered.
     pub(super) taken: Vec<Source>,
     /// The roots that render to nothing, by name.
@@ -89,6 +92,7 @@ impl Listing {
         self.wrong.extend(other.wrong);
         self.contexts.extend(other.contexts);
         self.roots.extend(other.roots);
+        self.inner.extend(other.inner);
         self.taken.extend(other.taken);
         self.empty.extend(other.empty);
         self.not_compared.extend(other.not_compared);
@@ -97,7 +101,11 @@ impl Listing {
     /// Returns the notes for a command that reports nothing else about files.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
         let empty = self.empty.iter().map(|(_, it)| it);
-        let all = self.not_checked.iter().chain(empty).filter(|it| !it.by_namespace);
+        let all = self
+            .not_checked
+            .iter()
+            .chain(empty)
+            .filter(|it| !it.by_namespace && it.renews.is_none());
         let not_read = all.map(|it| {
             let NotChecked { file, why, .. } = it;
             format!("{file} is not read: {why}")

@@ -22,6 +22,9 @@ pub struct NotChecked {
     pub(super) of: Vec<PathBuf>,
     /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
     pub by_namespace: bool,
+    /// Of a kustomization that changes only the versions of images and of generated ConfigMaps and Secrets: the files
+    /// whose sets get other ones since the commit.
+    pub renews: Option<Vec<PathBuf>>,
 }
 
 /// The reason in one word.
@@ -87,8 +90,8 @@ impl NotChecked {
     /// Records a file that was not checked.
     pub fn file(file: impl Into<String>, cause: Cause, why: impl Into<String>) -> Self {
         let (file, why) = (file.into(), why.into());
-        let (line, is_changed, of, by_namespace) = (None, false, Vec::new(), false);
-        NotChecked { file, path: None, line, cause, why, is_changed, of, by_namespace }
+        let (line, is_changed, of, by_namespace, renews) = (None, false, Vec::new(), false, None);
+        NotChecked { file, path: None, line, cause, why, is_changed, of, by_namespace, renews }
     }
 
     pub(super) fn at(path: &Path, cause: Cause, why: impl Into<String>) -> Self {

@@ -26,6 +26,8 @@ pub struct PathContext {
     pub chart: Option<PathBuf>,
     /// The reasons why warnings about its objects are only notes.
     pub lowered: Vec<Lowered>,
+    /// The files of the kustomizations that take its own, each with what it takes.
+    pub takers: Vec<(PathBuf, PathBuf)>,
 }
 
 impl PathContext {
@@ -156,11 +158,13 @@ impl FolderContext {
             part: self.layout.part(file),
             chart: self.layout.chart_of(file).map(Path::to_owned),
             lowered,
+            takers: self.layout.takers(file),
         };
         let is_telling = !facts.patches.is_empty()
             || facts.part.is_some()
             || facts.chart.is_some()
-            || !facts.lowered.is_empty();
+            || !facts.lowered.is_empty()
+            || !facts.takers.is_empty();
         is_telling.then_some(facts)
     }
 

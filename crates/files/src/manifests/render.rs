@@ -76,11 +76,6 @@ pub struct Settings {
 }
 
 impl Rendering {
-    /// Works like [`Rendering::read`] without a policy.
-    pub fn read_all(&self, at: Option<&Checkout>, done: &mut dyn FnMut(usize)) -> Listing {
-        self.read(at, &Exclude::default(), &FolderNames::new(), done)
-    }
-
     /// Lists the folders, and renders all roots, now or at a commit. Calls `done` with the number of roots after each.
     pub fn read(
         &self,
@@ -98,11 +93,16 @@ impl Rendering {
             if at.is_some() && !there.exists() {
                 continue;
             }
+            let exclude = &exclude.in_copy(&there, folder);
             let mut found = match there.is_dir() {
                 true => folder::list(&there, exclude, names, true),
                 false => listing::list(std::slice::from_ref(&there), exclude, names),
             };
             roots.extend(found.roots.drain(..).map(|it| it.shown_in(folder, &there)));
+            let inner = found.inner.iter_mut();
+            for root in inner.flat_map(|(it, takers)| takers.iter_mut().chain([it])) {
+                *root = root.clone().shown_in(folder, &there);
+            }
             let all = found.sources.iter().flatten().chain(&found.taken);
             let all = all.filter_map(Source::file);
             files.extend(all.map(|(_, file)| (named(&file, &there, folder), file)));
@@ -290,6 +290,18 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
 }
 
 impl Listing {
+    /// Returns the kustomizations that a change adds to one that was there before. That one must not take them out of
+    /// sight.
+    pub fn added(&self, at: &Checkout) -> Vec<Root> {
+        let was = |root: &Root| root.moved(&|it| at.find(it)).exists();
+        let added = self.inner.iter().filter_map(|(root, takers)| {
+            let taker = takers.iter().rfind(|it| was(it))?;
+            let part_of = Some(taker.folder.clone());
+            (!was(root)).then(|| Root { part_of, ..root.clone() })
+        });
+        added.collect()
+    }
+
     /// Adds the files that a root has and that none renders, such as a patch of nothing or what a `.helmignore` lists:
     /// kubectl can apply them. Does nothing if a root fails that must not, because that ends the run with an error.
     fn add_not_rendered(&mut self, taken: Vec<(PathBuf, Source)>, roots: &[Root]) {
@@ -386,7 +398,9 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     }
     let (name, release) = (root.name(), root.release());
     let cluster = root.cluster();
-    let group = Group::Rendered { name, folder: root.folder.clone(), release, cluster };
+    // Its objects are no second ones of that kustomization.
+    let of = root.part_of.as_ref().unwrap_or(&root.folder).clone();
+    let group = Group::Rendered { name, folder: of, release, cluster };
     let random = Vec::new();
     let rendered = Rendered { root: root.clone(), folder, top, parts, note, random };
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))

@@ -51,7 +51,7 @@ impl Earlier {
     pub fn at(reference: &str, file: &Path) -> (Self, Vec<String>) {
         let (commit, paths) =
             (Some(Commit::find_start("--against-ref", reference)), [PathBuf::from(file)]);
-        let settings = (&Clusters::default(), &FolderNames::new());
+        let settings = (&Exclude::default(), &Clusters::default(), &FolderNames::new());
         let mut old = OldManifests::read(&[], commit, &paths, settings, None, None);
         let failures = std::mem::take(&mut old.failures);
         (Earlier(old), failures)

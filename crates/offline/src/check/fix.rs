@@ -83,7 +83,8 @@ impl Fixes<'_> {
             .filter_map(Result::ok);
         let sources: Vec<Source> = sources.collect();
         let mut policy = self.policy.clone();
-        exempt_files(&mut policy, self.root, sources.iter().filter_map(Source::file));
+        let files = sources.iter().filter_map(Source::file);
+        exempt_files(&mut policy, self.root, files.map(|(name, path)| (name, vec![path])));
         let previous = OldObjects::default();
         let mut context = InputContext::of_namespace(self.args.namespace.as_deref());
         for source in sources.iter().filter_map(|it| it.unread()?.read().ok()) {

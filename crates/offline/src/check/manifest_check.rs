@@ -10,7 +10,7 @@ use setguard_core::{
         adjustment::Why,
         verdict::{Verdict, Violation},
     },
-    finding::{Finding, Mode, Reason},
+    finding::{Field, Finding, Mode, Reason},
     inventory::{Inventory, object_summary::ObjectSummary},
     object::{size::ObjectSize, storage::Storage},
     policy::Policy,
@@ -303,13 +303,21 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the placeholder that the API server would reject, such as `${REPLICAS}`, `{{replicas}}`, `$(replicas)` or
-/// `$REPLICAS`. In a repository, a tool replaces the placeholder before apply, so the final object is unchecked.
-fn placeholder_in(violation: &Violation, mark: Mark, node: &Node<'_>) -> Option<String> {
+/// Returns the placeholder that the API server would reject. In a repository, a tool replaces it before apply, so the
+/// final object is unchecked.
+pub(crate) fn placeholder_in(violation: &Violation, mark: Mark, node: &Node<'_>) -> Option<String> {
     let Finding { rule, field, message, .. } = &violation.finding;
-    if violation.mode != Mode::Deny || !METAS.contains(rule) {
-        return None;
-    }
+    let is_refusal = violation.mode == Mode::Deny && METAS.contains(rule);
+    is_refusal.then(|| placeholder_at(field, message, mark, node)).flatten()
+}
+
+/// Returns the placeholder at a field, such as `${REPLICAS}`, `{{replicas}}`, `$(replicas)` or `$REPLICAS`.
+pub(crate) fn placeholder_at(
+    field: &Field,
+    message: &str,
+    mark: Mark,
+    node: &Node<'_>,
+) -> Option<String> {
     // The API server's error names the whole map of labels or the selector, and repeats the value.
     let repeated = message.strip_prefix("Invalid value: ");
     let text = text_at(node, mark).or(repeated).unwrap_or_default();

@@ -32,22 +32,23 @@ pub(super) struct OldManifests {
 fn old(
     commit: &Commit,
     paths: &[PathBuf],
-    (clusters, names): (&Clusters, &FolderNames),
+    (exclude, clusters, names): (&Exclude, &Clusters, &FolderNames),
     rendering: Option<(&Rendering, &Listing)>,
     roots: &mut Option<Vec<Root>>,
 ) -> Result<Old, FileError> {
-    let mut old = commit.manifests(paths, clusters, names)?;
+    let mut old = commit.manifests(paths, exclude, clusters, names)?;
     if let Some((rendering, new)) = rendering {
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
-        let mut rendered = rendering.read(Some(&checkout), &Exclude::default(), names, done);
+        let mut rendered = rendering.read(Some(&checkout), exclude, names, done);
         rendering.also(&new.roots, Some(&checkout), &mut rendered);
         settle(commit, &rendering.settings, new, &mut rendered)?;
         old.not_built.append(&mut rendered.not_compared);
+        rendered.roots.extend(new.added(&checkout));
         let is_empty = |root: &String| new.empty.iter().any(|(it, _)| it == root);
         rendered.sources.retain(
             |it| !matches!(it, Err(FileError::Render { roots, .. }) if roots.iter().all(is_empty)),
         );
-        old.sources.extend(rendered.sources);
+        old.sources.extend(rendered.sources.into_iter().map(|it| it.map(|it| clusters.assign(it))));
         old.contexts.extend(rendered.contexts);
         *roots = Some(rendered.roots);
     }
@@ -67,7 +68,7 @@ impl OldManifests {
         against: &[PathBuf],
         commit: Option<Result<Commit, FileError>>,
         paths: &[PathBuf],
-        settings: (&Clusters, &FolderNames),
+        settings: (&Exclude, &Clusters, &FolderNames),
         rendering: Option<(&Rendering, &Listing)>,
         namespace: Option<&str>,
     ) -> Self {
@@ -90,7 +91,7 @@ impl OldManifests {
                 Vec::new()
             }
             None => {
-                let listed = listing::list(against, &Exclude::default(), settings.1);
+                let listed = listing::list(against, &Exclude::default(), settings.2);
                 read.contexts = listed.contexts;
                 listed.sources.into_iter().map(|source| source?.read()).collect()
             }

@@ -149,6 +149,12 @@ impl Forecast {
             && self.rollout.as_ref().is_none_or(is_quiet)
     }
 
+    /// Returns a placeholder, if all refusals are because of placeholders.
+    pub(super) fn placeholder(&self) -> Option<&String> {
+        let are_all = self.refusals.iter().all(|it| it.placeholder.is_some());
+        self.refusals.first()?.placeholder.as_ref().filter(|_| are_all)
+    }
+
     /// Returns why a changed template reaches no pod, if pods exist and none gets it.
     pub(super) fn reaches_no_pod(&self) -> Option<String> {
         let rollout = self.rollout.as_ref()?;

@@ -3,15 +3,20 @@ mod deleted;
 mod old_state;
 mod stateful_set;
 
+use std::path::Path;
+
+use kube_yaml::Problem;
 use serde_json::Value;
 
 use super::{
     forecast::{ChangeKind, Forecast, Rollout},
+    headline::UNREAD,
     input::{Given, Input},
     live::is_kept,
     refusal::{self, ExceededLimit, PlanFinding},
     stop,
 };
+use crate::check::manifest_check::placeholder_at;
 use crate::proposal::{
     Outcome, Proposal, Simulator, Stored,
     apply::{Delivery, Removals},
@@ -27,7 +32,7 @@ pub(super) use setguard_core::{
         schema::SCHEMA,
     },
 };
-pub(super) use setguard_files::manifests::{id::ObjectId, namespaces};
+pub(super) use setguard_files::manifests::{group::Group, id::ObjectId, layout::shown, namespaces};
 
 pub(super) struct Forecaster<'a> {
     pub(super) input: &'a Input,
@@ -43,7 +48,7 @@ pub(super) struct Forecaster<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) forecasts: Vec<Forecast>,
-    /// Objects with an unknown change, because part of the input is unreadable.
+    /// Objects with an unknown change, each with the reason.
     pub(super) unknown: Vec<String>,
     /// What could not be read or used.
     pub(super) errors: Vec<String>,
@@ -125,9 +130,35 @@ impl Forecaster<'_> {
         let root = self.root.map(|root| format!(" in {root}")).unwrap_or_default();
         for given in &self.input.given {
             if self.input.lacks_previous && !sides.old.contains_key(&given.id) {
-                plan.unknown.push(format!("{}{root}: it may be new or not", given.id));
+                plan.unknown.push(format!("{}{root}: it may be new or not, {UNREAD}", given.id));
             } else {
                 let mut forecast = self.given(given);
+                // A tool replaces it, unless the user named the file to apply.
+                let placeholder = forecast.placeholder().cloned();
+                if let Some(text) =
+                    placeholder.filter(|_| *sides.group(&given.file) != Group::Named)
+                {
+                    let why = format!("{text} seems to be replaced before this is applied");
+                    plan.unknown.push(format!("{}{root}: {why}", given.id));
+                    let before = sides.before(&given.id, &given.file);
+                    if before.is_none_or(|(_, json)| json != given.json) {
+                        plan.errors.push(format!("{}: {why}; plan what is applied", given.file));
+                    }
+                    continue;
+                }
+                let path = dunce::canonicalize(&given.file).unwrap_or_default();
+                if let Some(kustomization) = self.input.renewed.get(&path) {
+                    let folder = shown(Path::new(kustomization).parent().unwrap_or(Path::new("")));
+                    let why = format!(
+                        "{kustomization} gives its pods another image or configuration: setguard plan -k {}",
+                        folder.display()
+                    );
+                    if forecast.is_idle() {
+                        plan.unknown.push(format!("{}: {why}", given.id));
+                        continue;
+                    }
+                    forecast.notes.push(why);
+                }
                 if forecast.change == ChangeKind::Create && sides.was_template(&given.file) {
                     forecast.notes.push(format!("{} was a template before", given.file));
                 }
@@ -143,7 +174,7 @@ impl Forecaster<'_> {
             let Some(json) = was.all.last() else { continue };
             let Ok(old) = Object::parse(was.resource, json) else { continue };
             if self.input.lacks_new {
-                plan.unknown.push(format!("{id}{root}: it may be deleted or not"));
+                plan.unknown.push(format!("{id}{root}: it may be deleted or not, {UNREAD}"));
             } else if is_kept(json) {
                 plan.left_alone.push(format!("{id} (helm.sh/resource-policy: keep)"));
             } else if old.metadata.uid.is_some() && !self.prune {
@@ -167,12 +198,13 @@ impl Forecaster<'_> {
 
     fn given(&self, given: &Given) -> Forecast {
         let old = self.input.sides.before(&given.id, &given.file).map(|(_, json)| json);
-        let problem = |problem: &kube_yaml::Problem| PlanFinding {
+        let problem = |problem: &Problem| PlanFinding {
             rule: SCHEMA.id,
             field: problem.field.to_string(),
             message: problem.message.clone(),
+            placeholder: None,
         };
-        let problems: Vec<_> = given.problems.iter().map(problem).collect();
+        let mut problems: Vec<_> = given.problems.iter().map(problem).collect();
         let nothing = |change, refusals, notes| Forecast {
             id: given.id.clone(),
             change,
@@ -183,13 +215,12 @@ impl Forecaster<'_> {
         let Some(Ok(document)) = kube_yaml::documents(&given.json).next() else {
             return nothing(ChangeKind::Create, problems, Vec::new());
         };
-        let proposal = Proposal {
-            id: &given.id,
-            resource: given.resource,
-            node: &document.root,
-            json: &given.json,
-            old,
-        };
+        let node = &document.root;
+        for (of, Problem { field, message, .. }) in problems.iter_mut().zip(&given.problems) {
+            of.placeholder = placeholder_at(field, message, node.locate(field), node);
+        }
+        let proposal =
+            Proposal { id: &given.id, resource: given.resource, node, json: &given.json, old };
         self.simulator().apply(&proposal, |_, applied| match applied {
             Outcome::Stored(stored) => {
                 let mut forecast = self.stored(&proposal, &stored, &given.file, problems);
@@ -208,7 +239,9 @@ impl Forecaster<'_> {
             Outcome::Undecodable(error) => {
                 let message = error.to_string();
                 let refusals = match problems.is_empty() {
-                    true => vec![PlanFinding { rule: SCHEMA.id, field: String::new(), message }],
+                    true => {
+                        vec![PlanFinding { rule: SCHEMA.id, message, ..PlanFinding::default() }]
+                    }
                     false => problems,
                 };
                 nothing(ChangeKind::Refused, refusals, Vec::new())
@@ -242,7 +275,7 @@ impl Forecaster<'_> {
             differences_by_meaning(old.each_ref(), new.each_ref(), "spec", &mut differs);
         }
         let mut refusals = problems;
-        refusals.extend(refusal::of(&stored.verdict));
+        refusals.extend(refusal::of(&stored.verdict, proposal.node));
         let change = match &before {
             _ if !refusals.is_empty() => ChangeKind::Refused,
             Some(_) => ChangeKind::of(&differs),

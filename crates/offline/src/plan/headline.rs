@@ -84,7 +84,12 @@ pub(super) fn facts(Plan { forecasts, unknown, errors, .. }: &Plan) -> Vec<Fact>
         names: Vec::new(),
     };
     facts.extend(errors.iter().map(|it| fact(FactKind::Error, it, INCOMPLETE)));
-    facts.extend(unknown.iter().map(|it| fact(FactKind::Unknown, it, UNREAD)));
+    facts.extend(
+        unknown
+            .iter()
+            .filter_map(|it| it.split_once(": "))
+            .map(|(object, why)| fact(FactKind::Unknown, &object.to_owned(), why)),
+    );
     facts.sort_by_key(|fact| fact.kind);
     facts
 }

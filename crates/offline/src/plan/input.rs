@@ -49,6 +49,8 @@ pub(super) struct Input {
     pub(super) storage: Storage,
     /// Path facts by the name of the new file.
     pub(super) contexts: HashMap<String, PathContext>,
+    /// The kustomizations that give the sets of a file other versions, by its path without links.
+    pub(super) renewed: HashMap<PathBuf, String>,
     /// Objects in the new manifests that are not planned.
     left_out: Vec<NotChecked>,
     /// Whether some new manifests are unreadable. A missing object then may still exist.
@@ -79,8 +81,12 @@ pub(super) struct Paths<'a> {
     pub(super) old_commit: Option<&'a str>,
     pub(super) nodes: &'a [PathBuf],
     pub(super) clusters: &'a Clusters,
+    pub(super) exclude: &'a Exclude,
+    /// The file of the policy, if there is one.
+    pub(super) policy: Option<&'a str>,
     pub(super) may_be_empty: bool,
     pub(super) looks_at_namespaces: bool,
+    pub(super) limits_rollouts: bool,
 }
 
 impl Input {
@@ -99,7 +105,7 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let (mut old, ..) = texts(paths.old, paths.clusters, &mut complain_of_old);
+        let (mut old, ..) = texts(paths.old, paths, &mut complain_of_old);
         place(old.iter_mut(), paths.old, paths.new);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
@@ -132,11 +138,18 @@ impl Input {
             complain(message);
         };
         let remaining = listing::remaining(paths.new, commit.as_ref());
-        let (new, contexts, mut not_read) = texts(&remaining, paths.clusters, &mut complain_of_new);
+        let (new, contexts, mut not_read) = texts(&remaining, paths, &mut complain_of_new);
         not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
         let compared = commit.as_ref().map(|it| {
-            it.add_built(before.not_built, (&remaining, &Exclude::default()), &mut not_read)?;
-            complain_of_edited(it, &mut not_read, &mut complain_of_new)
+            it.add_built(before.not_built, (&remaining, paths.exclude), &mut not_read)?;
+            it.compare(&mut not_read, false)?;
+            for entry in not_read.iter().filter(|it| it.is_changed) {
+                let files = entry.renews.iter().flatten();
+                let files = files.filter_map(|it| dunce::canonicalize(it).ok());
+                input.renewed.extend(files.map(|it| (it, entry.file.clone())));
+            }
+            not_read.retain(|it| it.renews.is_none() || paths.limits_rollouts && it.is_changed);
+            complain_of_edited(it, paths.policy, &mut not_read, &mut complain_of_new)
         });
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
         input.contexts = contexts;
@@ -184,7 +197,7 @@ impl Input {
     fn complain_of_left_out(&mut self, commit: Option<&Commit>, complain: &mut dyn FnMut(String)) {
         let mut left_out = std::mem::take(&mut self.left_out);
         if let Some(commit) = commit {
-            let compared = complain_of_edited(commit, &mut left_out, complain);
+            let compared = complain_of_edited(commit, None, &mut left_out, complain);
             compared.err().into_iter().for_each(|it| complain(it.to_string()));
         } else if !self.sides.old.is_empty() {
             left_out.retain(|it| it.line.is_none() && !self.sides.was_template(&it.file));
@@ -234,7 +247,7 @@ impl Input {
         release: Version,
         complain: &mut dyn FnMut(String),
     ) {
-        let (nodes, ..) = texts(paths.nodes, paths.clusters, complain);
+        let (nodes, ..) = texts(paths.nodes, paths, complain);
         self.read_nodes(nodes, release, complain);
         if !paths.nodes.is_empty() && self.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
@@ -459,22 +472,27 @@ pub(super) fn noting(lacks: &mut bool, complain: &mut dyn FnMut(String)) -> impl
 
 /// Returns the manifests below paths as of a commit, and prints the notes about them.
 fn at_commit(commit: &Commit, paths: &Paths<'_>) -> Result<Old, FileError> {
-    let old = commit.manifests(paths.new, paths.clusters, &FolderNames::new())?;
+    let old = commit.manifests(paths.new, paths.exclude, paths.clusters, &FolderNames::new())?;
     old.notes.iter().for_each(|note| report::note(note));
     Ok(old)
 }
 
 /// Returns the texts below paths, the facts from the folders around them, and the skipped files.
 pub(super) fn texts(
-    paths: &[PathBuf],
-    clusters: &Clusters,
+    files: &[PathBuf],
+    paths: &Paths<'_>,
     complain: &mut dyn FnMut(String),
 ) -> (Vec<Source>, HashMap<String, PathContext>, Vec<NotChecked>) {
     let mut texts = Vec::new();
-    let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
+    // Both sides leave out the same files.
+    let exclude = match (files, paths.new) {
+        ([old], [new]) => &paths.exclude.in_copy(old, new),
+        _ => paths.exclude,
+    };
+    let listing = listing::list(files, exclude, &FolderNames::new());
     listing.all_notes().for_each(|note| report::note(&of_plan(&note)));
     for source in listing.sources {
-        match source.and_then(|it| clusters.assign(it).read()) {
+        match source.and_then(|it| paths.clusters.assign(it).read()) {
             Ok(source) => texts.push(source),
             Err(error) => complain(error.to_string()),
         }
@@ -482,13 +500,18 @@ pub(super) fn texts(
     (texts, listing.contexts, listing.not_checked)
 }
 
-/// Reports skipped files that differ from a commit: a change must not decide what the plan covers.
+/// Reports skipped files that differ from a commit: a change must not decide what the plan covers. If it edits the
+/// file of the policy, that may be because of what it excludes.
 pub(super) fn complain_of_edited(
     commit: &Commit,
+    policy: Option<&str>,
     not_read: &mut [NotChecked],
     complain: &mut dyn FnMut(String),
 ) -> Result<(), FileError> {
-    commit.compare(not_read, false)?;
+    let policy = policy.map(|it| NotChecked::file(it, Cause::Unreadable, ""));
+    let mut policy: Vec<_> = policy.into_iter().collect();
+    commit.compare(&mut policy, false)?;
+    commit.compare(not_read, policy.iter().any(|it| it.is_changed))?;
     let edited = not_read.iter().filter(|it| it.is_changed);
     edited.map(|it| of_plan(&it.sentence())).for_each(complain);
     Ok(())

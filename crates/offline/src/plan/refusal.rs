@@ -1,14 +1,19 @@
+use kube_yaml::Node;
 use setguard_core::{
     engine::verdict::{Verdict, Violation},
     finding::Mode,
     rules::{immutable_field, limit_exceeded::LIMIT_EXCEEDED},
 };
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::check::manifest_check::placeholder_in;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlanFinding {
     pub(super) rule: &'static str,
     pub(super) field: String,
     pub(super) message: String,
+    /// The text there that a tool replaces before the object is applied.
+    pub(super) placeholder: Option<String>,
 }
 
 impl PlanFinding {
@@ -18,6 +23,7 @@ impl PlanFinding {
             rule: finding.rule.id,
             field: finding.field.to_string(),
             message: finding.message.clone(),
+            placeholder: None,
         }
     }
 }
@@ -28,8 +34,11 @@ pub(super) fn otherwise(verdict: &Verdict) -> impl Iterator<Item = String> {
     warnings.map(|it| format!("{}: {}: {}", it.rule.id, it.field, it.text()))
 }
 
-pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = PlanFinding> {
-    verdict.refusals().map(PlanFinding::of)
+pub(super) fn of(verdict: &Verdict, node: &Node<'_>) -> impl Iterator<Item = PlanFinding> {
+    verdict.refusals().map(|it| {
+        let placeholder = placeholder_in(it, node.locate(&it.finding.field), node);
+        PlanFinding { placeholder, ..PlanFinding::of(it) }
+    })
 }
 
 /// A consequence above a limit of the policy.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::input::{self, Side};
+use setguard_core::policy::FolderNames;
+use setguard_files::manifests::git::checkout::Checkout;
 use setguard_files::manifests::render::settle;
 use setguard_files::prelude::*;
 
@@ -14,11 +16,14 @@ pub(super) fn sides(
     complain: &mut dyn FnMut(String),
 ) -> BTreeMap<Option<String>, Side> {
     let mut sides = BTreeMap::<_, Side>::new();
-    let mut new = rendering.read_all(None, &mut Progress::rendering());
+    let read = |at: Option<&Checkout>| {
+        rendering.read(at, paths.exclude, &FolderNames::new(), &mut Progress::rendering())
+    };
+    let mut new = read(None);
     let old = paths.old_commit.map(|reference| {
         let commit = Commit::find_start("--against-ref", reference)?;
         let checkout = commit.check_out()?;
-        let mut old = rendering.read_all(Some(&checkout), &mut Progress::rendering());
+        let mut old = read(Some(&checkout));
         rendering.also(&new.roots, Some(&checkout), &mut old);
         rendering.also(&old.roots, None, &mut new);
         settle(&commit, &rendering.settings, &new, &mut old)?;
@@ -38,10 +43,10 @@ pub(super) fn sides(
     sides.entry(None).or_default().contexts = new.contexts;
     if let Some(old) = old {
         let old: Result<_, FileError> = old.and_then(|(commit, old): (Commit, _)| {
-            input::complain_of_edited(&commit, &mut new.not_checked, complain)?;
+            input::complain_of_edited(&commit, paths.policy, &mut new.not_checked, complain)?;
             let mut empty: Vec<_> = new.empty.iter().map(|(_, it)| it.clone()).collect();
             empty.extend(old.not_compared.iter().cloned());
-            input::complain_of_edited(&commit, &mut empty, complain)?;
+            input::complain_of_edited(&commit, None, &mut empty, complain)?;
             Ok((commit, old))
         });
         match old {
@@ -73,7 +78,7 @@ pub(super) fn sides(
         for (_, side) in sides.iter_mut().filter(|(root, _)| root.is_some()) {
             let mut lacks = false;
             (side.old, ..) =
-                input::texts(paths.old, paths.clusters, &mut input::noting(&mut lacks, complain));
+                input::texts(paths.old, paths, &mut input::noting(&mut lacks, complain));
             side.lacks_old = lacks || roots != 1;
         }
     }

@@ -12,7 +12,7 @@ use setguard_files::report::junit::Xml;
 use super::{
     forecast::Forecast,
     forecaster::Plan,
-    headline::{UNREAD, facts, without},
+    headline::{facts, without},
     picture, stop,
     timeline::{Row, Shown, Timeline},
 };
@@ -59,7 +59,7 @@ pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<
         canvas.line("dull", none);
     }
     for object in unknown.iter().take(MOST_OBJECTS) {
-        canvas.line("bold", &format!("{object}, {UNREAD}"));
+        canvas.line("bold", object);
     }
     canvas.more(unknown.len(), "objects that were not read");
     writeln!(out, "{}", canvas.finish(&description(plan)))

@@ -1,7 +1,13 @@
 //! The paths that differ between a commit and the work tree.
 
-use super::{Commit, FileError, PathBuf, tree::path_of};
-use crate::manifests::edits::Edits;
+use std::{collections::BTreeSet, path::Path};
+
+use super::{Commit, FileError, LARGEST_IN_FOLDER, PathBuf, tree::path_of};
+use crate::manifests::{
+    edits::Edits,
+    kustomization::{self, Kustomization, Version},
+    layout::clean,
+};
 
 /// Without it, `.gitmodules` decides whether a new commit of a submodule is listed.
 const SUBMODULES: &str = "--ignore-submodules=none";
@@ -16,7 +22,8 @@ impl Commit {
             let path = |name| self.git.top.join(path_of(name));
             Ok::<_, FileError>(names.map(path).collect::<Vec<PathBuf>>())
         };
-        let mut edited = list(&[
+        // The work tree may be as the commit is, whatever is staged.
+        let mut touched = list(&[
             "diff-index",
             "--cached",
             "--name-only",
@@ -25,12 +32,57 @@ impl Commit {
             SUBMODULES,
             &self.id,
         ])?;
-        edited.extend(list(&["ls-files", "--others", "--exclude-standard", "-z"])?);
+        let mut edited = list(&["ls-files", "--others", "--exclude-standard", "-z"])?;
         // These may differ only in their times.
-        let touched = list(&["diff-files", "--name-only", "-z", SUBMODULES])?;
+        touched.extend(list(&["diff-files", "--name-only", "-z", SUBMODULES])?);
         let names: Vec<_> = touched.iter().map(PathBuf::as_path).collect();
         let changed = self.changed(&names)?;
-        edited.extend(touched.into_iter().zip(changed).filter(|it| it.1).map(|it| it.0));
+        // A folder is a submodule.
+        let touched = touched.into_iter().zip(changed).filter(|it| it.1 || it.0.is_dir());
+        edited.extend(touched.map(|it| it.0));
         Ok(Edits(edited))
+    }
+
+    /// Of kustomizations and what they take, returns those that did not take it at the commit.
+    ///
+    /// # Errors
+    /// Returns an error if git cannot read an object.
+    pub fn new_takers<'t>(
+        &self,
+        takers: &BTreeSet<&'t (PathBuf, PathBuf)>,
+    ) -> Result<BTreeSet<&'t (PathBuf, PathBuf)>, FileError> {
+        let files: Vec<_> = takers.iter().map(|(taker, _)| taker.as_path()).collect();
+        let (changed, mut new) = (self.changed(&files)?, BTreeSet::new());
+        for (it, _) in takers.iter().zip(changed).filter(|(_, changed)| *changed) {
+            let (taker, part) = it;
+            let folder = taker.parent().unwrap_or(taker);
+            let takes = |it: &String| clean(&folder.join(it)) == *part;
+            if !self.kustomization(taker)?.is_some_and(|it| it.resources.iter().any(takes)) {
+                new.insert(*it);
+            }
+        }
+        Ok(new)
+    }
+
+    /// Returns a kustomization as it was.
+    fn kustomization(&self, file: &Path) -> Result<Option<Kustomization>, FileError> {
+        let old = self.first(&[self.resolve(file)?], LARGEST_IN_FOLDER)?;
+        let of = |text: &str| Kustomization::of(file, text, kustomization::first(text).as_ref());
+        Ok(old.map(|(_, old)| of(old.text())))
+    }
+
+    /// Returns the files with sets to which a kustomization gives other versions than at the commit.
+    pub(super) fn renewed(&self, file: &Path, edits: &Edits) -> Result<Vec<PathBuf>, FileError> {
+        let folder = file.parent().unwrap_or(file);
+        let old = self.kustomization(file)?.map(|it| it.versions).unwrap_or_default();
+        let new = Kustomization::of_folder(folder).map(|it| it.versions).unwrap_or_default();
+        let is_edited = |file: &String| {
+            let file = folder.join(file);
+            file.is_file() && edits.touch(&file)
+        };
+        let is_new = |it: &&Version| !old.contains(it) || it.files.iter().any(is_edited);
+        let gone = old.iter().filter(|it| !new.contains(it));
+        let changed: Vec<_> = new.iter().filter(is_new).chain(gone).collect();
+        Ok(Version::users(&changed, folder))
     }
 }

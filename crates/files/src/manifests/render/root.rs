@@ -25,6 +25,8 @@ pub struct Root {
     pub(super) is_found: bool,
     /// Whether to render it as for an update of its release.
     pub(super) is_upgrade: bool,
+    /// The folder of the kustomization that takes it.
+    pub(super) part_of: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +68,15 @@ impl Root {
 
     fn of(folder: &Path, kind: Kind) -> Self {
         let (folder, at) = (folder.to_owned(), folder.to_owned());
-        Root { folder, at, kind, may_fail: false, is_found: false, is_upgrade: false }
+        Root {
+            folder,
+            at,
+            kind,
+            may_fail: false,
+            is_found: false,
+            is_upgrade: false,
+            part_of: None,
+        }
     }
 
     /// Returns a chart with its default values, and with each file of values for tests, as chart-testing does.
@@ -229,6 +239,12 @@ impl Root {
         parts
     }
 
+    /// Returns the file that says where the root is deployed: the object of a release, the last file of values, or the
+    /// root's own.
+    pub(in crate::manifests) fn deployed_by(&self) -> PathBuf {
+        self.parts().into_iter().skip(1).next_back().unwrap_or_else(|| self.file())
+    }
+
     /// Returns the file that represents the root in reports.
     pub fn file(&self) -> PathBuf {
         let names = match self.kind {
@@ -236,6 +252,8 @@ impl Root {
             Kind::Chart(_) => &["Chart.yaml"],
         };
         let mut files = names.iter().map(|name| self.folder.join(name));
-        files.find(|it| it.is_file()).unwrap_or_else(|| self.folder.clone())
+        let first = files.clone().next().filter(|_| !self.folder.is_file());
+        // It may be gone.
+        files.find(|it| it.is_file()).or(first).unwrap_or_else(|| self.folder.clone())
     }
 }
