@@ -80,12 +80,7 @@ fn daemon_sets(api_server: &ApiServer, count: usize) {
 }
 
 const WORKLOADS: [&str; 7] = [
-    "DaemonSet",
-    "Namespace",
-    "PodDisruptionBudget",
-    "PriorityClass",
-    "Service",
-    "StatefulSet",
+    "DaemonSet", "Namespace", "PodDisruptionBudget", "PriorityClass", "Service", "StatefulSet",
     "StorageClass",
 ];
 

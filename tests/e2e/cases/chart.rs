@@ -65,10 +65,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 const CONTROLLERS: &[&str] = &[
-    "deployment-controller",
-    "replicaset-controller",
-    "job-controller",
-    "disruption-controller",
+    "deployment-controller", "replicaset-controller", "job-controller", "disruption-controller",
     "garbage-collector-controller",
 ];
 

@@ -58,12 +58,7 @@ fn of_release(namespace: &Namespace<'_>) {
     let plan = |release: &str| {
         Command::new(env!("CARGO_BIN_EXE_setguard"))
             .args([
-                "plan",
-                "--no-config",
-                "--namespace",
-                namespace.name,
-                "--against-release",
-                release,
+                "plan", "--no-config", "--namespace", namespace.name, "--against-release", release,
             ])
             .args(["--release", "shop", "--chart"])
             .arg(&chart)

@@ -51,20 +51,8 @@ fn value() -> impl Strategy<Value = Value> {
         Just(json!(on_delete("agent", ""))),
     ];
     let keys = [
-        "textDocument",
-        "uri",
-        "text",
-        "contentChanges",
-        "range",
-        "start",
-        "end",
-        "line",
-        "character",
-        "position",
-        "context",
-        "only",
-        "capabilities",
-        "version",
+        "textDocument", "uri", "text", "contentChanges", "range", "start", "end", "line",
+        "character", "position", "context", "only", "capabilities", "version",
     ];
     leaf.prop_recursive(4, 24, 4, move |inner| {
         prop_oneof![
@@ -88,14 +76,8 @@ fn change() -> impl Strategy<Value = Value> {
 
 fn message() -> impl Strategy<Value = Value> {
     let methods = [
-        "initialize",
-        "textDocument/didOpen",
-        "textDocument/didChange",
-        "textDocument/didClose",
-        "textDocument/hover",
-        "textDocument/codeAction",
-        "workspace/didChangeWatchedFiles",
-        "x",
+        "initialize", "textDocument/didOpen", "textDocument/didChange", "textDocument/didClose",
+        "textDocument/hover", "textDocument/codeAction", "workspace/didChangeWatchedFiles", "x",
     ];
     let id = prop_oneof![Just(Value::Null), (0..9_i32).prop_map(Value::from), value()];
     let params = prop_oneof![value(), change(), change()];

@@ -274,31 +274,15 @@ mod tests {
             mentions(&serde_json::from_value(pod).unwrap(), "db-peers", "db")
         };
         for used in [
-            "--join=db-peers",
-            "--seeds=a,db-peers,b",
-            "nslookup db-peers",
-            "db-peers:80",
-            "$(POD).db-peers",
-            "db-peers.shop.svc",
-            "--join=db-0.db-peers:80",
-            "http://db-peers/",
-            "a,db-2",
-            "x.db-peers.shop.svc",
+            "--join=db-peers", "--seeds=a,db-peers,b", "nslookup db-peers", "db-peers:80",
+            "$(POD).db-peers", "db-peers.shop.svc", "--join=db-0.db-peers:80", "http://db-peers/",
+            "a,db-2", "x.db-peers.shop.svc",
         ] {
             assert!(says(used), "{used}");
         }
         for other in [
-            "db",
-            "db-peers",
-            "--target=db-peers",
-            "db-peers.yaml",
-            "run db-peers",
-            "my-db-peers",
-            "db-peers2",
-            "/etc/db-peers",
-            "db-x",
-            "mydb-0",
-            "",
+            "db", "db-peers", "--target=db-peers", "db-peers.yaml", "run db-peers", "my-db-peers",
+            "db-peers2", "/etc/db-peers", "db-x", "mydb-0", "",
         ] {
             assert!(!says(other), "{other}");
         }

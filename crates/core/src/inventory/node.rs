@@ -50,9 +50,7 @@ impl Node {
 /// removed. Daemon pods automatically tolerate most of these taints.
 fn passes(key: &str) -> bool {
     const PREFIXES: [&str; 4] = [
-        "node.kubernetes.io/",
-        "node.cloudprovider.kubernetes.io/",
-        "karpenter.sh/",
+        "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/",
         "ToBeDeletedByClusterAutoscaler",
     ];
     PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || key.ends_with("not-ready")

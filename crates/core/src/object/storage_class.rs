@@ -25,15 +25,9 @@ pub struct StorageClass {
 
 /// Only the nodes of one zone can use the disks of these provisioners.
 const ZONAL: [&str; 9] = [
-    "cinder.csi.openstack.org",
-    "disk.csi.azure.com",
-    "diskplugin.csi.alibabacloud.com",
-    "ebs.csi.aws.com",
-    "kubernetes.io/aws-ebs",
-    "kubernetes.io/azure-disk",
-    "kubernetes.io/cinder",
-    "kubernetes.io/gce-pd",
-    "pd.csi.storage.gke.io",
+    "cinder.csi.openstack.org", "disk.csi.azure.com", "diskplugin.csi.alibabacloud.com",
+    "ebs.csi.aws.com", "kubernetes.io/aws-ebs", "kubernetes.io/azure-disk", "kubernetes.io/cinder",
+    "kubernetes.io/gce-pd", "pd.csi.storage.gke.io",
 ];
 
 #[derive(Deserialize)]

@@ -10,27 +10,11 @@ use crate::{finding::shorten, kubernetes::kind::Kind};
 
 /// The reasons that rules need, in addition to those of [`is_of_ended`].
 const REASONS: [&str; 21] = [
-    "BackOff",
-    "Failed",
-    "FailedAttachVolume",
-    "FailedBinding",
-    "FailedCreate",
-    "FailedCreatePodSandBox",
-    "FailedDaemonPod",
-    "FailedDelete",
-    "FailedKillPod",
-    "FailedMapVolume",
-    "FailedMount",
-    "FailedPreStopHook",
-    "FailedPrepareDynamicResources",
-    "FailedResourceClaimCreation",
-    "FailedScheduling",
-    "FailedToRetrieveImagePullSecret",
-    "FailedUpdate",
-    "NetworkNotReady",
-    "ProvisioningFailed",
-    "RecreatingFailedPod",
-    "Unhealthy",
+    "BackOff", "Failed", "FailedAttachVolume", "FailedBinding", "FailedCreate",
+    "FailedCreatePodSandBox", "FailedDaemonPod", "FailedDelete", "FailedKillPod",
+    "FailedMapVolume", "FailedMount", "FailedPreStopHook", "FailedPrepareDynamicResources",
+    "FailedResourceClaimCreation", "FailedScheduling", "FailedToRetrieveImagePullSecret",
+    "FailedUpdate", "NetworkNotReady", "ProvisioningFailed", "RecreatingFailedPod", "Unhealthy",
 ];
 const NOTES: [&str; 5] = [CREATED, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP];
 /// A StatefulSet created a pod. The event recorder merges the events about pods of one name.
@@ -43,22 +27,10 @@ pub(super) const SCALED_UP: &str = "TriggeredScaleUp";
 ///
 /// Kubernetes: pkg/kubelet/lifecycle/predicate.go.
 const ENDED: [&str; 17] = [
-    "AppArmor",
-    "DeadlineExceeded",
-    "Evicted",
-    "InvalidNodeInfo",
-    "NodeAffinity",
-    "NodeName",
-    "NodePorts",
-    "NodeShutdown",
-    "PodLevelResourcesNotSupported",
-    "PodOSNotSupported",
-    "PodOSSelectorNodeLabelDoesNotMatch",
-    "SupplementalGroupsPolicyNotSupported",
-    "SysctlForbidden",
-    "TaintToleration",
-    "TopologyAffinityError",
-    "UnexpectedAdmissionError",
+    "AppArmor", "DeadlineExceeded", "Evicted", "InvalidNodeInfo", "NodeAffinity", "NodeName",
+    "NodePorts", "NodeShutdown", "PodLevelResourcesNotSupported", "PodOSNotSupported",
+    "PodOSSelectorNodeLabelDoesNotMatch", "SupplementalGroupsPolicyNotSupported",
+    "SysctlForbidden", "TaintToleration", "TopologyAffinityError", "UnexpectedAdmissionError",
     "VolumeAttachmentLimitExceeded",
 ];
 

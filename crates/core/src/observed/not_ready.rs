@@ -9,18 +9,9 @@ use crate::finding::shorten;
 
 /// The states of containers that do not start without intervention.
 const BROKEN: [&str; 13] = [
-    "CrashLoopBackOff",
-    "ImagePullBackOff",
-    "ErrImagePull",
-    "ErrImageNeverPull",
-    "InvalidImageName",
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "ImageInspectError",
-    "RegistryUnavailable",
-    "SignatureValidationFailed",
-    "PostStartHookError",
-    "PreStartHookError",
+    "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull",
+    "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "ImageInspectError",
+    "RegistryUnavailable", "SignatureValidationFailed", "PostStartHookError", "PreStartHookError",
     "RunContainerError",
 ];
 /// After this many restarts, a container that ended will probably end again.

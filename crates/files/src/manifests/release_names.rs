@@ -49,14 +49,8 @@ mod tests {
             assert_eq!(of(Path::new(file)).map(|it| it.0), Some(minor), "{file}");
         }
         for file in [
-            "v1.22/set.yaml",
-            "agent/v1.9/set.yaml",
-            "1.9/set.yaml",
-            "agent-1.22.yaml",
-            "mik8s-1.22.yaml",
-            "k8s-1.22-and-later.yaml",
-            "k8s-1..yaml",
-            "k8s",
+            "v1.22/set.yaml", "agent/v1.9/set.yaml", "1.9/set.yaml", "agent-1.22.yaml",
+            "mik8s-1.22.yaml", "k8s-1.22-and-later.yaml", "k8s-1..yaml", "k8s",
         ] {
             assert_eq!(of(Path::new(file)), None, "{file}");
         }

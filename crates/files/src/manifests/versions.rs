@@ -76,22 +76,14 @@ mod tests {
     fn a_file_for_an_older_release_than_its_neighbors_is_found() {
         let files = [
             // Only the first release has the first file. From aws/amazon-vpc-cni-k8s and vultr/vultr-csi.
-            "multus/v3.9.2-eksbuild.1/thin.yaml",
-            "multus/v3.9.2-eksbuild.1/multus.yaml",
-            "multus/v3.9.2-eksbuild.2/multus.yaml",
-            "multus/v3.10.0/multus.yaml",
-            "releases/v0.9.0.yml",
-            "releases/v0.18.0.yml",
-            "releases/latest.yml",
-            "monitoring/1.14.8/agent.yaml",
-            "monitoring/1.18.4/agent.yaml",
+            "multus/v3.9.2-eksbuild.1/thin.yaml", "multus/v3.9.2-eksbuild.1/multus.yaml",
+            "multus/v3.9.2-eksbuild.2/multus.yaml", "multus/v3.10.0/multus.yaml",
+            "releases/v0.9.0.yml", "releases/v0.18.0.yml", "releases/latest.yml",
+            "monitoring/1.14.8/agent.yaml", "monitoring/1.18.4/agent.yaml",
             // A release and its candidate.
-            "agent/v1.0.0/set.yaml",
-            "agent/v1.0.0-rc.2/set.yaml",
+            "agent/v1.0.0/set.yaml", "agent/v1.0.0-rc.2/set.yaml",
             // Chapters, and versions of an API.
-            "course/1.1/set.yaml",
-            "course/1.2-daemons/set.yaml",
-            "apis/v1/set.yaml",
+            "course/1.1/set.yaml", "course/1.2-daemons/set.yaml", "apis/v1/set.yaml",
             "apis/v2/set.yaml",
         ];
         let versions = Versions::of(files.iter().map(Path::new));

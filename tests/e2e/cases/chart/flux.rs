@@ -117,9 +117,7 @@ fn wait_for_undoing(site: &Site<'_>) {
 fn start(control_plane: &ControlPlane) -> Process {
     let kubeconfig = control_plane.kubectl.kubeconfig.as_os_str();
     let args = [
-        "--watch-all-namespaces",
-        "--enable-leader-election=false",
-        "--metrics-addr=127.0.0.1:0",
+        "--watch-all-namespaces", "--enable-leader-election=false", "--metrics-addr=127.0.0.1:0",
         "--health-addr=127.0.0.1:0",
     ];
     let home = control_plane.kubectl.home.as_os_str();

@@ -5,15 +5,9 @@ use serde_json::{Map, Value};
 use crate::Dice;
 
 const PARTS: [&str; 9] = [
-    "/metadata",
-    "/spec",
-    "/spec/updateStrategy",
-    "/spec/updateStrategy/rollingUpdate",
-    "/spec/template/metadata",
-    "/spec/template/spec",
-    "/spec/template/spec/containers/0",
-    "/spec/template/spec/affinity",
-    "/spec/volumeClaimTemplates/0/spec",
+    "/metadata", "/spec", "/spec/updateStrategy", "/spec/updateStrategy/rollingUpdate",
+    "/spec/template/metadata", "/spec/template/spec", "/spec/template/spec/containers/0",
+    "/spec/template/spec/affinity", "/spec/volumeClaimTemplates/0/spec",
 ];
 
 /// The fields that belong together in a set.

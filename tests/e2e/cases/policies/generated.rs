@@ -89,14 +89,9 @@ impl Generator {
 
     fn toleration(&mut self) -> Value {
         let key = self.0.pick(&[
-            "",
-            "gpu",
-            "node-role.kubernetes.io/control-plane",
-            "node-role.kubernetes.io/master",
-            "node.kubernetes.io/not-ready",
-            "node.kubernetes.io/unreachable",
-            "node.kubernetes.io/disk-pressure",
-            "node.kubernetes.io/network-unavailable",
+            "", "gpu", "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master",
+            "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable",
+            "node.kubernetes.io/disk-pressure", "node.kubernetes.io/network-unavailable",
         ]);
         let effect = self.0.pick(&["", "NoSchedule", "NoExecute", "NoExecute", "PreferNoSchedule"]);
         let mut toleration = json!({});

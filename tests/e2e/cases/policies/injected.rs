@@ -202,11 +202,8 @@ impl Expected {
         let Injection { findings, injected, .. } = injection;
         let has = |id: &str| findings.iter().any(|finding| finding.rule.id == id);
         let names_nodes = [
-            "is pinned to node",
-            "is bound to node",
-            "cannot be the name of a node",
-            "an empty term matches no node",
-            "metadata.name NotIn",
+            "is pinned to node", "is bound to node", "cannot be the name of a node",
+            "an empty term matches no node", "metadata.name NotIn",
         ];
         let by_name = findings
             .iter()

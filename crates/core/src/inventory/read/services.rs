@@ -106,13 +106,9 @@ mod tests {
     #[test]
     fn variables_are_counted_as_the_kubelet_makes_them() {
         let variables = [
-            "WEB_SERVICE_HOST=10.0.0.7",
-            "WEB_SERVICE_PORT=80",
-            "WEB_SERVICE_PORT_HTTP=80",
-            "WEB_PORT=tcp://10.0.0.7:80",
-            "WEB_PORT_80_TCP=tcp://10.0.0.7:80",
-            "WEB_PORT_80_TCP_PROTO=tcp",
-            "WEB_PORT_80_TCP_PORT=80",
+            "WEB_SERVICE_HOST=10.0.0.7", "WEB_SERVICE_PORT=80", "WEB_SERVICE_PORT_HTTP=80",
+            "WEB_PORT=tcp://10.0.0.7:80", "WEB_PORT_80_TCP=tcp://10.0.0.7:80",
+            "WEB_PORT_80_TCP_PROTO=tcp", "WEB_PORT_80_TCP_PORT=80",
             "WEB_PORT_80_TCP_ADDR=10.0.0.7",
         ];
         let expected = variables.iter().map(|it| it.len() + 1 + 8).sum::<usize>();

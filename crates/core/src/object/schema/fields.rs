@@ -77,29 +77,12 @@ const ELSEWHERE: &[(&[&str], &[&str], &str)] = &[
     (&["PodSpec"], OF_CONTAINER, "this belongs in a container"),
 ];
 const OF_POD: &[&str] = &[
-    "affinity",
-    "containers",
-    "hostNetwork",
-    "imagePullSecrets",
-    "initContainers",
-    "nodeSelector",
-    "serviceAccountName",
-    "terminationGracePeriodSeconds",
-    "tolerations",
-    "volumes",
+    "affinity", "containers", "hostNetwork", "imagePullSecrets", "initContainers", "nodeSelector",
+    "serviceAccountName", "terminationGracePeriodSeconds", "tolerations", "volumes",
 ];
 const OF_CONTAINER: &[&str] = &[
-    "args",
-    "command",
-    "env",
-    "envFrom",
-    "image",
-    "imagePullPolicy",
-    "livenessProbe",
-    "ports",
-    "readinessProbe",
-    "startupProbe",
-    "volumeMounts",
+    "args", "command", "env", "envFrom", "image", "imagePullPolicy", "livenessProbe", "ports",
+    "readinessProbe", "startupProbe", "volumeMounts",
 ];
 
 fn elsewhere(of: &str, name: &str) -> Option<String> {

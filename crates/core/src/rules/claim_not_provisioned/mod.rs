@@ -14,13 +14,8 @@ pub(super) static RULE: Rule = rule! {
 
 /// Drivers of disks. They share a file system among nodes neither alone nor with parameters of the class.
 const DISKS: [&str; 7] = [
-    "csi.hetzner.cloud",
-    "disk.csi.azure.com",
-    "dobs.csi.digitalocean.com",
-    "ebs.csi.aws.com",
-    "ebs.csi.eks.amazonaws.com",
-    "kubernetes.io/aws-ebs",
-    "pd.csi.storage.gke.io",
+    "csi.hetzner.cloud", "disk.csi.azure.com", "dobs.csi.digitalocean.com", "ebs.csi.aws.com",
+    "ebs.csi.eks.amazonaws.com", "kubernetes.io/aws-ebs", "pd.csi.storage.gke.io",
 ];
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

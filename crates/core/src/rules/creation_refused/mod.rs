@@ -22,11 +22,8 @@ const OF_NAMES: [&str; 2] = ["claim-metadata-invalid", "name-too-long"];
 
 /// Parts of the refusals by LimitRanges and ResourceQuotas.
 const OF_LIMITS: [&str; 5] = [
-    " usage per ",
-    " limit to request ratio per ",
-    "must be less than or equal to",
-    "failed quota: ",
-    "exceeded quota: ",
+    " usage per ", " limit to request ratio per ", "must be less than or equal to",
+    "failed quota: ", "exceeded quota: ",
 ];
 
 /// The refusal of a claim begins with this.

@@ -144,42 +144,17 @@ mod tests {
         let digest = format!("db@sha256:{}", "0a".repeat(32));
         let tagged = format!("localhost:5000/a/db:1.0@sha256:{}", "0a".repeat(32));
         for image in [
-            "db",
-            "db:1",
-            "a/db:V1_x-2.",
-            "a__b/c--d.e:1",
-            "Registry.example.com:5000/db",
-            "localhost/db",
-            "[::1]:5000/db",
-            "TEAM/db",
-            &digest,
-            &tagged,
+            "db", "db:1", "a/db:V1_x-2.", "a__b/c--d.e:1", "Registry.example.com:5000/db",
+            "localhost/db", "[::1]:5000/db", "TEAM/db", &digest, &tagged,
         ] {
             assert!(parses(image), "{image}");
         }
         let short = "db@sha256:0a";
         let identifier = "0a".repeat(32);
         for image in [
-            "db:",
-            "a/Team/DB:1",
-            "db: 1",
-            "DB",
-            "a/Db:1",
-            "https://a.example.com/db:1",
-            "db:1+2",
-            "a//db",
-            "-db",
-            "a/db-",
-            "a_._b",
-            "a.example.com:/db",
-            "db:1:2",
-            "db:-1",
-            "[::1/db",
-            short,
-            "db@sha1:00",
-            &identifier,
-            "/db",
-            "db/",
+            "db:", "a/Team/DB:1", "db: 1", "DB", "a/Db:1", "https://a.example.com/db:1", "db:1+2",
+            "a//db", "-db", "a/db-", "a_._b", "a.example.com:/db", "db:1:2", "db:-1", "[::1/db",
+            short, "db@sha1:00", &identifier, "/db", "db/",
         ] {
             assert!(!parses(image), "{image}");
         }

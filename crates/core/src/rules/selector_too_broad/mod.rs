@@ -29,23 +29,13 @@ pub(super) static RULE: Rule = rule! {
 
 /// Pods of many workloads have these labels with the same value.
 const SHARED: &[&str] = &[
-    "app.kubernetes.io/managed-by",
-    "app.kubernetes.io/part-of",
-    "app.kubernetes.io/version",
-    "env",
-    "environment",
-    "helm.sh/chart",
-    "heritage",
+    "app.kubernetes.io/managed-by", "app.kubernetes.io/part-of", "app.kubernetes.io/version",
+    "env", "environment", "helm.sh/chart", "heritage",
 ];
 /// Nearly every pod has these labels, with a different value for each workload.
 const COMMON: &[&str] = &[
-    "app",
-    "app.kubernetes.io/component",
-    "app.kubernetes.io/instance",
-    "app.kubernetes.io/name",
-    "component",
-    "k8s-app",
-    "name",
+    "app", "app.kubernetes.io/component", "app.kubernetes.io/instance", "app.kubernetes.io/name",
+    "component", "k8s-app", "name",
 ];
 
 fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -10,11 +10,7 @@ pub const CRASH: &str = "crash";
 
 /// How registries and kubelets describe an image that does not exist.
 const NO_IMAGE: [&str; 6] = [
-    "not found",
-    "manifest unknown",
-    "name unknown",
-    "does not exist",
-    "no match for platform",
+    "not found", "manifest unknown", "name unknown", "does not exist", "no match for platform",
     "no matching manifest",
 ];
 /// How they describe a program that does not exist, or is built for a different processor.

@@ -4,13 +4,8 @@ use crate::observed::{INITIALIZING, LONGEST_GAP, NOT_READY, NotReadyReason};
 use crate::rules::prelude::*;
 
 const WHY_NOT_STARTED: [&str; 7] = [
-    "FailedAttachVolume",
-    "FailedCreatePodSandBox",
-    "FailedMapVolume",
-    "FailedMount",
-    "FailedPrepareDynamicResources",
-    "FailedResourceClaimCreation",
-    "NetworkNotReady",
+    "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume", "FailedMount",
+    "FailedPrepareDynamicResources", "FailedResourceClaimCreation", "NetworkNotReady",
 ];
 /// The message of a kubelet that timed out on the volumes of a pod without a specific cause. Newer kubelets also name
 /// the volumes.
@@ -23,16 +18,8 @@ const DENIED: [&str; 5] = ["authoriz", "denied", "forbidden", "401", "basic auth
 
 /// Events that occur only while a pod is not ready.
 const GRAVE: [&str; 11] = [
-    "BackOff",
-    "Evicted",
-    "Failed",
-    "FailedAttachVolume",
-    "FailedCreatePodSandBox",
-    "FailedMapVolume",
-    "FailedMount",
-    "FailedScheduling",
-    "NetworkNotReady",
-    "OutOfcpu",
+    "BackOff", "Evicted", "Failed", "FailedAttachVolume", "FailedCreatePodSandBox",
+    "FailedMapVolume", "FailedMount", "FailedScheduling", "NetworkNotReady", "OutOfcpu",
     "OutOfmemory",
 ];
 /// How soon a kubelet reports a new pod as unready, in seconds.

@@ -78,15 +78,8 @@ fn own_port(probe: &Probe) -> Option<i32> {
 fn argument(container: &Container) -> Option<i32> {
     const REMOTE: [&str; 4] = ["connect", "remote", "target", "upstream"];
     const LISTENERS: [&str; 9] = [
-        "port",
-        "health-port",
-        "healthz-port",
-        "http-port",
-        "https-port",
-        "listen-port",
-        "metrics-port",
-        "prometheus-port",
-        "secure-port",
+        "port", "health-port", "healthz-port", "http-port", "https-port", "listen-port",
+        "metrics-port", "prometheus-port", "secure-port",
     ];
     let named = |flag: &str, words: &[&str]| words.iter().any(|word| flag.contains(word));
     let is_any = |host: &str| matches!(host, "" | "0.0.0.0" | "[::]" | "::" | "*");

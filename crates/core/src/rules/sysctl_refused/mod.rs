@@ -14,16 +14,8 @@ pub(super) static RULE: Rule = rule! {
 
 /// Kubernetes: `nameToNamespace`, component-helpers/node/util/sysctl/namespace.go.
 const NAMESPACED: [&str; 10] = [
-    "kernel.domainname",
-    "kernel.msg",
-    "kernel.msgmax",
-    "kernel.msgmnb",
-    "kernel.msgmni",
-    "kernel.sem",
-    "kernel.shm",
-    "kernel.shmall",
-    "kernel.shmmax",
-    "kernel.shmmni",
+    "kernel.domainname", "kernel.msg", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni",
+    "kernel.sem", "kernel.shm", "kernel.shmall", "kernel.shmmax", "kernel.shmmni",
 ];
 
 /// Safe since 1.37, on nodes whose kernel has a value for each pod.

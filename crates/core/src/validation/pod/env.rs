@@ -6,23 +6,12 @@ use crate::validation::prelude::*;
 use crate::{kubernetes::names::Messages, validation::object_meta::without_trailing_dash};
 
 const ENV_FIELDS: &[&str] = &[
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
+    "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+    "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",
 ];
 const RESOURCES: &[&str] = &[
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
+    "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu",
+    "requests.ephemeral-storage", "requests.memory",
 ];
 const TOO_MANY: &str = "may not have more than one field specified at a time";
 

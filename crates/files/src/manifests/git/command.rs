@@ -21,12 +21,8 @@ use crate::{
 /// The `GIT_` variables that reach git. They locate the configuration of the user and the machine, which has
 /// `safe.directory`.
 const KEPT: [&str; 6] = [
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_KEY_",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_VALUE_",
+    "GIT_CONFIG_COUNT", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_KEY_", "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM", "GIT_CONFIG_VALUE_",
 ];
 
 /// The variables that close git. Releases before 2.39.4 don't know `GIT_NO_LAZY_FETCH`; because no protocol is allowed,
@@ -44,11 +40,8 @@ const CLOSED: [(&str, &str); 8] = [
 
 /// The settings that close git. They override every file.
 const SETTINGS: [&str; 5] = [
-    "safe.bareRepository=explicit",
-    "protocol.allow=never",
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "credential.helper=",
+    "safe.bareRepository=explicit", "protocol.allow=never", "core.hooksPath=/dev/null",
+    "core.fsmonitor=false", "credential.helper=",
 ];
 
 #[derive(Clone, Debug)]

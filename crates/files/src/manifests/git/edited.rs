@@ -24,13 +24,7 @@ impl Commit {
         };
         // The work tree may be as the commit is, whatever is staged.
         let mut touched = list(&[
-            "diff-index",
-            "--cached",
-            "--name-only",
-            "--no-renames",
-            "-z",
-            SUBMODULES,
-            &self.id,
+            "diff-index", "--cached", "--name-only", "--no-renames", "-z", SUBMODULES, &self.id,
         ])?;
         let mut edited = list(&["ls-files", "--others", "--exclude-standard", "-z"])?;
         // These may differ only in their times.

@@ -52,21 +52,9 @@ fn as_internal_json(claim: &PersistentVolumeClaim) -> Json {
 fn metadata(metadata: &ObjectMeta) -> Map<String, Json> {
     let json = serde_json::to_value(metadata).unwrap_or_default();
     let order = [
-        "name",
-        "generateName",
-        "namespace",
-        "selfLink",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "labels",
-        "annotations",
-        "ownerReferences",
-        "finalizers",
-        "managedFields",
+        "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
+        "annotations", "ownerReferences", "finalizers", "managedFields",
     ];
     let fields =
         order.iter().filter_map(|name| Some(((*name).to_owned(), json.get(name)?.clone())));

@@ -7,10 +7,7 @@ use crate::validation::pod::env::{field_ref, resource_field_ref};
 use crate::validation::prelude::*;
 
 const VOLUME_FIELDS: &[&str] = &[
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.name",
-    "metadata.namespace",
+    "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
     "metadata.uid",
 ];
 

@@ -19,13 +19,7 @@ pub(super) fn empty_dir(source: &EmptyDirVolumeSource, path: &At<'_>) {
 /// Follows `validateHostPathVolumeSource`.
 pub(super) fn host_path(source: &HostPathVolumeSource, path: &At<'_>) {
     const TYPES: &[&str] = &[
-        "",
-        "BlockDevice",
-        "CharDevice",
-        "Directory",
-        "DirectoryOrCreate",
-        "File",
-        "FileOrCreate",
+        "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate",
         "Socket",
     ];
     let at = path.child("path");
