@@ -49,8 +49,8 @@ fn every_text_names_the_same_home() {
     assert!(named > 10, "{named}");
 }
 
-/// Lines with the version of an old release, or of a different program, such as the example extensions of editors. `^` begins
-/// a range of package versions.
+/// Lines with the version of an old release, or of a different program, such as the example extensions of editors. `^`
+/// begins a range of package versions.
 const OTHER_VERSIONS: [&str; 6] = [
     "before the release of ", "\"version\": ", "version = ", "\"^", "    .ci/version ",
     "the tag `v",
