@@ -59,7 +59,7 @@ pub struct ServeArgs {
         help_heading = "TLS"
     )]
     pub tls_key: Option<PathBuf>,
-    /// Create a certificate in memory and print webhook configurations that trust it; this is the
+    /// Creates a certificate in memory and prints webhook configurations that trust it; this is the
     /// default without --tls-cert and --tls-managed
     #[arg(
         long,

@@ -71,7 +71,7 @@ fn a_terminal_breaks_between_words() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let (why, examples) = text.split_once("\nBad:\n").unwrap();
+    let (why, examples) = text.split_once("\n\u{1b}[1mBad:\u{1b}[0m\n").unwrap();
     let too_long: Vec<_> = why.lines().filter(|it| it.len() > 50 && it.contains(". ")).collect();
     assert!(too_long.is_empty(), "{too_long:#?}");
     // Text in a list hangs, and YAML can be copied.
@@ -80,6 +80,8 @@ fn a_terminal_breaks_between_words() {
         "{why}"
     );
     assert!(examples.contains("\n    apiVersion: apps/v1\n"), "{examples}");
+    // The lines that make the difference.
+    assert!(examples.contains("\u{1b}[32m"), "{examples}");
 }
 
 #[test]

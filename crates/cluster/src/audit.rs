@@ -74,10 +74,10 @@ Examples:
   setguard audit --format json --policy policy.yaml
   setguard audit --output sarif=cluster.sarif --output junit=cluster.xml")]
 pub struct AuditArgs {
-    /// Audit only these sets, such as statefulset/db, of the namespace of -n or of the kubeconfig
+    /// Audits only these sets, such as statefulset/db, of the namespace of -n or of the kubeconfig
     #[arg(value_name = "KIND/NAME", value_parser = named, conflicts_with_all = ["all_namespaces", "cluster_reports"])]
     sets: Vec<Named>,
-    /// Audit all namespaces, as without -n
+    /// Audits all namespaces, as without -n
     #[arg(short = 'A', long, conflicts_with = "namespaces")]
     all_namespaces: bool,
     /// Audits only this namespace. You can repeat it
@@ -93,7 +93,7 @@ pub struct AuditArgs {
     /// Writes a report to the cluster for each object with a finding
     #[arg(long, value_enum, default_value_t, value_name = "API")]
     cluster_reports: ClusterReports,
-    /// Write metrics to this file, for the textfile collector of node_exporter. It is not touched if
+    /// Writes metrics to this file, for the textfile collector of node_exporter. It is not touched if
     /// the audit fails
     #[arg(long, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
@@ -106,7 +106,7 @@ pub struct AuditArgs {
     /// Exits with 0 despite findings, for a Job that only reports
     #[arg(long)]
     exit_zero: bool,
-    /// Compare with an earlier audit, given as its JSON: what is new, what remains, what is resolved
+    /// Compares with an earlier audit, given as its JSON: what is new, what remains, what is resolved
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Exits with 2 if a right is missing

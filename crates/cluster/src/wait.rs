@@ -75,13 +75,13 @@ pub struct WaitArgs {
     /// The sets: statefulset/NAME or daemonset/NAME
     #[arg(value_name = "KIND/NAME", value_parser = named)]
     sets: Vec<Named>,
-    /// Wait for the sets of these files and folders; `-` is standard input
+    /// Waits for the sets of these files and folders; `-` is standard input
     #[arg(short, long, value_name = "PATH")]
     filename: Vec<PathBuf>,
-    /// Wait for the sets with these labels; with -f, for those of the files that have them
+    /// Waits for the sets that have these labels at the start; with -f, for those of the files that have them
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<String>,
-    /// Wait for the sets of this Helm release; -n is the namespace of the release
+    /// Waits for the sets of this Helm release; -n is the namespace of the release
     #[arg(long, value_name = "RELEASE")]
     for_release: Option<String>,
     /// The namespace of sets that name none; by default the kubeconfig's
@@ -100,11 +100,11 @@ pub struct WaitArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 5,
         value_parser = clap::value_parser!(i32).range(1..))]
     restarts: i32,
-    /// Succeed if there is no set to wait for, no node gets a pod of a DaemonSet, or a partition keeps a new
+    /// Succeeds if there is no set to wait for, no node gets a pod of a DaemonSet, or a partition keeps a new
     /// revision from all pods
     #[arg(long)]
     allow_none: bool,
-    /// Repair what is safe to repair; see below
+    /// Repairs what is safe to repair; see below
     #[arg(long)]
     repair: bool,
     /// Writes the reason into the annotation setguard.io/stuck of a stuck set, for programs such as Argo CD, and

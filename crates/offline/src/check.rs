@@ -122,7 +122,7 @@ pub struct CheckArgs {
     known: KnownArgs,
     #[command(flatten, next_help_heading = "Fixes")]
     fix: FixArgs,
-    /// Report as if nothing exempted itself from warnings: neither by a comment `# setguard: ignore[RULE]
+    /// Reports as if nothing exempted itself from warnings: neither by a comment `# setguard: ignore[RULE]
     /// reason` nor by the annotation setguard.io/ignore
     #[arg(long, hide_short_help = true, help_heading = "Policy")]
     no_ignores: bool,

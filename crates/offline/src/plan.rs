@@ -84,7 +84,7 @@ pub struct PlanArgs {
     /// `origin/main`: at the merge base. `origin/main..` is the tip of the branch instead
     #[arg(long, value_name = "REF", conflicts_with = "against", help_heading = "Comparison")]
     against_ref: Option<String>,
-    /// Leave out objects for which nothing changes
+    /// Leaves out objects for which nothing changes
     #[arg(long, help_heading = "Report")]
     new_only: bool,
     /// Compares with the objects, pods, claims and nodes of the kubeconfig's cluster, and writes nothing

@@ -24,7 +24,7 @@ pub struct ActivationArgs {
         requires = "arm_webhooks"
     )]
     pub arm_rehearsal: Option<Target>,
-    /// Compare the webhooks with the annotation and report changes, but write nothing
+    /// Compares the webhooks with the annotation and reports changes, but writes nothing
     #[arg(long, env = "SETGUARD_ARM_COMPARE_ONLY", requires = "arm_webhooks")]
     pub arm_compare_only: bool,
     // For tests.

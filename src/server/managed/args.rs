@@ -11,7 +11,7 @@ const PATIENCE: Time = 10;
 /// `--tls-managed`, and the flags that it requires.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ManagedArgs {
-    /// Keep a CA in a Secret of the cluster, sign certificates with it, and keep the caBundle of
+    /// Keeps a CA in a Secret of the cluster, signs certificates with it, and keeps the caBundle of
     /// the webhook configurations up to date
     #[arg(long, env = "SETGUARD_TLS_MANAGED", conflicts_with_all = ["tls_cert", "tls_self_signed", "tls_san"],
         requires_all = ["tls_managed_namespace", "tls_managed_secret", "tls_managed_dns_name",

@@ -40,12 +40,12 @@ pub struct InventoryArgs {
         hide_possible_values = true
     )]
     pub inventory: Mode,
-    /// Watch only this namespace, where a Role is enough; Namespaces, Nodes and classes are then not
+    /// Watches only this namespace, where a Role is enough; Namespaces, Nodes and classes are then not
     /// watched (repeatable)
     #[arg(long, value_name = "NS", env = "SETGUARD_INVENTORY_NAMESPACES", value_delimiter = ',',
         value_parser = namespace)]
     pub inventory_namespaces: Vec<String>,
-    /// Read from the metrics of the API server which feature gates are on; needs the right to get
+    /// Reads from the metrics of the API server which feature gates are on; needs the right to get
     /// /metrics
     #[arg(long, env = "SETGUARD_DISCOVER_FEATURE_GATES")]
     pub discover_feature_gates: bool,
