@@ -52,6 +52,7 @@ impl<'a> At<'a> {
         self.with(|found| found.has_room())
     }
 
+    /// Takes the list out of its cell meanwhile: what runs must not use a place itself.
     fn with<T>(&self, act: impl FnOnce(&mut Findings) -> T) -> T {
         let mut found = self.found.replace(Findings::of(&SOME_RULE));
         let result = act(&mut found);
