@@ -253,7 +253,8 @@ fn unknown_kinds_are_ignored_and_old_ones_are_dated() {
 #[test]
 fn presence_can_deny_and_absence_cannot() {
     let policy = denying();
-    for rule in cross_object() {
+    // A trap also finds its fault in the object alone.
+    for rule in cross_object().filter(|it| it.phase().is_none()) {
         let (all, before) = changes(rule.meta.bad);
         let answers =
             all.iter().enumerate().filter(|(_, object)| is_set(object)).map(|(i, set)| {

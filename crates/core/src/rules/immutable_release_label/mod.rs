@@ -74,7 +74,7 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
              old pods from the Service at once"
         );
         let help = format!("leave {key} out of the Service's selector");
-        found.report(Kind::Service, &TEMPLATE_LABELS.key(key), Reason::Invalid, message, help);
+        found.report(Kind::Service, &TEMPLATE_LABELS, Reason::Invalid, message, help);
     }
 }
 
