@@ -407,7 +407,7 @@ impl<'a> Simulation<'a> {
         }
         let has_old = |index: usize| self.nodes.get(index).is_some_and(|node| node.old.is_some());
         let why = match unfinished {
-            true if self.settings.old_holds_port && blocking.is_some_and(has_old) => Waits::Port,
+            _ if self.settings.old_holds_port && blocking.is_some_and(has_old) => Waits::Port,
             true => Waits::Budget,
             false => Waits::ForTheLast,
         };

@@ -49,6 +49,8 @@ pub struct State {
     /// Whether the last rollout completed with the new template, or there was none. Otherwise pods below the partition
     /// are made from the old template.
     pub is_current: bool,
+    /// The ordinals of old pods that are not of the status' `currentRevision`, as after a change during a rollout.
+    pub strays: BTreeSet<i64>,
     /// The ordinals of pods without the volume of a claim template, as after a claim template was renamed.
     pub misfits: BTreeSet<i64>,
     /// The ordinals of missing pods whose names are taken by other pods.
@@ -85,6 +87,7 @@ struct Simulation<'a> {
     condemned: BTreeSet<i64>,
     /// With the step that deleted the pod; `None` if it was already terminating.
     terminating: BTreeMap<i64, Option<usize>>,
+    strays: BTreeSet<i64>,
     misfits: BTreeSet<i64>,
     taken: BTreeSet<i64>,
     pending: BTreeSet<i64>,
@@ -176,6 +179,7 @@ impl<'a> Simulation<'a> {
             outdated: BTreeSet::new(),
             condemned: state.pods.keys().copied().filter(|it| !wanted(it)).collect(),
             terminating: state.terminating.keys().map(|ordinal| (*ordinal, None)).collect(),
+            strays: state.strays,
             misfits: state.misfits.into_iter().filter(wanted).collect(),
             taken: state.taken.into_iter().filter(wanted).collect(),
             pending: state.pending.into_iter().filter(wanted).collect(),
@@ -223,15 +227,19 @@ impl<'a> Simulation<'a> {
     }
 
     fn create(&mut self, ordinal: i64) {
-        let condemned = self.condemned.iter().filter_map(|it| self.pods.get(it));
-        let condemned = condemned.filter(|pod| pod.revision == Revision::Old).count();
-        let others = self.outdated.len() + condemned;
-        let is_old = !self.is_current && self.settings.creates_old(ordinal, others);
-        let revision = if is_old { Revision::Old } else { Revision::New };
+        let is_old = |it: &&i64| self.pods.get(it).is_some_and(|pod| pod.revision == Revision::Old);
+        let old = self.outdated.iter().chain(self.condemned.iter().filter(is_old));
+        let others = old.filter(|it| !self.strays.contains(it)).count();
+        let mut is_old = !self.is_current && self.settings.creates_old(ordinal, others);
         if is_old && !self.made_old.insert(ordinal) {
-            self.looping.insert(ordinal);
-            return;
+            // The round that made and deleted the pod wrote a status with one pod less.
+            is_old = self.settings.creates_old(ordinal, others.saturating_sub(1));
+            if is_old {
+                self.looping.insert(ordinal);
+                return;
+            }
         }
+        let revision = if is_old { Revision::Old } else { Revision::New };
         let health = self.never_ready.start(revision, Some(ordinal));
         let claims = self.new_claims(ordinal);
         self.step(Action::Create, ordinal, revision, claims);
@@ -246,6 +254,7 @@ impl<'a> Simulation<'a> {
         self.clock.remove(ordinal, pod.health);
         self.condemned.remove(&ordinal);
         self.outdated.remove(&ordinal);
+        self.strays.remove(&ordinal);
         self.misfits.remove(&ordinal);
         self.pending.remove(&ordinal);
         self.terminating.insert(ordinal, Some(self.course.steps.len()));

@@ -1,8 +1,12 @@
 //! Rollouts that wait for unavailable pods: for rules about updates and about running clusters.
 
-use k8s_openapi::api::apps::v1::DaemonSetStatus;
+use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 
-use crate::{finding::Help, object::DaemonSetSpec, rollout::daemon_set::Settings};
+use crate::{
+    finding::Help,
+    object::{DaemonSetSpec, StatefulSetSpec},
+    rollout::daemon_set::Settings,
+};
 
 /// How many pods of a DaemonSet are unavailable, and how many may be during an update.
 ///
@@ -57,6 +61,14 @@ pub(super) const ORDERED: &str = "with podManagementPolicy OrderedReady the new 
 /// Without the block `rollingUpdate`, most pods come back with the old template.
 pub(super) const BARE: &str =
     ": without spec.updateStrategy.rollingUpdate, the pod comes back with the old template";
+
+/// Returns whether deleted pods come back with the old template because the block is missing. In a rollout, only those of
+/// its first revision do.
+pub(super) fn is_bare<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> bool {
+    let strategy = spec.update_strategy.as_ref();
+    strategy.is_some_and(|it| it.rolling_update.is_none())
+        && status.current_revision == status.update_revision
+}
 
 /// The same, while the manifest is written.
 pub(super) const WRITE_BLOCK: &str = "; first write updateStrategy.rollingUpdate.partition: 0, because without \

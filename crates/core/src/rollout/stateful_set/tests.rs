@@ -103,6 +103,15 @@ fn without_its_block_a_rolling_update_makes_the_first_missing_pods_from_the_old_
         let endless = Stop::new(Target::Ordinal(0), Waits::Endlessly);
         assert_eq!(course.stop, (minor == 37).then_some(endless));
     }
+    let few = json!({"replicas": 2, "podManagementPolicy": "Parallel", "updateStrategy": {"type": "RollingUpdate"}});
+    let settings = settings_in(37, few, "");
+    let course = simulate(&settings, old(1..2, &settings), &NeverReady::default());
+    assert_eq!((text(&course), course.stop), ("1 +0* -0 +0 | 2 -1 +1".to_owned(), None));
+    // Pods of the revision in between do not count.
+    let settings = settings_in(37, bare("Parallel"), "");
+    let state = State { strays: BTreeSet::from([1, 2]), ..old(1..3, &settings) };
+    let course = simulate(&settings, state, &NeverReady::default());
+    assert_eq!((text(&course), course.stop), ("1 +0 | 2 -2 +2 | 3 -1 +1".to_owned(), None));
 }
 
 #[test]

@@ -47,8 +47,10 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     }
     let pods = if created == 1 { "pod" } else { "pods" };
     let is = if waiting == 1 { "is" } else { "are" };
-    let is_bare = spec.update_strategy.as_ref().is_some_and(|it| it.rolling_update.is_none());
-    let help = advice(&subject.object, suspect, read::ordinals(spec).start, partition);
+    let start = read::ordinals(spec).start;
+    let is_among = |ordinal| ordinal - start < i64::from(created) - 1;
+    let is_bare = rollout_waits::is_bare(spec, &status) && suspect.is_none_or(is_among);
+    let help = advice(&subject.object, suspect, start, partition);
     found.report(
         &SPEC.child("template"),
         Reason::Invalid,

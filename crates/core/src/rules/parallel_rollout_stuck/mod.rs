@@ -1,7 +1,10 @@
 //! A corrected template that is not rolled out because broken pods use up `maxUnavailable`.
 
 use crate::kubernetes::cluster::{MAX_UNAVAILABLE_STATEFUL_SET, since};
-use crate::rules::{prelude::*, rollout_waits::WRITE_BLOCK};
+use crate::rules::{
+    prelude::*,
+    rollout_waits::{WRITE_BLOCK, is_bare},
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "parallel-rollout-stuck",
@@ -31,7 +34,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     }
     let (pods, is) =
         (if created == 1 { "pod" } else { "pods" }, if broken == 1 { "is" } else { "are" });
-    let is_bare = spec.update_strategy.as_ref().is_some_and(|it| it.rolling_update.is_none());
+    let is_bare = is_bare(spec, &status);
     let list = read::kubectl(Effect::Looks, "get pods", &subject.object, "");
     found.report(
         &SPEC.child("template"),

@@ -49,9 +49,10 @@ impl<'a> Replicas<'a> {
 
     /// Returns whether the controller makes this pod from the old template if it is deleted during a rollout.
     pub(in crate::rules) fn comes_back_old(&self, ordinal: i64) -> bool {
-        let is_old = |pod: &Pod| pod.deleted.is_none() && !pod.is_of(self.update_revision());
+        let current = self.set.status.current_revision.as_deref().unwrap_or_default();
+        let is_old = |pod: &Pod| pod.deleted.is_none() && pod.is_of(current);
         let others = self.pods.iter().filter(|(at, pod)| **at != ordinal && is_old(pod));
-        self.settings.creates_old(ordinal, others.count())
+        current != self.update_revision() && self.settings.creates_old(ordinal, others.count())
     }
 
     pub(in crate::rules) fn update_revision(&self) -> &'a str {

@@ -229,6 +229,10 @@ impl Forecaster<'_> {
                 health = Health::Broken;
             }
             state.pods.insert(ordinal, Replica { revision, health });
+            let is_stray = |current: Option<&str>| !current.is_some_and(|it| pod.is_of(it));
+            if revision == Revision::Old && current.is_some_and(is_stray) {
+                state.strays.insert(ordinal);
+            }
             if pod.is_pending {
                 state.pending.insert(ordinal);
             }
@@ -397,8 +401,9 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
     let is_it =
         |step: &&Step| step.action == Action::Create && step.target == Target::Ordinal(*ordinal);
     let created = course.steps.iter().rev().find(is_it).map(|step| step.revision);
-    let others =
-        state.pods.iter().filter(|(it, pod)| *it != ordinal && pod.revision == Revision::Old);
+    let counts = |it: i64| it != *ordinal && !state.strays.contains(&it);
+    let others = state.pods.iter();
+    let others = others.filter(|(it, pod)| counts(**it) && pod.revision == Revision::Old);
     let comes_back_new = state.is_current || !settings.creates_old(*ordinal, others.count());
     Some(match created.or_else(|| Some(state.pods.get(ordinal)?.revision)) {
         // The partition covers a pod that has its template from before.
