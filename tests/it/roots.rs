@@ -122,7 +122,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
             }
         }
     }
-    assert_eq!(seen, 56);
+    assert_eq!(seen, 57);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 

@@ -46,7 +46,9 @@ use self::{
 };
 use crate::proposal::apply::Delivery;
 use setguard_files::prelude::*;
-use setguard_files::{policy_file::discover::folder_of, report::screen::Screen};
+use setguard_files::{
+    manifests::files::LARGEST_POLICY, policy_file::discover::folder_of, report::screen::Screen,
+};
 
 /// Show what a change will do to the pods, before you make it
 ///
@@ -277,10 +279,26 @@ impl PlanArgs {
             planned.errors.drain(..).for_each(&mut *complain);
             plan.add(planned, forecaster.root);
         }
+        plan.unknown.extend(self.leaves_out_more(policy));
         for pod in unknown_pods {
             complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
         }
         Ok(plan)
+    }
+
+    /// Returns what to say if the change makes the policy exclude more, or relate files to other clusters.
+    fn leaves_out_more(&self, policy: &Policy) -> Option<String> {
+        let (reference, file) = (self.against_ref.as_deref()?, policy.file.as_deref()?);
+        let commit = Commit::find_start("--against-ref", reference).ok()?;
+        // A policy outside of the repository is no part of the change.
+        let path = commit.resolve(Path::new(file)).ok()?;
+        let (_, source) = commit.first(&[path], LARGEST_POLICY).ok()?.unzip();
+        let before = self.policy.parse(source.as_ref().map(Source::text)).ok()?;
+        let is_same = policy.exclude.iter().all(|it| before.exclude.contains(it))
+            && policy.clusters == before.clusters;
+        let text =
+            "the change edits exclude or clusters, and a plan without that edit may show more";
+        (!is_same).then(|| format!("Policy {file}: {text}"))
     }
 
     fn print(&self, plan: &Plan, none: &str) -> io::Result<()> {

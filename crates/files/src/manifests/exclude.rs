@@ -19,11 +19,18 @@ pub struct Exclude {
     policy: Gitignore,
     /// A copy of a folder, and the same folder as the user writes it and without links.
     copy: Option<[PathBuf; 3]>,
+    /// Whether to keep the files of a copy that are gone from the folder.
+    keeps_gone: bool,
 }
 
 impl Default for Exclude {
     fn default() -> Self {
-        Exclude { flags: Gitignore::empty(), policy: Gitignore::empty(), copy: None }
+        Exclude {
+            flags: Gitignore::empty(),
+            policy: Gitignore::empty(),
+            copy: None,
+            keeps_gone: false,
+        }
     }
 }
 
@@ -32,7 +39,7 @@ impl Exclude {
     /// the working folder. Ignores invalid patterns, which were reported before.
     pub fn new(flags: &[String], policy: &[String], root: &Path) -> Self {
         let (flags, policy) = (patterns(Path::new(""), flags), patterns(&whole(root), policy));
-        Exclude { flags, policy, copy: None }
+        Exclude { flags, policy, ..Exclude::default() }
     }
 
     /// Returns the same patterns for a copy of a folder.
@@ -40,6 +47,13 @@ impl Exclude {
     pub fn in_copy(&self, there: &Path, folder: &Path) -> Self {
         let copy = Some([there.to_owned(), folder.to_owned(), whole(folder)]);
         Exclude { copy, ..self.clone() }
+    }
+
+    /// Returns the same patterns, except for the files of a copy that are gone from the folder: a change may have moved
+    /// them elsewhere.
+    #[must_use]
+    pub fn keeping_gone(&self) -> Self {
+        Exclude { keeps_gone: true, ..self.clone() }
     }
 
     /// Returns whether it excludes a file, which need not exist, or a folder around it in a folder that the user named.
@@ -67,7 +81,24 @@ impl Exclude {
             let inside = path.strip_prefix(there).ok()?;
             Some([folder.join(inside), base.join(inside)])
         });
-        let [path, whole] = here.as_ref().map_or([path, whole], |[path, whole]| [path, whole]);
+        let Some([shown, here]) = &here else { return self.matches(path, whole, is_folder) };
+        let mut above = shown.ancestors().zip(here.ancestors()).skip(1);
+        let by = self.matches(shown, here, is_folder);
+        if !self.keeps_gone {
+            return by;
+        }
+        // The walk may have gone into an excluded folder.
+        let base = self.copy.as_ref().map(|[.., base]| base);
+        let is_below = |it: &Path| base.is_some_and(|base| it != base && it.starts_with(base));
+        let by = by.or_else(|| {
+            above.find_map(|(shown, here)| {
+                self.matches(shown, here, true).filter(|_| is_below(here))
+            })
+        });
+        by.filter(|_| if is_folder { !has_lost(path, here) } else { here.exists() })
+    }
+
+    fn matches(&self, path: &Path, whole: &Path, is_folder: bool) -> Option<&'static str> {
         let path = path.strip_prefix(".").unwrap_or(path);
         if self.flags.matched(path, is_folder).is_ignore() {
             return Some("--exclude");
@@ -77,6 +108,16 @@ impl Exclude {
         let by_policy = is_inside && self.policy.matched(whole, is_folder).is_ignore();
         by_policy.then_some("the policy")
     }
+}
+
+/// Returns whether a folder has no longer a file that its copy has.
+fn has_lost(copy: &Path, folder: &Path) -> bool {
+    let entries = std::fs::read_dir(copy).into_iter().flatten().flatten();
+    let mut entries = entries.map(|it| (it.path(), folder.join(it.file_name())));
+    entries.any(|(copy, here)| match copy.is_dir() && !copy.is_symlink() {
+        true => has_lost(&copy, &here),
+        false => !here.exists(),
+    })
 }
 
 /// Applies the policy's exceptions for files to the files of a run, each given by name and paths: its own, and those of

@@ -29,7 +29,7 @@ use setguard_core::policy::{ChartRelease, FolderNames};
 pub(super) use self::helm::local_dependencies;
 use self::{
     fence::Fence,
-    gitops::{Releases, named},
+    gitops::{NotRead, Releases, named},
     place::Part,
     root::{Kind, Root},
 };
@@ -125,16 +125,15 @@ impl Rendering {
         if at.is_none() {
             listing.sources.extend(self.lacking(&roots).map(Err));
         }
-        let is_outside = |chart: &Path| {
+        let unread = |chart: &Path| {
             let mut folders = self.folders.iter().map(|it| (it, whole(&find(it))));
             let found = folders.find(|(_, there)| chart.starts_with(there));
-            found.is_none_or(|(folder, there)| {
-                let mut above = chart.ancestors().take_while(|it| it.starts_with(&there));
-                above.any(|it| exclude.excludes(&named(it, &there, folder), it, true).is_some())
-            })
+            let (folder, there) = found?;
+            let mut above = chart.ancestors().take_while(|it| it.starts_with(&there));
+            let by = above.find_map(|it| exclude.excludes(&named(it, &there, folder), it, true));
+            Some(if by.is_some() { NotRead::Excluded } else { NotRead::Foreign })
         };
-        let rendered =
-            self.render_found(&mut roots, &files, &find, &is_outside, &mut listing, done);
+        let rendered = self.render_found(&mut roots, &files, &find, &unread, &mut listing, done);
         self.record(&roots, rendered, at, &mut listing);
         listing.add_not_rendered(taken, &roots);
         listing.roots = roots;
@@ -236,7 +235,7 @@ impl Rendering {
         roots: &mut Vec<Root>,
         files: &[(PathBuf, PathBuf)],
         find: &dyn Fn(&Path) -> PathBuf,
-        is_outside: &dyn Fn(&Path) -> bool,
+        unread: &dyn Fn(&Path) -> Option<NotRead>,
         listing: &mut Listing,
         done: &mut dyn FnMut(usize),
     ) -> Vec<Result<Source, String>> {
@@ -247,7 +246,7 @@ impl Rendering {
         roots.extend(charts.flat_map(|root| {
             releases.iter().filter_map(|it| root.released(it, folder, find)).collect::<Vec<_>>()
         }));
-        let mut releases = Releases::of(&known, is_outside);
+        let mut releases = Releases::of(&known, unread);
         for round in 0..ROUNDS {
             let first = rendered.len();
             if self.upgrades_too {
@@ -256,6 +255,13 @@ impl Rendering {
             }
             let (count, new) = (roots.len(), roots.split_off(first));
             let all = all(&new, &self.settings, &mut || done(count));
+            // At a commit, the installation is left to compare with.
+            let is_now = |root: &Root| find(&root.folder) == root.folder;
+            let failed = new.iter().zip(&all).filter(|(it, _)| it.is_upgrade && is_now(it));
+            listing.not_checked.extend(failed.filter_map(|(root, it)| {
+                let why = format!("{} does not render: {}", root.name(), it.as_ref().err()?);
+                Some(NotChecked::at(&root.file(), Cause::Chart, why).of(root.parts()))
+            }));
             let (kept, all) = differing(new, all);
             roots.extend(kept);
             rendered.extend(all);

@@ -39,7 +39,7 @@ fn old(
     let mut old = commit.manifests(paths, exclude, clusters, names)?;
     if let Some((rendering, new)) = rendering {
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
-        let mut rendered = rendering.read(Some(&checkout), exclude, names, done);
+        let mut rendered = rendering.read(Some(&checkout), &exclude.keeping_gone(), names, done);
         rendering.also(&new.roots, Some(&checkout), &mut rendered);
         settle(commit, &rendering.settings, new, &mut rendered)?;
         old.not_built.append(&mut rendered.not_compared);

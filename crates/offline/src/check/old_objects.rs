@@ -71,16 +71,17 @@ impl OldObjects {
         if manifest.is_partial() {
             return;
         }
-        if let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) {
-            if let Ok(object) = Object::parse(resource, &json) {
-                let template = object.template();
-                let mut item =
-                    ObjectSummary::of(&object).with_refusals(template).with_template(template);
-                item.set_location(source.name().into(), manifest.node.mark.line);
-                self.inventory.add(item);
-            }
-            self.sides.add_old(ObjectId::of(&manifest.node), resource, (source, json));
-        }
+        let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) else { return };
+        let id = ObjectId::of(&manifest.node);
+        let Ok(object) = Object::parse(resource, &json) else {
+            self.unread.insert(id);
+            return;
+        };
+        let template = object.template();
+        let mut item = ObjectSummary::of(&object).with_refusals(template).with_template(template);
+        item.set_location(source.name().into(), manifest.node.mark.line);
+        self.inventory.add(item);
+        self.sides.add_old(id, resource, (source, json));
     }
 
     /// Returns the previous state of a file's object, as JSON, after the name of its source. `None` if the object is

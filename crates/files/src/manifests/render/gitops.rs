@@ -32,8 +32,8 @@ pub(super) struct Releases<'a> {
     known: &'a [Root],
     /// The folders of those that were rendered, and whether there may be a set.
     rendered: HashMap<PathBuf, bool>,
-    /// Returns whether a chart is outside of all folders, or excluded.
-    is_outside: &'a dyn Fn(&Path) -> bool,
+    /// Returns why a chart in one of the folders is not read.
+    unread: &'a dyn Fn(&Path) -> Option<NotRead>,
     roots: Vec<Root>,
     /// The releases that cannot be rendered from the repository alone, by the name of the root.
     not_rendered: Vec<(String, NotChecked)>,
@@ -56,12 +56,21 @@ struct Holder {
     top: PathBuf,
 }
 
+/// Why a chart in a folder is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotRead {
+    /// A flag or the policy excludes it.
+    Excluded,
+    /// It is packed or vendored.
+    Foreign,
+}
+
 impl<'a> Releases<'a> {
-    pub(super) fn of(known: &'a [Root], is_outside: &'a dyn Fn(&Path) -> bool) -> Self {
+    pub(super) fn of(known: &'a [Root], unread: &'a dyn Fn(&Path) -> Option<NotRead>) -> Self {
         let (rendered, charts) = (HashMap::new(), HashMap::new());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
         let waiting = Vec::new();
-        Releases { known, rendered, is_outside, roots, not_rendered, not_checked, charts, waiting }
+        Releases { known, rendered, unread, roots, not_rendered, not_checked, charts, waiting }
     }
 
     /// Adds those in the output of roots that were found in folders.
@@ -169,21 +178,25 @@ impl<'a> Releases<'a> {
         let (Some(chart), true) = (chart, declared.is_release) else {
             let is_plain = declared.is_directory && found.is_empty();
             let is_chart = at.is_file() || at.join("Chart.yaml").is_file();
-            let is_unread =
-                declared.is_release && found.is_empty() && is_chart && !(self.is_outside)(&at);
-            let unread = || {
-                is_unread.then(|| {
-                    format!("{} is packed, or in a folder that is not read", declared.path)
-                })
+            let is_unread = declared.is_release && found.is_empty() && is_chart;
+            let unread = is_unread.then(|| (self.unread)(&at)).flatten();
+            let path = &declared.path;
+            let why_unread = || match unread? {
+                NotRead::Excluded => Some(format!("{path} is excluded")),
+                NotRead::Foreign => {
+                    Some(format!("{path} is packed, or in a folder that is not read"))
+                }
             };
             let is_of_interest = (at.exists() || is_open)
                 && !is_plain
                 && (declared.changes != Changes::Found || self.may_have_set(&at));
-            if let Some(why) = declared.why_not.or_else(unread).filter(|_| is_of_interest) {
+            if let Some(why) = declared.why_not.or_else(why_unread).filter(|_| is_of_interest) {
                 let why = format!("{} is not rendered as it is: {why}", declared.object);
                 let entry = NotChecked::at(&holder.file, Cause::Kustomization, why);
                 let by_namespace = declared.changes == Changes::Namespaces;
-                let is_all = matches!(declared.changes, Changes::All | Changes::Found);
+                // What is excluded may change.
+                let is_all = matches!(declared.changes, Changes::All | Changes::Found)
+                    && unread != Some(NotRead::Excluded);
                 let parts = all_files.chain([at]).filter(|_| is_all);
                 let of = parts.chain(holder.of.iter().cloned());
                 self.not_checked.push(NotChecked { by_namespace, ..entry.of(of) });
