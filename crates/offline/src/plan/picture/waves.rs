@@ -67,7 +67,10 @@ fn moves(course: &Course) -> Vec<Move> {
         let Target::Ordinal(ordinal) = step.target else { continue };
         let is_deleted = step.action == Action::Delete;
         let revision = (!is_deleted).then_some(step.revision);
-        match indexes.get(&ordinal).and_then(|index: &usize| moves.get_mut(*index)) {
+        // A pod that the rollout made may be deleted again.
+        let goes_on = |it: &&mut Move| !is_deleted || it.is_deleted && it.back.is_none();
+        let known = indexes.get(&ordinal).and_then(|index: &usize| moves.get_mut(*index));
+        match known.filter(goes_on) {
             Some(known) => {
                 known.back = (!is_deleted).then_some(step.wave);
                 known.revision = revision.or(known.revision);
