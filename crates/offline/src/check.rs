@@ -42,9 +42,9 @@ use self::{
 };
 use crate::proposal::apply::Delivery;
 use setguard_files::manifests::{
-    exclude::{exempt_earlier, exempt_files},
+    exclude::{exempt_earlier, exempt_files, whole},
     layout::Wrong,
-    render::missing,
+    render::{missing, root::Root},
 };
 use setguard_files::prelude::*;
 
@@ -168,9 +168,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let names = &policy.folder_names;
     let mut rendered = rendering.read(None, &exclude, names, &mut Progress::rendering());
     // A kustomization can only have an exception for what it takes.
-    if !policy.exceptions.iter().any(|it| it.names_files() || !it.namespaces.is_empty()) {
-        rendered.inner.clear();
-    }
+    let exceptions = policy.exceptions.iter();
+    let (by_file, others): (Vec<_>, Vec<_>) = exceptions.partition(|it| it.names_files());
+    let has_namespaces = others.iter().any(|it| !it.namespaces.is_empty());
+    let patterns: Vec<_> = by_file.iter().map(|it| it.patterns(&whole(&root))).collect();
+    let is_exempt = |it: &Root| patterns.iter().any(|own| own.matches(&whole(&it.file())));
+    rendered.inner.retain(|(_, takers)| has_namespaces || takers.iter().any(is_exempt));
     let both = args.manifests.renders().then_some((&rendering, &rendered));
     let mut old = OldManifests::read(
         &args.against,

@@ -39,6 +39,11 @@ impl Exception {
         !self.files.is_empty()
     }
 
+    /// Returns the patterns of the exception's files, which are relative to `root`.
+    pub fn patterns(&self, root: &Path) -> FilePatterns {
+        FilePatterns::new(&self.files, root)
+    }
+
     /// Returns whether the exception covers this rule for this object and its file, even if it has expired.
     pub fn covers(&self, rule: &Meta, namespace: &str, name: &str, file: Option<&str>) -> bool {
         self.rules.contains(&rule)
@@ -57,7 +62,7 @@ pub(super) fn assign_files(
     if !exceptions.iter().any(Exception::names_files) {
         return;
     }
-    let patterns: Vec<_> = exceptions.iter().map(|it| FilePatterns::new(&it.files, root)).collect();
+    let patterns: Vec<_> = exceptions.iter().map(|it| it.patterns(root)).collect();
     for (name, paths) in files {
         for (exception, patterns) in exceptions.iter_mut().zip(&patterns) {
             if exception.names_files() && paths.iter().all(|it| patterns.matches(it)) {
