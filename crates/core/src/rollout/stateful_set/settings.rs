@@ -31,7 +31,8 @@ pub struct Settings {
     ready_is_healthy: bool,
     /// Whether the type `RollingUpdate` is written without the block `rollingUpdate`. The API server then leaves it out.
     pub is_bare: bool,
-    pub(super) unavailable_first: bool,
+    /// Whether an update of parallel pods begins with those that are not available.
+    pub unavailable_first: bool,
     /// For each claim template, the name of the volume and the name of the claim up to the pod's ordinal.
     claims: Vec<(String, String)>,
     /// Whether claims are deleted when the set is scaled down.

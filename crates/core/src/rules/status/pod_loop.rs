@@ -24,7 +24,7 @@ impl StatusQuery<'_> {
     pub(in crate::rules) fn pod_loop(&self) -> Option<(i64, String)> {
         match self.set.ends {
             true => recreated(self),
-            false => replaced(self).or_else(|| looping(self)),
+            false => replaced(self).or_else(|| looping(self)).or_else(|| made_old(self)),
         }
     }
 
@@ -91,6 +91,14 @@ fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let why = ended.map_or(why.clone(), |pod| format!("{why}; {}", query.why(pod)));
     let why = if query.is_made_old() { format!("{why}{MADE_OLD}") } else { why };
     Some((worst.first, why))
+}
+
+/// Like [`looping`], from the pods: the controller records only some of its events.
+fn made_old(query: &StatusQuery<'_>) -> Option<(i64, String)> {
+    let changed = query.set.spec_written.filter(|_| query.is_made_old())?;
+    let replicas = Replicas::of(query).filter(|_| query.audit.is_long_ago(changed))?;
+    let name = replicas.pod_name(replicas.made_without_end(changed)?);
+    Some((changed, format!("the controller creates and deletes {name}{MADE_OLD}")))
 }
 
 /// Like [`replaced`], for a set whose pods end by themselves: they are young and the set is not. A StatefulSet's

@@ -49,10 +49,32 @@ impl<'a> Replicas<'a> {
 
     /// Returns whether the controller makes this pod from the old template if it is deleted during a rollout.
     pub(in crate::rules) fn comes_back_old(&self, ordinal: i64) -> bool {
-        let current = self.set.status.current_revision.as_deref().unwrap_or_default();
-        let is_old = |pod: &Pod| pod.deleted.is_none() && pod.is_of(current);
-        let others = self.pods.iter().filter(|(at, pod)| **at != ordinal && is_old(pod));
-        current != self.update_revision() && self.settings.creates_old(ordinal, others.count())
+        let current = self.current_revision();
+        current != self.update_revision()
+            && self.settings.creates_old(ordinal, self.others_of_current(ordinal))
+    }
+
+    /// Returns the first pod that the controller makes from the old template and deletes, without end: it is missing, or
+    /// was made since the change.
+    pub(in crate::rules) fn made_without_end(&self, changed: i64) -> Option<i64> {
+        let is_young = |pod: &&Pod| pod.created > changed && pod.is_of(self.current_revision());
+        let mut ordinals = self.settings.ordinals.clone();
+        ordinals.find(|it| {
+            let left = self.others_of_current(*it).saturating_sub(1);
+            self.settings.unavailable_first
+                && self.comes_back_old(*it)
+                && self.settings.creates_old(*it, left)
+                && self.pods.get(it).is_none_or(is_young)
+        })
+    }
+
+    fn current_revision(&self) -> &'a str {
+        self.set.status.current_revision.as_deref().unwrap_or_default()
+    }
+
+    fn others_of_current(&self, ordinal: i64) -> usize {
+        let is_old = |pod: &Pod| pod.deleted.is_none() && pod.is_of(self.current_revision());
+        self.pods.iter().filter(|(at, pod)| **at != ordinal && is_old(pod)).count()
     }
 
     pub(in crate::rules) fn update_revision(&self) -> &'a str {
