@@ -90,7 +90,7 @@ impl Layout {
         let text = read(file).unwrap_or_default();
         let document = kustomization::first(&text);
         let of = Kustomization::of(file, &text, document.as_ref());
-        for resource in &of.resources {
+        for resource in of.resources.iter().chain(&of.components) {
             let users = self.resources.entry(clean(&folder.join(resource)));
             users.or_default().insert(folder.to_owned());
         }
