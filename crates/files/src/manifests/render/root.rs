@@ -8,6 +8,7 @@ use super::{gitops::named, shown};
 use crate::manifests::{
     edits::has,
     exclude::whole,
+    files,
     layout::{self, Layout, clean},
 };
 
@@ -169,9 +170,18 @@ impl Root {
 
     /// Returns the root as for an update of its release, if that can make a difference. Argo CD updates none.
     pub(super) fn upgraded(&self) -> Option<Self> {
-        let Kind::Chart(Release { object, .. }) = &self.kind else { return None };
+        let Kind::Chart(Release { object, values, inline, .. }) = &self.kind else { return None };
         let is_of_argo = object.as_ref().is_some_and(|it| it.starts_with("Application "));
-        let may_differ = || has(&self.at, &["IsUpgrade", "IsInstall"]);
+        // A chart may read its values as templates, and `.Release` as a whole.
+        let words =
+            ["IsUpgrade", "IsInstall", "range .Release", ":= .Release }", "toYaml .Release "];
+        let is_asked = |text: &str| words.iter().any(|it| text.contains(it));
+        let may_differ = || {
+            inline.as_deref().is_some_and(is_asked)
+                || values.iter().any(|(_, at)| files::text(at).is_ok_and(|it| is_asked(&it)))
+                || has(&self.at, &words)
+                || packs(&self.at)
+        };
         (!is_of_argo && !self.is_upgrade && may_differ()).then(|| self.for_upgrade(true))
     }
 
@@ -256,4 +266,10 @@ impl Root {
         // It may be gone.
         files.find(|it| it.is_file()).or(first).unwrap_or_else(|| self.folder.clone())
     }
+}
+
+/// Returns whether a chart has packed dependencies, which are not searched.
+fn packs(chart: &Path) -> bool {
+    let entries = std::fs::read_dir(chart.join("charts")).into_iter().flatten().flatten();
+    entries.map(|it| it.path()).any(|it| it.extension().is_some_and(|it| it == "tgz"))
 }
