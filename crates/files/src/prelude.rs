@@ -6,7 +6,7 @@ pub use crate::{
     manifests::{
         args::ManifestArgs,
         clusters::Clusters,
-        document::{Decoded, DocumentObjects, Manifest, documents},
+        document::{Decoded, DocumentObjects, Manifest, documents, sets},
         exclude::Exclude,
         git::Commit,
         group::Group,
@@ -14,7 +14,7 @@ pub use crate::{
         listing::{self, Listing},
         namespaces::Namespaces,
         not_a_manifest::{Broken, is_template},
-        not_checked::{Cause, NotChecked},
+        not_checked::{Cause, NotChecked, may_have_set},
         objects::ManifestObject,
         path_context::PathContext,
         render::{Rendered, Rendering},

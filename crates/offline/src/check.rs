@@ -183,6 +183,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         both,
         namespace,
     );
+    old.notes.iter().for_each(|it| reports.note(it));
     if let Some(old) = &old.roots {
         rendering.also(old, None, &mut rendered);
         missing(&rendered.roots, old).for_each(|it| reports.note(&format!("{} is new", it.name())));
@@ -241,8 +242,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let by_namespace = policy.looks_at_namespaces() || checker.may_refuse();
     let not_checked = new.not_checked.into_iter();
     let renews = found.is_some() && policy.limits_rollouts();
-    let counts =
-        |it: &NotChecked| (by_namespace || !it.by_namespace) && (renews || it.renews.is_none());
+    let counts = |it: &NotChecked| it.counts(by_namespace, renews);
     sink.not_checked.extend(not_checked.filter(counts));
     for Wrong { file, problem } in new.wrong {
         let source = Source::File(file, Group::Alone).reread();

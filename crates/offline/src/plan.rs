@@ -234,7 +234,7 @@ impl PlanArgs {
             limits_rollouts: policy.limits_rollouts(),
         };
         let (now, release) = (Timestamp::now(), policy.cluster.version);
-        let mut inputs = Vec::new();
+        let (mut inputs, mut plan) = (Vec::new(), Plan::default());
         if !new.is_empty() {
             inputs.push((None, Input::read(&paths, release, now, complain)));
         }
@@ -245,9 +245,9 @@ impl PlanArgs {
             rendering.releases = (policy.render.clone(), folder);
             rendering.upgrades_too = self.against_ref.is_some();
             rendering.settings.is_upgrade = self.against_release.is_some();
-            let sides = rendered::sides(&rendering, &paths, complain).into_iter();
+            let sides = rendered::sides(&rendering, &paths, &mut plan.unknown, complain);
             inputs.extend(
-                sides.map(|(root, side)| {
+                sides.into_iter().map(|(root, side)| {
                     (root, Input::of_root(side, &paths, release, now, complain))
                 }),
             );
@@ -261,7 +261,7 @@ impl PlanArgs {
             input.add_release(release, &paths, self.context.as_deref(), complain)?;
         }
         let delivery = self.delivery.checked()?;
-        let (mut plan, mut unknown_pods) = (Plan::default(), self.never_ready.clone());
+        let mut unknown_pods = self.never_ready.clone();
         for (root, mut input) in inputs {
             if self.live || self.against_release.is_some() {
                 connect(self.context.as_deref())?.add_to(&mut input)?;
@@ -279,26 +279,36 @@ impl PlanArgs {
             planned.errors.drain(..).for_each(&mut *complain);
             plan.add(planned, forecaster.root);
         }
-        plan.unknown.extend(self.leaves_out_more(policy));
+        plan.unknown.extend(self.weakened(policy));
         for pod in unknown_pods {
             complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
         }
         Ok(plan)
     }
 
-    /// Returns what to say if the change makes the policy exclude more, or relate files to other clusters.
-    fn leaves_out_more(&self, policy: &Policy) -> Option<String> {
+    /// Returns what to say if the change weakens what a plan depends on in the policy.
+    fn weakened(&self, policy: &Policy) -> Option<String> {
         let (reference, file) = (self.against_ref.as_deref()?, policy.file.as_deref()?);
         let commit = Commit::find_start("--against-ref", reference).ok()?;
         // A policy outside of the repository is no part of the change.
         let path = commit.resolve(Path::new(file)).ok()?;
-        let (_, source) = commit.first(&[path], LARGEST_POLICY).ok()?.unzip();
-        let before = self.policy.parse(source.as_ref().map(Source::text)).ok()?;
-        let is_same = policy.exclude.iter().all(|it| before.exclude.contains(it))
-            && policy.clusters == before.clusters;
-        let text =
-            "the change edits exclude or clusters, and a plan without that edit may show more";
-        (!is_same).then(|| format!("Policy {file}: {text}"))
+        let before = commit.first(&[path], LARGEST_POLICY).ok().and_then(|found| {
+            let source = found.map(|(_, source)| source);
+            self.policy.parse(source.as_ref().map(Source::text)).ok()
+        });
+        let Some(before) = before else {
+            let why = format!("the policy at {reference} cannot be read");
+            return Some(format!(
+                "Policy {file}: it is not known whether this change weakens it, because {why}"
+            ));
+        };
+        let weaker = policy.weaker_than(&before, reference).into_vec();
+        let fields: Vec<_> = weaker.iter().map(|it| it.field.to_string()).collect();
+        let mut keys = ["clusters", "exclude", "limits", "render"].into_iter();
+        let key = keys.find(|key| fields.iter().any(|it| it.starts_with(key)))?;
+        Some(format!(
+            "Policy {file}: this change weakens `{key}`; without that, the plan may show more"
+        ))
     }
 
     fn print(&self, plan: &Plan, none: &str) -> io::Result<()> {

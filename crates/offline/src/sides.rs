@@ -105,9 +105,7 @@ impl Sides {
     }
 
     fn ids(&self, source: &Source) -> Vec<ObjectId> {
-        let namespace = source.namespace(self.namespace.as_deref());
-        let objects = documents(source.text(), source.is_named()).flatten();
-        let manifests = objects.flat_map(|it| it.in_namespace(namespace).manifests);
+        let manifests = sets(source, self.namespace.as_deref());
         manifests.filter(|it| !it.is_partial()).map(|it| ObjectId::of(&it.node)).collect()
     }
 
@@ -117,8 +115,7 @@ impl Sides {
             let mut files = Files::new();
             for path in &self.unread {
                 let source = Source::File(path.clone(), Group::Alone).reread();
-                // An escape can stand for any letter.
-                if ["aemonSet", "tatefulSet", "\\"].iter().any(|it| source.text().contains(it)) {
+                if may_have_set(source.text()) {
                     for id in self.ids(&source) {
                         files.entry(id).or_default().push(source.name().to_owned());
                     }

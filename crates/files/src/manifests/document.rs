@@ -15,6 +15,7 @@ use super::{
     not_a_manifest,
     not_checked::Cause,
     objects::{self, ManifestObject},
+    source::Source,
 };
 
 /// An object to evaluate.
@@ -91,6 +92,16 @@ pub fn documents(
 ) -> impl Iterator<Item = Result<DocumentObjects<'_>, Problem>> {
     kube_yaml::documents(text)
         .map(move |it| it.map(|document| DocumentObjects::of(document, is_named)))
+}
+
+/// Returns the sets of a source, without documents that cannot be read. `namespace` is for sets without one.
+pub fn sets<'a>(
+    source: &'a Source,
+    namespace: Option<&'a str>,
+) -> impl Iterator<Item = Manifest<'a>> {
+    let namespace = source.namespace(namespace);
+    let objects = documents(source.text(), source.is_named()).flatten();
+    objects.flat_map(move |it| it.in_namespace(namespace).manifests)
 }
 
 /// An object that may be a set and cannot be checked.

@@ -49,8 +49,8 @@ impl Exclude {
         Exclude { copy, ..self.clone() }
     }
 
-    /// Returns the same patterns, except for the files of a copy that are gone from the folder: a change may have moved
-    /// them elsewhere.
+    /// Returns the same patterns, except for the files of a copy that are gone from the folder, and the folders around
+    /// them: a change may have moved the files elsewhere.
     #[must_use]
     pub fn keeping_gone(&self) -> Self {
         Exclude { keeps_gone: true, ..self.clone() }
@@ -58,12 +58,15 @@ impl Exclude {
 
     /// Returns whether it excludes a file, which need not exist, or a folder around it in a folder that the user named.
     pub(super) fn has(&self, named: &Path, file: &Path) -> bool {
+        if self.is_empty() {
+            return false;
+        }
         let base = whole(named);
         let excludes = |it: &Path| {
             let inside = it.strip_prefix(named).ok().filter(|it| *it != Path::new(""));
             inside.is_some_and(|inside| self.excludes(it, &base.join(inside), it != file).is_some())
         };
-        !self.is_empty() && file.ancestors().any(excludes)
+        file.ancestors().any(excludes)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -110,7 +113,7 @@ impl Exclude {
     }
 }
 
-/// Returns whether a folder has no longer a file that its copy has.
+/// Returns whether a folder no longer has a file that its copy has.
 fn has_lost(copy: &Path, folder: &Path) -> bool {
     let entries = std::fs::read_dir(copy).into_iter().flatten().flatten();
     let mut entries = entries.map(|it| (it.path(), folder.join(it.file_name())));

@@ -24,6 +24,7 @@ use self::{
     tree::{Tree, path_of},
 };
 use super::{
+    edits::Edits,
     encoding,
     files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
     folder,
@@ -86,6 +87,8 @@ pub struct Commit {
     id: String,
     /// Read on the first use.
     tree: Arc<OnceLock<Tree>>,
+    /// Listed on the first use.
+    edits: Arc<OnceLock<Edits>>,
 }
 
 /// Returns the paths of the files and links that git tracks in a folder without links, also in submodules there. Fails
@@ -174,8 +177,8 @@ impl Commit {
             );
             FileError::Commit { flag, why }
         })?;
-        let (label, tree) = (reference.to_owned(), Arc::default());
-        let commit = Commit { git, flag, label, id, tree };
+        let (label, tree, edits) = (reference.to_owned(), Arc::default(), Arc::default());
+        let commit = Commit { git, flag, label, id, tree, edits };
         commit.is_only_one_named(reference).map(|()| commit)
     }
 
@@ -355,9 +358,9 @@ impl Commit {
         let Some(submodule) = above.filter(|it| it.mode == SUBMODULE) else { return false };
         let top = self.git.top.join(&submodule.blob.path);
         let git = Git::around(&top).ok().filter(|it| it.top == top);
-        let (id, tree) = (submodule.blob.id.clone(), Arc::default());
+        let (id, tree, edits) = (submodule.blob.id.clone(), Arc::default(), Arc::default());
         git.is_some_and(|git| {
-            let commit = Commit { git, id, tree, ..self.clone() };
+            let commit = Commit { git, id, tree, edits, ..self.clone() };
             commit.changed(&[file]).is_ok_and(|it| it == [false])
         })
     }
@@ -426,7 +429,7 @@ impl Commit {
         not_checked: &mut Vec<NotChecked>,
     ) -> Result<(), FileError> {
         // Others may not count.
-        let known = not_checked.iter().filter(|it| !it.by_namespace && it.renews.is_none());
+        let known = not_checked.iter().filter(|it| it.counts(false, false));
         let known: BTreeSet<_> = known.map(|it| clean(Path::new(&it.file))).collect();
         built.retain(|it| !known.contains(&clean(Path::new(&it.file))));
         self.compare(&mut built, false)?;

@@ -101,11 +101,7 @@ impl Listing {
     /// Returns the notes for a command that reports nothing else about files.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
         let empty = self.empty.iter().map(|(_, it)| it);
-        let all = self
-            .not_checked
-            .iter()
-            .chain(empty)
-            .filter(|it| !it.by_namespace && it.renews.is_none());
+        let all = self.not_checked.iter().chain(empty).filter(|it| it.counts(false, false));
         let not_read = all.map(|it| {
             let NotChecked { file, why, .. } = it;
             format!("{file} is not read: {why}")

@@ -122,6 +122,11 @@ impl NotChecked {
         NotChecked { file: rendered.file(), line: None, ..self.of(rendered.root.parts()) }
     }
 
+    /// Returns whether it counts if the run looks at namespaces, and if it limits rollouts.
+    pub const fn counts(&self, namespaces: bool, rollouts: bool) -> bool {
+        (namespaces || !self.by_namespace) && (rollouts || self.renews.is_none())
+    }
+
     /// Returns whether a change of it fails the run. An exclusion does not, unless the change itself excludes more; an
     /// ignored file is no part of the change; an empty rendering fails the run only if it was not empty before.
     pub const fn must_be_checked(&self, excludes_more: bool) -> bool {

@@ -53,6 +53,7 @@ impl Earlier {
             (Some(Commit::find_start("--against-ref", reference)), [PathBuf::from(file)]);
         let settings = (&Exclude::default(), &Clusters::default(), &FolderNames::new());
         let mut old = OldManifests::read(&[], commit, &paths, settings, None, None);
+        old.notes.iter().for_each(|it| report::note(it));
         let failures = std::mem::take(&mut old.failures);
         (Earlier(old), failures)
     }

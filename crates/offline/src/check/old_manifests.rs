@@ -19,6 +19,8 @@ pub(super) struct OldManifests {
     /// The namespaces that requested the control-plane tolerations.
     pub(super) namespaces: Namespaces,
     pub(super) failures: Vec<String>,
+    /// What is not compared, or counts as new or unchanged.
+    pub(super) notes: Vec<String>,
     /// The facts from the path of a file, by the name of its source.
     pub(super) contexts: HashMap<String, PathContext>,
     /// The charts and kustomizations as of the commit. `None` if nothing was rendered there.
@@ -41,7 +43,7 @@ fn old(
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
         let mut rendered = rendering.read(Some(&checkout), &exclude.keeping_gone(), names, done);
         rendering.also(&new.roots, Some(&checkout), &mut rendered);
-        settle(commit, &rendering.settings, new, &mut rendered)?;
+        old.notes.extend(settle(commit, &rendering.settings, new, &mut rendered)?);
         old.not_built.append(&mut rendered.not_compared);
         rendered.roots.extend(new.added(&checkout));
         let is_empty = |root: &String| new.empty.iter().any(|(it, _)| it == root);
@@ -81,9 +83,7 @@ impl OldManifests {
             Some(Ok(old)) => {
                 (notes, read.contexts) = (old.notes, old.contexts);
                 read.not_built = old.not_built;
-                for source in &old.moved_out {
-                    read.objects.add(source);
-                }
+                old.moved_out.iter().for_each(|it| read.objects.add_moved(it));
                 old.sources
             }
             Some(Err(error)) => {
@@ -116,7 +116,7 @@ impl OldManifests {
             ),
             false => read.failures.extend(unreadable),
         }
-        notes.iter().for_each(|note| report::note(note));
+        read.notes = notes;
         read
     }
 }

@@ -14,7 +14,7 @@ use crate::sides::Sides;
 #[derive(Debug, Default)]
 pub(crate) struct OldObjects {
     sides: Sides,
-    /// Objects in versions that are not known.
+    /// Objects that are not understood.
     unread: HashSet<ObjectId>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
@@ -66,6 +66,12 @@ impl OldObjects {
         complaints
     }
 
+    /// Adds the sets of a file that a walk leaves out. Its other objects were not applied from there.
+    pub(crate) fn add_moved(&mut self, source: &Source) {
+        let namespace = self.sides.namespace.clone();
+        sets(source, namespace.as_deref()).for_each(|it| self.insert(&it, source));
+    }
+
     fn insert(&mut self, manifest: &Manifest<'_>, source: &Source) {
         // A cluster never has a patch as an object.
         if manifest.is_partial() {
@@ -92,7 +98,7 @@ impl OldObjects {
             let (known, _) = self.sides.old.get_key_value(old)?;
             self.sides.before(known, file).filter(|_| known.api_version == id.api_version)
         };
-        let moved = || self.sides.moved_to(id, file, false).filter(|old| !old.is_generated);
+        let moved = || self.sides.moved_to(id, file, false);
         of_id(id).or_else(|| of_id(moved()?))
     }
 
@@ -103,7 +109,7 @@ impl OldObjects {
         }
         if self.unread.contains(id) {
             return Some(
-                "its version before is not known, so this change of it is not checked".to_owned(),
+                "its earlier state cannot be read, so this change of it is not checked".to_owned(),
             );
         }
         if self.sides.was_template(file) {

@@ -146,11 +146,14 @@ impl Forecaster<'_> {
                     }
                     continue;
                 }
-                let path = dunce::canonicalize(&given.file).unwrap_or_default();
-                if let Some(kustomization) = self.input.renewed.get(&path) {
+                let renewed = &self.input.renewed;
+                let path = || dunce::canonicalize(&given.file).unwrap_or_default();
+                if !renewed.is_empty()
+                    && let Some(kustomization) = renewed.get(&path())
+                {
                     let folder = shown(Path::new(kustomization).parent().unwrap_or(Path::new("")));
                     let why = format!(
-                        "{kustomization} gives its pods another image or configuration: setguard plan -k {}",
+                        "{kustomization} changes the image or configuration of its pods; plan what it builds: setguard plan -k {}",
                         folder.display()
                     );
                     if forecast.is_idle() {

@@ -87,7 +87,7 @@ pub(super) fn facts(Plan { forecasts, unknown, errors, .. }: &Plan) -> Vec<Fact>
     facts.extend(
         unknown
             .iter()
-            .filter_map(|it| it.split_once(": "))
+            .map(|it| it.split_once(": ").unwrap_or((it, UNREAD)))
             .map(|(object, why)| fact(FactKind::Unknown, &object.to_owned(), why)),
     );
     facts.sort_by_key(|fact| fact.kind);

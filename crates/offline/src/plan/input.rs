@@ -139,7 +139,7 @@ impl Input {
         };
         let remaining = listing::remaining(paths.new, commit.as_ref());
         let (new, contexts, mut not_read) = texts(&remaining, paths, &mut complain_of_new);
-        not_read.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
+        not_read.retain(|it| it.counts(paths.looks_at_namespaces, true));
         let compared = commit.as_ref().map(|it| {
             it.add_built(before.not_built, (&remaining, paths.exclude), &mut not_read)?;
             it.compare(&mut not_read, false)?;
@@ -308,9 +308,7 @@ impl Input {
     /// Adds the previous objects of files that a walk leaves out, if they stand elsewhere now.
     fn read_moved_out(&mut self, sources: &[Source], namespace: Option<&str>) {
         for source in sources {
-            let objects = documents(source.text(), false).flatten();
-            let objects = objects.map(|it| it.in_namespace(source.namespace(namespace)));
-            for manifest in objects.flat_map(|it| it.manifests).filter(|it| !it.is_partial()) {
+            for manifest in sets(source, namespace).filter(|it| !it.is_partial()) {
                 let id = ObjectId::of(&manifest.node);
                 if self.sides.files_of(&id).next().is_some()
                     && let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST)

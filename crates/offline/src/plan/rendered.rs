@@ -13,6 +13,7 @@ use setguard_files::prelude::*;
 pub(super) fn sides(
     rendering: &Rendering,
     paths: &input::Paths<'_>,
+    unknown: &mut Vec<String>,
     complain: &mut dyn FnMut(String),
 ) -> BTreeMap<Option<String>, Side> {
     let mut sides = BTreeMap::<_, Side>::new();
@@ -26,10 +27,10 @@ pub(super) fn sides(
         let mut old = read(Some(&checkout));
         rendering.also(&new.roots, Some(&checkout), &mut old);
         rendering.also(&old.roots, None, &mut new);
-        settle(&commit, &rendering.settings, &new, &mut old)?;
+        unknown.extend(settle(&commit, &rendering.settings, &new, &mut old)?);
         Ok((commit, old))
     });
-    new.not_checked.retain(|it| !it.by_namespace || paths.looks_at_namespaces);
+    new.not_checked.retain(|it| it.counts(paths.looks_at_namespaces, false));
     new.all_notes().for_each(|note| report::note(&input::of_plan(&note)));
     for source in sort(new.sources, paths.clusters) {
         match source {

@@ -15,7 +15,10 @@ const SUBMODULES: &str = "--ignore-submodules=none";
 impl Commit {
     /// Returns the files that the work tree adds, edits or lacks, except ignored ones. Plumbing commands compare no
     /// content of the work tree, for which git would run the filters that attributes name.
-    pub(in crate::manifests) fn edits(&self) -> Result<Edits, FileError> {
+    pub(in crate::manifests) fn edits(&self) -> Result<&Edits, FileError> {
+        if let Some(edits) = self.edits.get() {
+            return Ok(edits);
+        }
         let list = |args: &[&str]| {
             let listed = self.git.output(args).map_err(|it| self.incomplete(&it.to_string()))?;
             let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
@@ -34,13 +37,11 @@ impl Commit {
         // A folder is a submodule.
         let touched = touched.into_iter().zip(changed).filter(|it| it.1 || it.0.is_dir());
         edited.extend(touched.map(|it| it.0));
-        Ok(Edits(edited))
+        Ok(self.edits.get_or_init(|| Edits(edited)))
     }
 
-    /// Of kustomizations and what they take, returns those that did not take it at the commit.
-    ///
-    /// # Errors
-    /// Returns an error if git cannot read an object.
+    /// Of kustomizations and what they take, returns those that did not take it at the commit. Fails if git cannot read
+    /// an object.
     pub fn new_takers<'t>(
         &self,
         takers: &BTreeSet<&'t (PathBuf, PathBuf)>,
@@ -51,7 +52,9 @@ impl Commit {
             let (taker, part) = it;
             let folder = taker.parent().unwrap_or(taker);
             let takes = |it: &String| clean(&folder.join(it)) == *part;
-            if !self.kustomization(taker)?.is_some_and(|it| it.resources.iter().any(takes)) {
+            let has_taken =
+                |it: Kustomization| it.resources.iter().chain(&it.components).any(takes);
+            if !self.kustomization(taker)?.is_some_and(has_taken) {
                 new.insert(*it);
             }
         }

@@ -184,20 +184,24 @@ impl<'a> Releases<'a> {
             let why_unread = || match unread? {
                 NotRead::Excluded => Some(format!("{path} is excluded")),
                 NotRead::Foreign => {
-                    Some(format!("{path} is packed, or in a folder that is not read"))
+                    Some(format!("{path} is an archive, or in a folder that is skipped"))
                 }
             };
             let is_of_interest = (at.exists() || is_open)
                 && !is_plain
                 && (declared.changes != Changes::Found || self.may_have_set(&at));
             if let Some(why) = declared.why_not.or_else(why_unread).filter(|_| is_of_interest) {
-                let why = format!("{} is not rendered as it is: {why}", declared.object);
-                let entry = NotChecked::at(&holder.file, Cause::Kustomization, why);
+                let (cause, how) = match unread {
+                    Some(_) => (Cause::Chart, ""),
+                    None => (Cause::Kustomization, " as it is"),
+                };
+                let why = format!("{} is not rendered{how}: {why}", declared.object);
+                let entry = NotChecked::at(&holder.file, cause, why);
                 let by_namespace = declared.changes == Changes::Namespaces;
+                let is_all = matches!(declared.changes, Changes::All | Changes::Found);
                 // What is excluded may change.
-                let is_all = matches!(declared.changes, Changes::All | Changes::Found)
-                    && unread != Some(NotRead::Excluded);
-                let parts = all_files.chain([at]).filter(|_| is_all);
+                let at = Some(at).filter(|_| unread != Some(NotRead::Excluded));
+                let parts = all_files.chain(at).filter(|_| is_all);
                 let of = parts.chain(holder.of.iter().cloned());
                 self.not_checked.push(NotChecked { by_namespace, ..entry.of(of) });
             }

@@ -7,34 +7,35 @@ use serde_json::Value;
 use super::{Rendered, Settings, one};
 use crate::{
     error::FileError,
-    manifests::{document::documents, git::Commit, id::ObjectId, listing::Listing, source::Source},
-    report,
+    manifests::{document::sets, git::Commit, id::ObjectId, listing::Listing, source::Source},
 };
 
-/// A value in an object, by its JSON pointer.
-pub(super) type Changing = (ObjectId, String, Value);
+/// A text that differs between two renderings.
+#[derive(Debug)]
+pub(super) struct Changing {
+    id: ObjectId,
+    /// A JSON pointer.
+    path: String,
+    values: [String; 2],
+}
 
 /// Makes the output of charts at a commit comparable with that of the work tree. A root that the change does not touch
-/// has one output. Of the others, values that differ at each rendering on both sides have one value, with a note. Fails
-/// if git cannot list what the change edits.
+/// has one output. Of the others, texts that differ at each rendering on both sides, and are otherwise equal, have one
+/// value. Returns what to say about them. Fails if git cannot list what the change edits.
 pub fn settle(
     commit: &Commit,
     settings: &Settings,
     new: &Listing,
     old: &mut Listing,
-) -> Result<(), FileError> {
+) -> Result<Vec<String>, FileError> {
     let new = new.sources.iter().flatten().filter_map(|it| Some((it.rendered()?.name(), it)));
     let new: HashMap<_, _> = new.collect();
-    let mut edits = None;
+    let mut notes = Vec::new();
     for source in old.sources.iter_mut().flatten() {
         let Some(was) = source.rendered().filter(|it| it.root.is_chart()) else { continue };
         let now = new.get(&was.name()).filter(|it| it.text() != source.text());
         let Some((now, is)) = now.and_then(|it| Some((it, it.rendered()?))) else { continue };
-        let edits = match &mut edits {
-            Some(edits) => edits,
-            none => none.insert(commit.edits()?),
-        };
-        if !edits.may_touch(&[was.root.parts(), is.root.parts()].concat()) {
+        if !commit.edits()?.may_touch(&[was.root.parts(), is.root.parts()].concat()) {
             *source = now.copy_of_rendered();
             continue;
         }
@@ -43,26 +44,49 @@ pub fn settle(
             Some(changing(source, &again, settings))
         };
         let (Some(before), Some(mut random)) = (of(source, was), of(now, is)) else { continue };
-        random.retain(|(id, path, _)| before.iter().any(|(it, at, _)| it == id && at == path));
-        if let [(id, path, _), ..] = &random[..] {
+        let is_same = |now: &Changing, was: &Changing| {
+            (&now.id, &now.path) == (&was.id, &was.path) && frame(now) == frame(was)
+        };
+        random.retain(|now| before.iter().any(|was| is_same(now, was)));
+        if let [Changing { id, path, .. }, ..] = &random[..] {
             let more = if random.len() > 1 { ", and others" } else { "" };
             let (name, path) = (is.name(), path.trim_start_matches('/').replace('/', "."));
             let path = path.replace("~1", "/");
-            report::note(&format!(
-                "{name}: {id}: {path}{more} differs at each rendering, and counts as unchanged"
-            ));
+            let text = format!(
+                "{id}, {path}{more} is different each time it is rendered, so it counts as unchanged"
+            );
+            // An upgrade has it too.
+            if !notes.iter().any(|it: &String| it.ends_with(&text)) {
+                notes.push(format!("{name}: {text}"));
+            }
         }
         source.rendered_mut().into_iter().for_each(|it| it.random = std::mem::take(&mut random));
     }
-    Ok(())
+    Ok(notes)
 }
 
-/// Returns the values of sets that differ between two renderings, with those of the first.
+/// Returns the texts before and after what differs between two renderings. What differs may begin and end alike, so they
+/// end where a word does.
+fn frame(Changing { values: [one, other], .. }: &Changing) -> [&str; 2] {
+    let alike = |both: &mut dyn Iterator<Item = (char, char)>| {
+        both.take_while(|(a, b)| a == b).map(|(it, _)| it.len_utf8()).sum::<usize>()
+    };
+    let head = alike(&mut one.chars().zip(other.chars()));
+    let tail = alike(&mut one.chars().rev().zip(other.chars().rev()));
+    let (head, tail) = (&one[..head], &one[one.len() - tail..]);
+    let [head, tail] = [
+        head.trim_end_matches(char::is_alphanumeric),
+        tail.trim_start_matches(char::is_alphanumeric),
+    ];
+    // The other parts of a date differ too.
+    let is_word = |it: char| it.is_alphabetic() && it != 'T';
+    [head, tail].map(|it| if it.contains(is_word) { it } else { "" })
+}
+
+/// Returns the texts of sets that differ between two renderings.
 fn changing(one: &Source, other: &Source, settings: &Settings) -> Vec<Changing> {
     let [one, other] = [one, other].map(|source| {
-        let namespace = source.namespace(settings.namespace.as_deref());
-        let objects = documents(source.text(), true).flatten();
-        let sets = objects.flat_map(|it| it.in_namespace(namespace).manifests);
+        let sets = sets(source, settings.namespace.as_deref());
         let json = |it: &str| serde_json::from_str::<Value>(it).unwrap_or_default();
         sets.map(|it| (ObjectId::of(&it.node), json(&it.node.to_json()))).collect::<HashMap<_, _>>()
     });
@@ -72,12 +96,16 @@ fn changing(one: &Source, other: &Source, settings: &Settings) -> Vec<Changing> 
         if let Some(other) = other.get(&id) {
             differences(&one, other, "", &mut paths);
         }
-        found.extend(paths.into_iter().map(|(path, value)| (id.clone(), path, value)));
+        found.extend(paths.into_iter().map(|(path, values)| Changing {
+            id: id.clone(),
+            path,
+            values,
+        }));
     }
     found
 }
 
-fn differences(one: &Value, other: &Value, path: &str, found: &mut Vec<(String, Value)>) {
+fn differences(one: &Value, other: &Value, path: &str, found: &mut Vec<(String, [String; 2])>) {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => {
             for ((key, one), other) in one.iter().zip(other.values()) {
@@ -90,7 +118,9 @@ fn differences(one: &Value, other: &Value, path: &str, found: &mut Vec<(String, 
                 differences(one, other, &format!("{path}/{i}"), found);
             }
         }
-        _ if one != other => found.push((path.to_owned(), one.clone())),
+        (Value::String(one), Value::String(other)) if one != other => {
+            found.push((path.to_owned(), [one, other].map(Clone::clone)));
+        }
         _ => {}
     }
 }
@@ -98,14 +128,14 @@ fn differences(one: &Value, other: &Value, path: &str, found: &mut Vec<(String, 
 impl Rendered {
     /// Returns the JSON of an object of an earlier version, with the values of now where they differ at each rendering.
     pub fn settled(&self, id: &ObjectId, json: String) -> String {
-        let mut random = self.random.iter().filter(|(of, ..)| of == id).peekable();
+        let mut random = self.random.iter().filter(|it| it.id == *id).peekable();
         if random.peek().is_none() {
             return json;
         }
         let mut object = serde_json::from_str::<Value>(&json).unwrap_or_default();
-        for (_, path, value) in random {
+        for Changing { path, values: [value, _], .. } in random {
             if let Some(at) = object.pointer_mut(path) {
-                at.clone_from(value);
+                *at = Value::from(value.as_str());
             }
         }
         object.to_string()

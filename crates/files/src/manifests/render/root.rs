@@ -45,7 +45,7 @@ pub(super) struct Release {
     pub(super) inline: Option<String>,
     /// The object of Argo CD or Flux, with the file or the root that has it.
     pub(super) object: Option<String>,
-    /// What the object is made of.
+    /// The files and folders of the root or file that has the object.
     pub(super) of: Vec<PathBuf>,
     /// The cluster that the object names: `server` and its address, or `name` and its name.
     pub(super) cluster: Option<String>,
@@ -180,6 +180,7 @@ impl Root {
             inline.as_deref().is_some_and(is_asked)
                 || values.iter().any(|(_, at)| files::text(at).is_ok_and(|it| is_asked(&it)))
                 || has(&self.at, &words)
+                || self.at.is_file()
                 || packs(&self.at)
         };
         (!is_of_argo && !self.is_upgrade && may_differ()).then(|| self.for_upgrade(true))
