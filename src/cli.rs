@@ -38,6 +38,7 @@ use crate::server;
 Examples:
   setguard check deploy/                        check the manifests of a folder
   setguard check -k overlays/prod               check what kustomize builds
+  setguard plan deploy/ --against-ref main      show what a change does to pods
   helm template . | setguard check -            check a rendered chart
   setguard audit                                check a running cluster
   setguard wait statefulset/db --timeout 10m    wait for a rollout
@@ -56,7 +57,7 @@ enum Command {
     Cleanup(server::cleanup::CleanupArgs),
     #[command(hide = true)]
     Probe(server::probe::ProbeArgs),
-    #[command(aliases = ["lint", "validate", "verify"])]
+    #[command(aliases = ["lint", "scan", "test", "validate", "verify"])]
     Check(Box<check::CheckArgs>),
     Diff(diff::DiffArgs),
     Plan(Box<plan::PlanArgs>),

@@ -27,7 +27,7 @@ use self::{
 };
 use crate::server::loopback;
 
-/// Try the webhook without a cluster, without a cluster
+/// Try the webhook without a cluster
 ///
 /// Starts the webhook on this machine, with a certificate in memory, and plays the API server's part for each
 /// DaemonSet, StatefulSet and Pod, as if it were created in an empty cluster: calls the mutating webhook over

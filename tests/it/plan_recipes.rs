@@ -60,7 +60,7 @@ fn compares(recipe: &str) {
     let ran = follow(recipe);
     let plan = [
         "StatefulSet shop/db   RollingUpdate, OrderedReady, 3 replicas\n",
-        "  ~ spec.template.spec.containers[0].image: db:1.4 -> db:1.5\n",
+        "  ~ spec.template.spec.containers[db].image: db:1.4 -> db:1.5\n",
         "  * 1. db-2 replaced\n",
         "PodDisruptionBudget least",
     ];

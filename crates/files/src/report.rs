@@ -66,8 +66,6 @@ pub trait Report {
 }
 
 /// Prints a note to standard error.
-///
-/// Runner: `src/Runner.Common/ActionCommand.cs`, `TryParse`.
 pub fn note(text: &str) {
     let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {text}");
 }

@@ -163,10 +163,10 @@ fn a_stuck_rollout_has_its_cause_in_the_title_and_what_it_changed() {
     assert!(totals.starts_with("2 errors"), "{}", ran.stdout);
     let title = "error[rollout-stuck-at-ordinal]: db-1 is not ready: ImagePullBackOff: container main: db:2: not found\n";
     assert!(rest.starts_with(&format!("namespace shop\n\n{title}")), "{}", ran.stdout);
-    let changed = "= changed: spec.template.spec.containers[0].image: db:1 → db:2\n";
+    let changed = "= changed: spec.template.spec.containers[main].image: db:1 → db:2\n";
     assert!(rest.contains(changed), "{}", ran.stdout);
     let finding = &cluster.json(1, &[])["findings"][0];
-    let image = "spec.template.spec.containers[0].image";
+    let image = "spec.template.spec.containers[main].image";
     assert_eq!(finding["changes"], json!([{"field": image, "old": "db:1", "new": "db:2"}]));
 }
 

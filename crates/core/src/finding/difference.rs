@@ -54,8 +54,9 @@ pub fn differences_by_meaning(
                 differences_by_meaning(old, new, &join(path, key), found);
             }
         }
-        (Value::Array(olds), Value::Array(news))
-            if let Some([old_keys, new_keys]) = keys_of(olds, news) =>
+        // A list without any element has no keys that contradict.
+        (Value::Array(_) | Value::Null, Value::Array(_) | Value::Null)
+            if let Some([old_keys, new_keys]) = keys_of(list(old[0]), list(new[0])) =>
         {
             let places = |keys| -> HashMap<&String, usize> { Iterator::zip(keys, 0..).collect() };
             let (old_at, new_at) = (places(old_keys.iter()), places(new_keys.iter()));
@@ -79,6 +80,10 @@ pub fn differences_by_meaning(
     }
 }
 
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
 fn child(of: [&Value; 2], index: impl Index + Copy) -> [&Value; 2] {
     of.map(|it| it.get(index).unwrap_or(&Value::Null))
 }
@@ -91,7 +96,7 @@ fn keys_of(old: &[Value], new: &[Value]) -> Option<[Vec<String>; 2]> {
         };
         let is_unique = |keys: &Vec<_>| keys.iter().collect::<HashSet<_>>().len() == keys.len();
         let keys = [keys(old)?, keys(new)?];
-        (keys[0] != keys[1] && keys.iter().all(is_unique)).then_some(keys)
+        keys.iter().all(is_unique).then_some(keys)
     })
 }
 

@@ -52,8 +52,7 @@ pub enum Format {
     /// For people, with the affected line
     #[default]
     Text,
-    /// One JSON document for programs: findings in the order of files, objects and discovery, and
-    /// last those that need the whole input
+    /// One JSON document for programs: findings in the order of files and lines
     Json,
     /// SARIF 2.1.0, for GitHub code scanning and editors
     Sarif,

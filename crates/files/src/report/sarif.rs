@@ -170,7 +170,11 @@ fn descriptor(rule: &Rule, mode: Mode) -> Value {
 fn result(collected: &Collected, entry: &Entry, rule_index: Option<usize>) -> Value {
     let diagnostic = &entry.diagnostic;
     // `[text](target)` would be a link.
-    let text = collected.sentence(entry).replace("](", "] (");
+    let text = match diagnostic.message.starts_with(&diagnostic.title) {
+        true => collected.sentence(entry),
+        false => format!("{}: {}", diagnostic.title, collected.sentence(entry)),
+    };
+    let text = text.replace("](", "] (");
     let object = collected.object(entry).map(
         |id| json!({"name": id.name, "fullyQualifiedName": id.to_string(), "kind": "resource"}),
     );

@@ -158,9 +158,10 @@ fn down(forecast: &Forecast) -> Option<String> {
     }
     let rollout = forecast.rollout.as_ref().filter(|_| forecast.change != ChangeKind::Create)?;
     let down = Some(rollout.course.at_most_unavailable).filter(|down| *down > 0)?;
-    let exist = existing(rollout);
+    let (exist, tally) = (existing(rollout), Tally::of(&rollout.course));
     let pods = if down == 1 { "1 pod is" } else { &format!("{down} pods are") };
-    Some(match down >= exist {
+    // When scaled up, new pods can be available before the last old one goes.
+    Some(match down >= exist && tally.created <= tally.deleted {
         true => format!("{pods} down at a time: all that there are"),
         false if rollout.course.takes_all_down => NONE_AVAILABLE.to_owned(),
         false => format!("at most {pods} down at a time, of {exist}"),

@@ -65,10 +65,11 @@ impl dyn Reader + '_ {
             let of = Listed::new("v1", "persistentvolumes", "PersistentVolume", None);
             self.list_if_allowed(&of, lack, input)?;
         }
-        if input.given.iter().any(|given| given.id.kind == "DaemonSet") {
-            self.list_all(&Listed::new("v1", "nodes", "Node", None), input)?;
+        let nodes = Listed::new("v1", "nodes", "Node", None);
+        match input.given.iter().any(|given| given.id.kind == "DaemonSet") {
+            true => self.list_all(&nodes, input),
+            false => self.list_if_allowed(&nodes, "which pods are on nodes that are down", input),
         }
-        Ok(())
     }
 
     fn namespace(&self, manifest: &str) -> String {

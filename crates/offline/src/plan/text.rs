@@ -92,6 +92,9 @@ fn totals(shown: &[&Forecast]) -> Line {
         ": " if shown.iter().any(is_unknown) => {
             line.and(Tone::Plain, ": the pods of DaemonSets aren't counted without --nodes")
         }
+        _ if shown.iter().any(is_unknown) => {
+            line.and(Tone::Plain, "; the pods of DaemonSets aren't counted without --nodes")
+        }
         ": " => line.and(Tone::Plain, ": no pod is created or deleted"),
         _ => line,
     }

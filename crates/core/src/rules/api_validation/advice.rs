@@ -94,6 +94,9 @@ impl<'s, 'a> Advisor<'s, 'a> {
                 let other = ROLLING_UPDATE.child("maxUnavailable");
                 Some(Advice::say(help).see(&other, "not zero"))
             }
+            (Reason::Invalid, "rollingUpdate") if message.ends_with("'RollingUpdate'") => {
+                Some(Advice::say("remove rollingUpdate, or set type: RollingUpdate"))
+            }
             (Reason::Required, "maxUnavailable") => {
                 let help = "set maxUnavailable: 1 to end each old pod before the new one starts, or maxSurge: 1 for \
                             the opposite";
@@ -285,6 +288,12 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
     if message.ends_with(template::MISMATCH) {
         return "the selector does not match the template's labels".into();
     }
+    if *reason == Reason::NotFound && is_mount(field) {
+        return "no volume has this name".into();
+    }
+    if *reason == Reason::Required && message.contains("when maxSurge is 0") {
+        return "`maxUnavailable` and `maxSurge` are both 0".into();
+    }
     let mut name = String::new();
     for step in field.steps().collect::<Vec<_>>().into_iter().rev() {
         match step {
@@ -301,6 +310,9 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
         return format!("`{name}` cannot be changed").into();
     }
     let fault = match reason {
+        Reason::Required if name == "resources[storage]" => {
+            return "the claim requests no storage".into();
+        }
         Reason::Duplicate => "is used twice",
         Reason::Forbidden if *field == SPEC.to_field() => {
             return "an immutable field changes".into();

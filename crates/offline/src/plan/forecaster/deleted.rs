@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use setguard_core::{
+    kubernetes::resource::WorkloadKind,
     object::{Object, StatefulSetSpec, Workload},
     rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings, undo::Undo},
 };
@@ -8,16 +9,20 @@ use setguard_files::manifests::id::ObjectId;
 
 use super::{
     Forecaster, Simulated,
+    old_state::counted,
     stateful_set::{MOST_PODS, count},
 };
-use crate::plan::forecast::{ChangeKind, Forecast, OfKind, Rollout};
+use crate::plan::{
+    cluster::SetQuery,
+    forecast::{ChangeKind, Forecast, OfKind, Rollout},
+};
 
 impl Forecaster<'_> {
     /// Returns the forecast for an object that the change removes from the manifests.
     pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
         let note = "the new manifests lack it; this happens if you delete it".to_owned();
         let (more, rollout) = match &old.workload {
-            Workload::StatefulSet(spec) => (None, self.deleted_pods(id, spec)),
+            Workload::StatefulSet(spec) => (None, self.deleted_pods(id, old, spec)),
             Workload::DaemonSet(_) => (Some("its pods are deleted, all at once".to_owned()), None),
         };
         Forecast {
@@ -41,7 +46,7 @@ impl Forecaster<'_> {
         let (pods, rollout) = match (&old.workload, finalizers.contains(&"orphan")) {
             (_, true) => ("its pods stay, without a controller", None),
             (Workload::StatefulSet(spec), false) => {
-                ("its pods go with it", self.deleted_pods(id, spec))
+                ("its pods go with it", self.deleted_pods(id, old, spec))
             }
             (Workload::DaemonSet(_), false) => ("its pods go with it", None),
         };
@@ -56,7 +61,12 @@ impl Forecaster<'_> {
         Some(Simulated { notes: vec![note], rollout, ..Simulated::default() })
     }
 
-    fn deleted_pods(&self, id: &ObjectId, spec: &StatefulSetSpec) -> Option<Rollout> {
+    fn deleted_pods(
+        &self,
+        id: &ObjectId,
+        old: &Object<'_>,
+        spec: &StatefulSetSpec,
+    ) -> Option<Rollout> {
         let settings = Settings::of(&id.name, spec, &self.context.policy.cluster)
             .filter(|it| count(&it.ordinals) <= MOST_PODS)?;
         let retention = spec.persistent_volume_claim_retention_policy.as_ref();
@@ -64,8 +74,17 @@ impl Forecaster<'_> {
         let claims = |ordinal| {
             if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
         };
+        let (kind, selector) = (WorkloadKind::StatefulSet, old.selector());
+        let set = SetQuery { id, kind, selector, pods: counted(old) };
+        let pods = self.input.world.pods(&set);
+        // A pod that terminates already can still have claims.
+        let is_there = |ordinal: &i64| {
+            let mut pods = pods.iter().flatten().map(|it| it.pod.ordinal(&id.name));
+            pods.any(|it| it == Some(*ordinal)) || !claims(*ordinal).is_empty()
+        };
+        let ordinals = settings.ordinals.clone().filter(|it| pods.is_none() || is_there(it));
         // The garbage collector deletes the pods in no particular order.
-        let steps = settings.ordinals.clone().map(|ordinal| Step {
+        let steps = ordinals.map(|ordinal| Step {
             wave: 1,
             action: Action::Delete,
             target: Target::Ordinal(ordinal),

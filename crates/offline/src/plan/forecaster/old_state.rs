@@ -80,7 +80,7 @@ impl Forecaster<'_> {
 }
 
 /// Returns the number of pods in an object's status, or otherwise in its spec.
-fn counted(object: &Object<'_>) -> Option<usize> {
+pub(super) fn counted(object: &Object<'_>) -> Option<usize> {
     let count = match &object.workload {
         Workload::DaemonSet(_) => {
             object.status.read::<DaemonSetStatus>().map_or(1, |it| it.current_number_scheduled)
