@@ -250,9 +250,8 @@ impl Server {
     /// Compares a document with its earlier content again, because the branch may have moved since.
     fn save(&mut self, OfDocument { text_document: id }: &OfDocument) {
         self.read_policy();
-        if path(&id.uri).is_some_and(|path| Layout::is_about(&path)) {
-            self.look_around();
-        }
+        // Not every client says that other files have changed.
+        self.look_around();
         if self.against.is_none() || !self.documents.contains_key(&id.uri) {
             return;
         }

@@ -3,9 +3,7 @@ use std::str::FromStr;
 /// The ConfigMap that setguard patches with dryRun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The namespace.
     pub namespace: String,
-    /// The name.
     pub name: String,
 }
 

@@ -6,6 +6,7 @@ use super::Case;
 use crate::{Namespace, daemon_set, stateful_set, with_app};
 
 pub(super) const CASES: &[Case] = &[
+    Case::new("partition-covers-all-is-warned-of", partition_covers_all),
     Case::new("what-is-good-passes-in-silence", good),
     Case::new("a-field-that-is-dropped-is-warned-of-before", max_unavailable),
     Case::new("an-immutable-field-gets-its-remedy", immutable),
@@ -67,6 +68,14 @@ fn immutable(namespace: &Namespace<'_>) {
         "spec.selector: Invalid value: ",
         "field is immutable",
     ]);
+}
+
+fn partition_covers_all(namespace: &Namespace<'_>) {
+    let mut set = stateful_set("web");
+    set["spec"]["updateStrategy"] = json!({ "rollingUpdate": { "partition": 5 } });
+    namespace.apply(&set).with_warning("partition-covers-all");
+    let stored = namespace.read("statefulset/web");
+    assert_eq!(stored["spec"]["updateStrategy"]["rollingUpdate"]["partition"], 5);
 }
 
 fn good(namespace: &Namespace<'_>) {

@@ -99,8 +99,11 @@ fn group(reports: &mut [ObjectReport], places: &[(usize, usize)]) -> Option<Fold
         help.push_str("; for the others likewise");
     }
     let most = if first.severity == Severity::Error { all.len() } else { NAMED };
-    let ids = all.iter().take(most).map(|(report, _)| report.id.clone());
-    let folded = Folded { diagnostic, count: all.len(), first: ids.collect() };
+    let mut ids: Vec<_> = all.iter().map(|(report, _)| report.id.clone()).collect();
+    ids.dedup();
+    let count = ids.len();
+    ids.truncate(most);
+    let folded = Folded { diagnostic, count, first: ids };
     for (at, nth) in places {
         let diagnostic = reports.get_mut(*at).and_then(|it| it.diagnostics.get_mut(*nth));
         diagnostic.into_iter().for_each(|it| it.is_folded = true);

@@ -8,6 +8,7 @@ use setguard_files::report::{
 
 use super::{
     decision::{Decision, Obstacle},
+    flapping::FLAPS,
     target::Target,
 };
 
@@ -133,6 +134,9 @@ impl<'a> Event<'a> {
             let text = obstacle.facts.heading();
             message.push_str(&format!("{between}{text}{}", since.unwrap_or_default()));
         }
+        // The findings that follow a headline do not name the cause of a flapping pod.
+        let is_flapping = obstacle.is_some_and(|it| it.facts.outlook.state == FLAPS);
+        let headline = if is_flapping { message.clone() } else { headline };
         let mut event = Event::new(type_, message, now).about(target);
         event.headline = headline;
         event.outcome = standing.and_then(RolloutStatus::outcome).map(|it| it.as_str());

@@ -14,6 +14,8 @@ use super::{
     target::Target,
 };
 
+/// The state of such a pod, as an obstacle.
+pub(super) const FLAPS: &str = "flaps";
 /// The fewest losses of readiness that count; the first may be part of the start.
 const FEWEST: u32 = 3;
 /// How long to wait for the second loss, and the shortest wait for a later one.
@@ -105,7 +107,7 @@ fn obstacle(view: &View<'_>, set: &WorkloadStatus, pod: &Pod, seen: &Seen) -> Ob
     );
     let first = seen.first.as_second();
     let facts = Facts::title(title).since(first).pods([&*pod.name]);
-    let facts = facts.outlook(Outlook::new("flaps", Hold::Since(first)));
+    let facts = facts.outlook(Outlook::new(FLAPS, Hold::Since(first)));
     Obstacle::of(match failed {
         Some(failed) => facts.cause(&*failed.message),
         None => facts,

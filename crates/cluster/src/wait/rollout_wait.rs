@@ -147,9 +147,11 @@ impl<'a> RolloutWait<'a> {
             if [Kind::DaemonSet, Kind::StatefulSet].contains(&source.collection.kind) {
                 bail!("{} cannot be watched: {why}", source.collection.name());
             }
-            hidden.push(source.collection.name());
+            let name = source.collection.name();
+            if !hidden.contains(&name) {
+                hidden.push(name);
+            }
         }
-        hidden.dedup();
         // Rights can be revoked during the wait.
         if hidden.iter().any(|it| !self.hidden.contains(it)) {
             let text = format!(

@@ -6,7 +6,7 @@ use k8s_openapi::{
 };
 
 use super::{labels::Labels, resources::Resources};
-use crate::kubernetes::tolerations;
+use crate::kubernetes::{taints::is_transient, tolerations};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Node {
@@ -23,7 +23,7 @@ impl Node {
         mut taints: Vec<Taint>,
         allocatable: Option<&BTreeMap<String, Quantity>>,
     ) -> Self {
-        taints.retain(|taint| taint.effect != "PreferNoSchedule" && !passes(&taint.key));
+        taints.retain(|taint| taint.effect != "PreferNoSchedule" && !is_transient(&taint.key));
         for taint in &mut taints {
             taint.time_added = None;
         }
@@ -44,14 +44,4 @@ impl Node {
             |taint: &Taint| tolerations.iter().any(|it| tolerations::tolerates_taint(it, taint));
         self.taints.iter().find(|taint| !is_tolerated(taint))
     }
-}
-
-/// Returns whether a taint comes and goes with a condition of the node, or while a node starts or is about to be
-/// removed. Daemon pods automatically tolerate most of these taints.
-fn passes(key: &str) -> bool {
-    const PREFIXES: [&str; 4] = [
-        "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/",
-        "ToBeDeletedByClusterAutoscaler",
-    ];
-    PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || key.ends_with("not-ready")
 }

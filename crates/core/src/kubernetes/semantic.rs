@@ -61,7 +61,6 @@ pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
 /// Serializes a value.
 #[derive(Clone, Copy)]
 enum Form {
-    /// As it is.
     Written,
     /// In the canonical form: a value that equals absence becomes null.
     Canonical {

@@ -4,21 +4,19 @@ use k8s_openapi::api::core::v1::Taint;
 
 /// Kubernetes' own prefixes, and the ones of cloud providers and of programs that scale and prepare nodes. Kubernetes:
 /// k8s.io/api/core/v1/well_known_taints.go, k8s.io/cloud-provider/api/well_known_taints.go.
-const TRANSIENT: [&str; 11] = [
+const TRANSIENT: [&str; 9] = [
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
     "node.cluster.x-k8s.io/",
     "readiness.k8s.io/",
     "ToBeDeletedByClusterAutoscaler",
     "DeletionCandidateOfClusterAutoscaler",
-    "karpenter.sh/disrupt",
-    "karpenter.sh/unregistered",
+    "karpenter.sh/",
     "aws-node-termination-handler/",
     "cloud.google.com/impending-node-termination",
-    "node.gardener.cloud/critical-components-not-ready",
 ];
-/// A driver removes such a taint once it runs on a node.
-const NOT_READY: &str = "/agent-not-ready";
+/// A driver or the cloud's agent removes such a taint once it runs on a node.
+const NOT_READY: &str = "not-ready";
 
 /// `taint` is `key=value:effect`. A program sets and removes such a taint, so no template should tolerate it.
 pub(crate) fn is_transient(taint: &str) -> bool {
@@ -47,6 +45,8 @@ mod tests {
             "ToBeDeletedByClusterAutoscaler=1795327800:NoSchedule",
             "karpenter.sh/disrupted:NoSchedule",
             "node.cilium.io/agent-not-ready:NoSchedule",
+            "node.gardener.cloud/critical-components-not-ready:NoSchedule",
+            "aws-node-termination-handler/spot-itn:NoSchedule",
         ] {
             assert!(is_transient(taint), "{taint}");
         }

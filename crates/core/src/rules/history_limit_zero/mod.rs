@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
     cel: {
         fault: "@.spec.?revisionHistoryLimit.orValue(10) == 0",
-        message: "'no old revision is kept, so `kubectl rollout undo` has nothing to roll back to'",
+        message: "'once a rollout is complete, no old revision is kept, so `kubectl rollout undo` has nothing to roll back to'",
         help: "use 1 or more, or leave the field out for the default of 10",
     },
 };
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             .report(
                 &SPEC.child("revisionHistoryLimit"),
                 Reason::Invalid,
-                "no old revision is kept, so `kubectl rollout undo` has nothing to roll back to",
+                "once a rollout is complete, no old revision is kept, so `kubectl rollout undo` has nothing to roll back to",
                 "use 1 or more, or leave the field out for the default of 10",
             )
             .fixed_by(Fix::use_default(&SPEC.child("revisionHistoryLimit")));

@@ -84,7 +84,10 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
                 .run(remove),
         );
     }
-    let name = pod.node.as_deref().unwrap_or_default();
+    let Some(name) = pod.node.as_deref() else {
+        let help = Help::say("no kubelet ends it; run ").run(force).and(more);
+        return ("it was never bound to a node".to_owned(), help);
+    };
     match observed.node(name) {
         Some(node) if node.not_ready.is_some() => {
             let out = format!("{OUT_OF_SERVICE}=nodeshutdown:NoExecute");
