@@ -7,6 +7,7 @@ mod document;
 mod frame;
 mod hover;
 mod policy;
+mod policy_schema;
 mod position;
 mod protocol;
 mod server;

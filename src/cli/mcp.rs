@@ -47,13 +47,22 @@ pub(super) struct McpArgs {
     /// Offers no tool that needs a cluster
     #[arg(long, conflicts_with = "context")]
     offline: bool,
+    /// Lets the tools render charts and kustomizations, with the Helm, kustomize or kubectl of this machine. Their text
+    /// may come from strangers; see `setguard check --help`
+    #[arg(long)]
+    render: bool,
 }
 
 pub(super) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the async runtime")?;
     let calls = Semaphore::new(MOST_CALLS);
-    let server = Server { context: args.context.clone(), is_offline: args.offline, calls };
+    let server = Server {
+        context: args.context.clone(),
+        is_offline: args.offline,
+        renders: args.render,
+        calls,
+    };
     // The runtime ends with this function, and ends the commands of its calls.
     runtime.block_on(async {
         let mut signals = Signals::new().context("cannot handle signals")?;
@@ -73,6 +82,7 @@ pub(super) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
 struct Server {
     context: Option<String>,
     is_offline: bool,
+    renders: bool,
     calls: Semaphore,
 }
 
@@ -130,7 +140,13 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default().into();
         let result = async {
             let _permit = self.calls.acquire().await;
-            tools::call(&request.name, arguments, self.context.as_deref(), self.is_offline).await
+            tools::call(
+                &request.name,
+                arguments,
+                self.context.as_deref(),
+                (self.is_offline, self.renders),
+            )
+            .await
         };
         // Dropping the future of the call ends its command.
         let result = tokio::select! {

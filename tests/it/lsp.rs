@@ -444,12 +444,35 @@ fn ids_are_completed_where_they_exempt_and_in_the_policy() {
     for line in ["metadata: ", "# ignore[", "# setguard: ignore[a] ", "setguard.io/ignor"] {
         assert_eq!(labels(&mut editor, "c.yaml", "", line), [] as [String; 0], "{line}");
     }
-    for line in ["  ", "  surge-", "  - rules: [", "    - surge"] {
-        let offered = labels(&mut editor, "setguard.yaml", "rules:\n", line);
-        assert!(offered.iter().any(|it| it.starts_with("surge-host-port@")), "{line}");
+    let entry = "exceptions:\n- names: [a]\n  # Why.\n  rules:\n";
+    for (text, line, word) in [
+        ("rules:\n", "  ", "surge-host-port@2"),
+        ("rules:\n", "  surge-", "surge-host-port@2"),
+        ("exceptions:\n", "  - rules: [", "surge-host-port@12"),
+        (entry, "  - surge", "surge-host-port@4"),
+        ("rules:\n", "  surge-host-port: d", "deny@19"),
+        ("apiVersion: a\n", "ru", "rules@0"),
+        ("kubernetes:\n", "  fea", "featureGates@2"),
+        ("kubernetes:\n  podSecurity:\n", "    enforce: ", "baseline@13"),
+        ("exceptions:\n- names: [a]\n", "  na", "namespaces@2"),
+        ("exceptions:\n  - rules: [a]\n", "  - ", "reason@4"),
+    ] {
+        let offered = labels(&mut editor, "setguard.yaml", text, line);
+        assert!(offered.iter().any(|it| it == word), "{text}{line}: {offered:?}");
+        // Nothing from elsewhere.
+        assert!(!offered.iter().any(|it| it.starts_with("metadata@")) || text.starts_with("api"));
     }
-    assert_eq!(
-        labels(&mut editor, "setguard.yaml", "rules:\n", "  surge-host-port: d"),
-        [] as [String; 0]
-    );
+    for line in ["  # sur", "  surge-host-port: deny x", "  unknown: "] {
+        let offered = labels(&mut editor, "setguard.yaml", "limits:\n", line);
+        assert_eq!(offered, [] as [String; 0], "{line}");
+    }
+    let text = "kubernetes:\n  podSecurity:\n    enforce: baseline\n";
+    editor.open("setguard.yaml", text);
+    let params = json!({
+        "textDocument": { "uri": editor.uri("setguard.yaml") },
+        "position": { "line": 1, "character": 4 }
+    });
+    let hover = editor.respond("textDocument/hover", &params);
+    let value = hover["result"]["contents"]["value"].as_str().unwrap();
+    assert!(value.contains("Pod Security"), "{value}");
 }

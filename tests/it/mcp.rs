@@ -120,6 +120,32 @@ fn a_client_lists_the_tools_and_ends_the_session() {
 }
 
 #[test]
+fn a_server_renders_only_if_it_was_started_so() {
+    let faulty = on_delete("agent", "");
+    let folder = || Folder::new([("deploy/a.yaml", faulty.as_str())]);
+    let arguments = json!({"paths": ["deploy"], "render": true});
+    let mut client = Client::start(folder(), &[]);
+    for tool in ["check", "plan"] {
+        let message = client.refusal(tool, arguments.clone());
+        assert_eq!(message, "this server renders nothing; start it with --render");
+    }
+    assert_eq!(client.end(), Some(0));
+    let mut client = Client::start(folder(), &["--render"]);
+    let message = client.refusal("check", json!({"manifests": faulty, "render": true}));
+    assert_eq!(message, "render needs paths");
+    let result = client.call("check", arguments.clone());
+    assert_eq!(result["report"]["findings"][0]["rule"], "on-delete-ignores-rolling-update");
+    assert_eq!(client.call("plan", arguments)["plan"]["objects"][0]["change"], "create");
+    let inventory = "apiVersion: v1\nkind: Node\nmetadata: {name: n, labels: {a: b}}\n";
+    let arguments = json!({"manifests": faulty, "inventory": inventory});
+    let result = client.call("check", arguments);
+    assert_eq!(result["exitCode"], 0, "{result}");
+    let message = client.refusal("check", json!({"manifests": faulty, "inventory": "a: ["}));
+    assert!(message.contains("inventory"), "{message}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
 fn check_returns_the_report_of_texts_and_of_files() {
     let faulty = on_delete("agent", "");
     let mut client = Client::start(Folder::new([("deploy/a.yaml", faulty.as_str())]), &[]);

@@ -1,4 +1,4 @@
-//! Completes the ids of rules: where a manifest exempts from one, and in the policy.
+//! Completes the ids of rules where a manifest exempts from one, and the fields and values of the policy.
 
 use serde_json::{Value, json};
 use setguard_core::{
@@ -7,6 +7,7 @@ use setguard_core::{
 
 use super::{
     document::{Document, Kind},
+    policy_schema,
     position::Encoding,
     protocol::AtPosition,
 };
@@ -27,30 +28,32 @@ pub(super) fn of(
     let before = document.text.get(..cursor).unwrap_or_default();
     let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
     let typed = line.trim_end_matches(|it: char| it.is_ascii_alphanumeric() || it == '-');
-    let expects_id = match document.kind {
-        Kind::Manifests => exempts(typed),
-        // A key, or an entry of a list.
-        Kind::Policy => typed.trim_start_matches(['-', ' ']).is_empty() || is_in_list(typed),
-        Kind::LeftOut => false,
+    let words = match document.kind {
+        Kind::Manifests if exempts(typed) => {
+            let metas = catalogue::all().iter().map(|it| &it.meta);
+            // Nothing in a manifest exempts from a denial.
+            let warned = metas.filter(|it| policy.mode(it) == Mode::Warn);
+            warned.map(|it| (it.id, it.summary)).collect()
+        }
+        Kind::Policy => {
+            let end = before.len() - (line.len() - typed.len());
+            policy_schema::choices(before.get(..end).unwrap_or_default())
+        }
+        Kind::Manifests | Kind::LeftOut => Vec::new(),
     };
-    if !expects_id {
-        return Vec::new();
-    }
     let range = lines.range(&(cursor - (line.len() - typed.len())..cursor));
     let found = document.findings.iter().flat_map(|it| &it.diagnostics);
     let found: Vec<&str> = found.map(|it| it.rule.id).collect();
-    let metas = catalogue::all().iter().map(|it| &it.meta);
-    // Nothing in a manifest exempts from a denial.
-    let fits = |mode| document.kind == Kind::Policy || mode == Mode::Warn;
-    let items = metas.filter(|it| fits(policy.mode(it))).map(|meta| {
+    let items = words.into_iter().map(|(word, text)| {
+        let rule = catalogue::find(word).map(|it| &it.meta);
         json!({
-            "label": meta.id,
+            "label": word,
             "kind": CONSTANT,
-            "detail": meta.title,
-            "documentation": meta.summary,
+            "detail": rule.map_or("", |it| it.title),
+            "documentation": rule.map_or(text, |it| it.summary),
             // What finds something here comes first.
-            "sortText": format!("{}{}", u8::from(!found.contains(&meta.id)), meta.id),
-            "textEdit": { "range": range, "newText": meta.id },
+            "sortText": format!("{}{word}", u8::from(!found.contains(&word))),
+            "textEdit": { "range": range, "newText": word },
         })
     });
     items.collect()
@@ -64,8 +67,4 @@ fn exempts(before: &str) -> bool {
         ids.strip_prefix("ignore[").filter(|ids| !ids.contains(']'))
     });
     annotation.is_some_and(|it| it.contains(':')) || comment.is_some()
-}
-
-fn is_in_list(before: &str) -> bool {
-    before.rfind('[') > before.rfind(']')
 }

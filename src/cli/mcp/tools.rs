@@ -67,11 +67,16 @@ struct CheckTool {
     /// Files and folders, instead of manifests.
     #[serde(default)]
     paths: Vec<String>,
+    /// Whether to check what the charts and kustomizations in the paths render to. Needs a server with --render.
+    #[serde(default)]
+    render: bool,
     /// The objects before the change, as YAML or JSON, so that changes of immutable fields are found. Only
     /// with manifests.
     before: Option<String>,
     /// A git commit or branch to compare with. Only with paths.
     against_ref: Option<String>,
+    /// Objects that the cluster has, as YAML or JSON, such as Nodes, StorageClasses and Namespaces.
+    inventory: Option<String>,
     /// The namespace of manifests that name none.
     namespace: Option<String>,
     /// The ids of rules, to see only their findings.
@@ -97,6 +102,9 @@ struct PlanTool {
     /// Files and folders with the new manifests.
     #[serde(default)]
     paths: Vec<String>,
+    /// Whether to plan what the charts and kustomizations in the paths render to. Needs a server with --render.
+    #[serde(default)]
+    render: bool,
     /// The objects before the change, as YAML or JSON, also their pods, claims and ControllerRevisions.
     /// Only with manifests.
     before: Option<String>,
@@ -151,7 +159,7 @@ pub(super) async fn call(
     name: &str,
     arguments: Value,
     context: Option<&str>,
-    is_offline: bool,
+    (is_offline, renders): (bool, bool),
 ) -> Result<Answer, String> {
     let of_cluster = |args: &mut Vec<String>| match (is_offline, context) {
         (true, _) => Err("this server asks no cluster (--offline)".to_owned()),
@@ -161,8 +169,8 @@ pub(super) async fn call(
         }
     };
     match name {
-        "check" => check(parse(&arguments)?).await,
-        "plan" => plan(parse(&arguments)?, of_cluster).await,
+        "check" => check(parse(&arguments)?, renders).await,
+        "plan" => plan(parse(&arguments)?, of_cluster, renders).await,
         "audit" => {
             let AuditTool { namespace, objects, skip } = parse(&arguments)?;
             let mut args = vec!["audit".to_owned(), "--format=json".to_owned()];
@@ -193,28 +201,29 @@ pub(super) async fn call(
     }
 }
 
-async fn check(it: CheckTool) -> Result<Answer, String> {
+async fn check(it: CheckTool, renders: bool) -> Result<Answer, String> {
     let manifests = source(it.manifests, &it.paths)?;
     match manifests {
         Some(_) => without(&it.against_ref, "againstRef", "paths")?,
         None => without(&it.before, "before", "manifests")?,
     }
     let before = TextFile::of("before", it.before)?;
+    let inventory = TextFile::of("inventory", it.inventory)?;
     let mut args = vec!["check".to_owned(), "--format=json".to_owned()];
-    args.extend(before.flag("--against"));
+    args.extend(before.flag("--against").into_iter().chain(inventory.flag("--inventory")));
     args.extend(it.against_ref.map(|value| format!("--against-ref={value}")));
     args.extend(it.namespace.map(|value| format!("--namespace={value}")));
     args.extend(it.rules.iter().map(|value| format!("--select={value}")));
     args.extend(it.kube_version.map(|value| format!("--kube-version={value}")));
     args.extend(it.allow_empty.then(|| "--allow-empty".to_owned()));
-    args.push("--".to_owned());
-    args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { it.paths });
+    args.extend(inputs(manifests.is_some(), it.paths, it.render, renders)?);
     program::run("report", &args, manifests, it.skip).await
 }
 
 async fn plan(
     it: PlanTool,
     of_cluster: impl Fn(&mut Vec<String>) -> Result<(), String>,
+    renders: bool,
 ) -> Result<Answer, String> {
     let manifests = source(it.manifests, &it.paths)?;
     let states = [it.before.is_some(), it.against_ref.is_some(), it.live];
@@ -240,19 +249,39 @@ async fn plan(
     args.extend(it.never_ready.iter().map(|value| format!("--never-ready={value}")));
     args.extend(it.kube_version.map(|value| format!("--kube-version={value}")));
     args.extend(it.allow_empty.then(|| "--allow-empty".to_owned()));
-    args.push("--".to_owned());
-    args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { it.paths });
+    args.extend(inputs(manifests.is_some(), it.paths, it.render, renders)?);
     program::run("plan", &args, manifests, it.skip).await
 }
 
+/// Returns the arguments that name what to read. `renders` is whether the server may render.
+fn inputs(
+    is_text: bool,
+    paths: Vec<String>,
+    render: bool,
+    renders: bool,
+) -> Result<Vec<String>, String> {
+    let prefix = match (render, renders) {
+        (true, true) if is_text => return Err("render needs paths".to_owned()),
+        (true, true) => "--render=",
+        (true, false) => {
+            return Err("this server renders nothing; start it with --render".to_owned());
+        }
+        (false, _) => "",
+    };
+    let paths = if is_text { vec!["-".to_owned()] } else { paths };
+    let end = Some("--".to_owned()).filter(|_| !render);
+    Ok(end.into_iter().chain(paths.iter().map(|path| format!("{prefix}{path}"))).collect())
+}
+
 /// The arguments of the tools by what the commands call them.
-const ARGUMENTS: [(&str, &str); 12] = [
+const ARGUMENTS: [(&str, &str); 13] = [
     ("'[KIND/NAME]...'", "objects"),
     ("; --as selects another command", ""),
     ("<stdin>", "manifests"),
     ("--against-ref", "againstRef"),
     ("--against", "before"),
     ("--allow-empty", "allowEmpty"),
+    ("--inventory", "inventory"),
     ("--kube-version", "kubeVersion"),
     ("--live", "live"),
     ("--namespace", "namespace"),
@@ -264,7 +293,9 @@ const ARGUMENTS: [(&str, &str); 12] = [
 /// Returns a message of a command with these arguments as a message about the arguments of the tool.
 pub(super) fn of_tool(message: &str, args: &[String]) -> String {
     let mut message = message.to_owned();
-    for (flag, argument) in [("--against=", "before"), ("--nodes=", "nodes")] {
+    for (flag, argument) in
+        [("--against=", "before"), ("--inventory=", "inventory"), ("--nodes=", "nodes")]
+    {
         let mut flags = args.iter().take_while(|it| *it != "--");
         let file = flags.find_map(|it| it.strip_prefix(flag));
         file.into_iter().for_each(|file| message = message.replace(file, argument));
