@@ -38,8 +38,9 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.binary_search_by_key(&id, |rule| rule.meta.id).ok().map(|i| RULES[i])
 }
 
-/// Returns the rule id that a misspelt one resembles, or the first with this word.
+/// Returns the rule id that a misspelt one resembles, or the first with these words.
 pub fn nearest(id: &str) -> Option<&'static str> {
     let ids = || RULES.iter().map(|rule| rule.meta.id);
-    nearest_of(id, ids()).or_else(|| ids().find(|it| it.split('-').any(|word| word == id)))
+    let words = format!("-{id}-");
+    nearest_of(id, ids()).or_else(|| ids().find(|it| format!("-{it}-").contains(&words)))
 }

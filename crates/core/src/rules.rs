@@ -47,7 +47,7 @@ macro_rules! rule {
 
 macro_rules! rules {
     ($($name:ident,)*) => {
-        $(pub mod $name;)*
+        $(#[doc = concat!("The rule `", stringify!($name), "`.")] pub mod $name;)*
 
         /// Every rule, sorted by id.
         pub static RULES: &[&Rule] = &[$(&$name::RULE),*];

@@ -1,5 +1,3 @@
-//! A ConfigMap or Secret that is applied after the pods that need it, or deleted before them.
-
 use crate::inventory::configs::Order;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A StatefulSet whose manifest and autoscaler both set its replicas.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

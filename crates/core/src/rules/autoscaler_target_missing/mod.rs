@@ -1,5 +1,3 @@
-//! An autoscaler whose target has the name of the set, but another kind.
-
 use crate::rules::autoscaler_fights_replicas::SCALERS;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A StatefulSet whose first pod waits for later pods.
-
 use super::neighbors::services::Governed;
 use crate::inventory::{object_summary::Service, waits::On};
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! A volume that a claim template of the same name replaces.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

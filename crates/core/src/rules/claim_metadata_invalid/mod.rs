@@ -1,5 +1,3 @@
-//! A claim template with metadata that the API server rejects in a claim.
-
 use crate::rules::prelude::*;
 use crate::validation::created_claim;
 

@@ -1,5 +1,3 @@
-//! A claim whose data has a different path after the change.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Two claim templates with the same name.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A claim template that the driver of its StorageClass does not provision.
-
 use crate::inventory::details::ClaimNeed;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Claims of a StatefulSet that are not bound.
-
 use super::{
     class_of_claims_missing,
     status::claims::{Unbound, WhyUnbound, of_set, unbound},

@@ -1,5 +1,3 @@
-//! Claims of a StatefulSet whose size differs from the claim template.
-
 use std::cmp::Ordering;
 
 use crate::rules::prelude::*;

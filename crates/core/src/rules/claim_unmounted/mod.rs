@@ -1,5 +1,3 @@
-//! A claim template that no container uses.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A scale-down that deletes the claims of the removed pods.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

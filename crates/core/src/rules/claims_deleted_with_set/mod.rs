@@ -1,5 +1,3 @@
-//! Claims that are deleted together with their set.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Missing StorageClasses that the claims of several sets wait for.
-
 use super::status::claims::of_set;
 use crate::rules::prelude::*;
 

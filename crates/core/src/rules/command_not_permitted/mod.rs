@@ -1,5 +1,3 @@
-//! A command that needs a right that its container does not have.
-
 use k8s_openapi::api::core::v1::Capabilities;
 
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! Pods that the API server refuses to create.
-
 use super::status::{
     quota,
     refusal::{annotate, by_admission, quoted_after},

@@ -1,5 +1,3 @@
-//! A network plugin or storage driver without a priority.
-
 use crate::finding::ClusterAssumption;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A new release of a database that does not start with the data of the old one.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

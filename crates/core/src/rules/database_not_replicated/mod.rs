@@ -1,5 +1,3 @@
-//! Several pods of a database that doesn't replicate.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

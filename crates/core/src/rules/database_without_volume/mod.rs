@@ -1,5 +1,3 @@
-//! A database without a volume for its data.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

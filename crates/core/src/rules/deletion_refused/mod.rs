@@ -1,5 +1,3 @@
-//! Pods that the API server refuses to delete.
-
 use super::{
     status::{outlook::IDLE, refusal::by_admission},
     two_pods_on_node,

@@ -1,5 +1,3 @@
-//! A list with keys that contains the same entry twice.
-
 use super::api_warning::{conflict, is_hidden};
 use crate::rules::prelude::*;
 use crate::validation::pod::util::Seen;

@@ -1,5 +1,3 @@
-//! A field of the pod template that the API server drops, because its feature gate is off.
-
 use serde_json::Value;
 
 use crate::kubernetes::semantic::to_json;

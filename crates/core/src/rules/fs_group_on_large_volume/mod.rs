@@ -1,5 +1,3 @@
-//! A recursive change of ownership on a large volume.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

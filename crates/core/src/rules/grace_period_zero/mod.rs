@@ -1,5 +1,3 @@
-//! Pods of a StatefulSet that disappear from the API before they have stopped.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A container that keeps its pod from being Guaranteed.
-
 use std::mem;
 
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! A heap or cache that may grow as large as its container's memory limit.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! No old revision is kept to roll back to.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A pod in its node's network that looks up a Service by a name that it cannot resolve.
-
 use crate::inventory::hosts::{name_in, texts, uses_node_dns};
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A directory that the kubelet creates for root, in a container of another user.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A DaemonSet and a second controller that claim the same port of the same nodes.
-
 use crate::inventory::{
     host_port::HostPorts,
     object_summary::{Controller, Ports},

@@ -1,5 +1,3 @@
-//! An image that its registry no longer has.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! An image whose name the kubelet cannot parse.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

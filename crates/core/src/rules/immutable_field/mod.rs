@@ -1,5 +1,3 @@
-//! The remedy for a change to an immutable field.
-
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use crate::kubernetes::semantic;

@@ -1,5 +1,3 @@
-//! A label that changes with each release, in an immutable field.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A toleration of only the control plane's old taint.
-
 use crate::rules::prelude::*;
 use crate::{finding::ClusterAssumption, kubernetes::tolerations};
 

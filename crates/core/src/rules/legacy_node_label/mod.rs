@@ -1,5 +1,3 @@
-//! Pods that require the control plane's old node label.
-
 use k8s_openapi::api::core::v1::NodeSelectorTerm;
 
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! A change that the policy's limits forbid.
-
 mod removed;
 mod settings;
 

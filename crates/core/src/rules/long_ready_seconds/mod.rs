@@ -1,5 +1,3 @@
-//! A rollout that takes very long because of `minReadySeconds`.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! An update that replaces or removes many pods at once.
-
 use super::read::Wave;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! An update that takes all pods down at once.
-
 use crate::rules::prelude::*;
 use crate::{inventory::details::replaces_all, kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET};
 

@@ -1,5 +1,3 @@
-//! `maxUnavailable` of a StatefulSet while its feature gate is off.
-
 use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
 use crate::rules::prelude::*;
 

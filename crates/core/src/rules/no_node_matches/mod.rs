@@ -1,5 +1,3 @@
-//! A template whose node selector no node matches.
-
 mod status;
 
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! A server without a readiness probe.
-
 use crate::finding::paths::CONTAINERS;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A shell or another tool that the image does not have.
-
 use super::read::{Action, DOES_NOTHING};
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Nodes that a taint keeps a DaemonSet away from.
-
 use super::status::toleration;
 use crate::kubernetes::taints;
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! Nodes that should have a pod of a DaemonSet and have none that works.
-
 use super::status::{
     budget_eaten::eats_budget, daemon_set::Lack, node_without_pod_since::Lacking, outlook::IDLE,
     refusal::annotate, webhooks::down_for,

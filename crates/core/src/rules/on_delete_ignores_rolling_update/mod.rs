@@ -1,5 +1,3 @@
-//! Settings for rolling updates that OnDelete ignores.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

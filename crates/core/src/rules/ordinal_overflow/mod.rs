@@ -1,5 +1,3 @@
-//! Ordinals beyond 32 bits.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A new `ordinals.start` that deletes some pods and creates others.
-
 use std::ops::Range;
 
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! A corrected template that is not rolled out because broken pods use up `maxUnavailable`.
-
 use crate::kubernetes::cluster::{MAX_UNAVAILABLE_STATEFUL_SET, since};
 use crate::rules::{
     prelude::*,

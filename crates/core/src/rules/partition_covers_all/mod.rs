@@ -1,5 +1,3 @@
-//! A partition that covers all replicas.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A partition that looks like an ordinal.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! PodDisruptionBudgets that allow no eviction.
-
 mod neighbors;
 mod status;
 

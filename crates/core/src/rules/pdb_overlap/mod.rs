@@ -1,5 +1,3 @@
-//! Pods that several PodDisruptionBudgets select.
-
 use super::neighbors::budgets::Protection;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Pods of a StatefulSet that cannot be created, because other pods have their names.
-
 use super::status::refusal;
 use crate::rules::prelude::*;
 use crate::{observed::ForeignPod, rollout::stateful_set::Settings};

@@ -1,5 +1,3 @@
-//! A template that the API server accepts, but no pod can be created from.
-
 use crate::rules::prelude::*;
 use crate::validation::created_pod;
 

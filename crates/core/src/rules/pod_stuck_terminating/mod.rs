@@ -1,5 +1,3 @@
-//! Pods of a StatefulSet whose deletion does not end.
-
 use super::status::budget_eaten::eats_budget;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Validates the spec of a pod template as the API server does.
-
 use crate::rules::prelude::*;
 
 /// The rule for the rest of the pod template.

@@ -1,5 +1,3 @@
-//! Pods or claims that a LimitRange or a ResourceQuota of their namespace refuses.
-
 mod limit_range;
 mod quota;
 

@@ -1,5 +1,3 @@
-//! A probe or hook with the name of a port that its container lacks.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

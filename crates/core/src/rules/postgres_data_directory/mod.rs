@@ -1,5 +1,3 @@
-//! A volume at a directory where the image of PostgreSQL or Kafka does not keep its data.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

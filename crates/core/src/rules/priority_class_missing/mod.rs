@@ -1,5 +1,3 @@
-//! A template with a PriorityClass that does not exist.
-
 use super::neighbors::missing::is_missing;
 use crate::rules::prelude::*;
 

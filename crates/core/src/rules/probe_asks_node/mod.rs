@@ -1,5 +1,3 @@
-//! A probe or hook with the address of the node itself.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

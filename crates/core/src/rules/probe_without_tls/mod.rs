@@ -1,5 +1,3 @@
-//! A probe that asks a port of TLS without TLS.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A StatefulSet with several pods and no PodDisruptionBudget.
-
 use super::{neighbors::budgets::Protection, selector_misses_pods::missing};
 use crate::rules::prelude::*;
 

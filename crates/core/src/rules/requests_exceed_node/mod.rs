@@ -1,5 +1,3 @@
-//! Pods that request more than any node has.
-
 use super::neighbors::nodes::MatchingNodes;
 use crate::inventory::resources::Resources;
 use crate::rules::prelude::*;

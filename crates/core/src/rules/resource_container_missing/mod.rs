@@ -1,5 +1,3 @@
-//! A reference to the resources of a container that the pod does not have.
-
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, ResourceFieldSelector};
 
 use crate::rules::prelude::*;

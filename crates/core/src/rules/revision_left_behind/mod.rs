@@ -1,5 +1,3 @@
-//! Pods that have had an older template for days.
-
 use crate::rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy};
 use crate::rules::prelude::*;
 

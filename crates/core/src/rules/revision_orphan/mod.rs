@@ -1,5 +1,3 @@
-//! Revisions that belong to no set.
-
 use crate::observed::Revision;
 use crate::rules::prelude::*;
 

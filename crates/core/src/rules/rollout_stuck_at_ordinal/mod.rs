@@ -1,5 +1,3 @@
-//! A StatefulSet that waits for a pod that does not become ready.
-
 use super::{
     pod_stuck_terminating,
     status::{phrases::lacking, stateful_set::ORDERED, waiting_pod::Halt},

@@ -1,5 +1,3 @@
-//! A Service or PodDisruptionBudget whose selector misses the pods of a set by one label.
-
 use crate::rules::prelude::*;
 use crate::{
     inventory::labels::{Labels, Selector},

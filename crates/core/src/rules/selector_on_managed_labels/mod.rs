@@ -1,5 +1,3 @@
-//! A selector for labels that the controller itself sets.
-
 use crate::kubernetes::managed_labels;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A selector that also matches unrelated pods.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Daemon pods that must run together.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Replicas that must not share a node or zone.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

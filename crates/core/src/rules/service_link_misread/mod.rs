@@ -1,5 +1,3 @@
-//! An image that misreads the variable that Kubernetes sets for a Service.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

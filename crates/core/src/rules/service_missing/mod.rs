@@ -1,5 +1,3 @@
-//! A StatefulSet whose Service does not exist.
-
 use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Pods without DNS names.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

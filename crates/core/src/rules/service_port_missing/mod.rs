@@ -1,5 +1,3 @@
-//! A Service that connects to a port whose name no container has.
-
 use crate::rules::prelude::*;
 use crate::{
     finding::paths::CONTAINERS,

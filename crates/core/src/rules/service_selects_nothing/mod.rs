@@ -1,5 +1,3 @@
-//! A StatefulSet whose Service does not select its pods.
-
 use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 use crate::{

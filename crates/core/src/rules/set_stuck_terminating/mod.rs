@@ -1,5 +1,3 @@
-//! Sets whose deletion does not end.
-
 use crate::finding::paths::FINALIZERS;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A single volume for all pods.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Daemon pods that keep each other off their nodes.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

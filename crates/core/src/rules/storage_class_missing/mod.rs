@@ -1,5 +1,3 @@
-//! A claim template with a StorageClass that does not exist.
-
 use super::neighbors::missing::is_missing;
 use crate::rules::prelude::*;
 

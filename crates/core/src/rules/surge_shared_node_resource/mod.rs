@@ -1,5 +1,3 @@
-//! A surge pod that listens on the same port of the node as the old pod.
-
 use k8s_openapi::api::core::v1::Probe;
 
 use crate::rules::prelude::*;

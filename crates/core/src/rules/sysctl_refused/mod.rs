@@ -1,5 +1,3 @@
-//! A sysctl that the kubelet refuses.
-
 use crate::kubernetes::pod_security::SAFE_SYSCTLS;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A DaemonSet that leaves nodes for good: its new template does not tolerate their taint.
-
 use super::neighbors::nodes::MatchingNodes;
 use crate::kubernetes::taints::written;
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! Finalizers that every pod gets.
-
 use crate::rules::prelude::*;
 use crate::validation::object_meta;
 

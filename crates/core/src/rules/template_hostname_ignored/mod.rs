@@ -1,5 +1,3 @@
-//! A template that sets the hostname of its pods.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

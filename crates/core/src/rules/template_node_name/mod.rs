@@ -1,5 +1,3 @@
-//! A template that sets nodeName.
-
 use crate::rules::prelude::*;
 use crate::validation::created_pod;
 

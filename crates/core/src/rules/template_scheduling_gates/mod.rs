@@ -1,5 +1,3 @@
-//! Scheduling gates that block every pod.
-
 use crate::rules::prelude::*;
 use crate::validation::created_pod;
 

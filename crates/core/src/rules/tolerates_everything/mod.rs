@@ -1,5 +1,3 @@
-//! A toleration of every taint.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

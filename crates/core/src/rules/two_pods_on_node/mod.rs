@@ -1,5 +1,3 @@
-//! Nodes with more than one pod of a DaemonSet.
-
 use crate::rollout::daemon_set::Settings;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A nodeSelector and node affinity that no node can meet.
-
 use crate::kubernetes::node_selector;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! An autoscaler that compares with a request that a container does not make.
-
 use crate::inventory::demand::Demand;
 use crate::rules::prelude::*;
 

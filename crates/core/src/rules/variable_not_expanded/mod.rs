@@ -1,5 +1,3 @@
-//! A variable in the command of a probe or hook, where nothing replaces it.
-
 use super::read::Action;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Webhooks of others that cannot be called, so that pods are refused.
-
 use super::status::webhooks::{
     CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace,
 };
