@@ -33,6 +33,7 @@ pub(super) enum FactKind {
     Unknown,
     NeverEnds,
     Refused,
+    NotRolledOut,
     PodsDown,
     Note,
 }
@@ -46,6 +47,7 @@ impl FactKind {
             FactKind::Unknown => "Not known",
             FactKind::NeverEnds => "Never ends",
             FactKind::Refused => "Refused",
+            FactKind::NotRolledOut => "Not rolled out",
             FactKind::PodsDown => "Pods down",
             FactKind::Note => "Note",
         }
@@ -139,7 +141,7 @@ fn of(forecast: &Forecast) -> Vec<Fact> {
         let text = if has_notes { "" } else { "no pod is created or deleted" };
         facts.push(fact(FactKind::Note, text.to_owned(), forecast.notes.clone()));
     }
-    facts.extend(without_pods.map(|text| fact(FactKind::Note, text, Vec::new())));
+    facts.extend(without_pods.map(|text| fact(FactKind::NotRolledOut, text, Vec::new())));
     facts.extend(down(forecast).map(|text| fact(FactKind::PodsDown, text, Vec::new())));
     facts
 }
