@@ -1,8 +1,5 @@
 use crate::kubernetes::cluster::{MAX_UNAVAILABLE_STATEFUL_SET, since};
-use crate::rules::{
-    prelude::*,
-    rollout_waits::{WRITE_BLOCK, is_bare},
-};
+use crate::rules::{prelude::*, rollout_waits::WRITE_BLOCK};
 
 pub(super) static RULE: Rule = rule! {
     id: "parallel-rollout-stuck",
@@ -32,7 +29,9 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     }
     let (pods, is) =
         (if created == 1 { "pod" } else { "pods" }, if broken == 1 { "is" } else { "are" });
-    let is_bare = is_bare(spec, &status);
+    // In a rollout, not every pod comes back with the old template, but the block does no harm.
+    let strategy = spec.update_strategy.as_ref();
+    let is_bare = strategy.is_some_and(|it| it.rolling_update.is_none());
     let list = read::kubectl(Effect::Looks, "get pods", &subject.object, "");
     found.report(
         &SPEC.child("template"),
