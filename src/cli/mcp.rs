@@ -36,7 +36,7 @@ const MOST_CALLS: usize = 4;
 /// the cluster of the kubeconfig, explain describes rules. Their results are the JSON of the commands with the same
 /// names. A result of more than 18 KB has shorter lists, the worst findings first. It says how many entries are left
 /// out, and a further call returns them.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 In the settings of the client, such as .mcp.json:
   {\"mcpServers\": {\"setguard\": {\"command\": \"setguard\", \"args\": [\"mcp\"]}}}")]
@@ -57,12 +57,7 @@ pub(super) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the async runtime")?;
     let calls = Semaphore::new(MOST_CALLS);
-    let server = Server {
-        context: args.context.clone(),
-        is_offline: args.offline,
-        renders: args.render,
-        calls,
-    };
+    let server = Server { args: args.clone(), calls };
     // The runtime ends with this function, and ends the commands of its calls.
     runtime.block_on(async {
         let mut signals = Signals::new().context("cannot handle signals")?;
@@ -80,9 +75,7 @@ pub(super) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
 }
 
 struct Server {
-    context: Option<String>,
-    is_offline: bool,
-    renders: bool,
+    args: McpArgs,
     calls: Semaphore,
 }
 
@@ -103,7 +96,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let offered = TOOLS.iter().filter(|tool| !(self.is_offline && tool.asks_cluster));
+        let offered = TOOLS.iter().filter(|tool| !(self.args.offline && tool.asks_cluster));
         let tools = offered.map(|tool| {
             let schema = (tool.schema)().as_object().cloned().unwrap_or_default();
             let hints = ToolAnnotations::new()
@@ -140,13 +133,7 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default().into();
         let result = async {
             let _permit = self.calls.acquire().await;
-            tools::call(
-                &request.name,
-                arguments,
-                self.context.as_deref(),
-                (self.is_offline, self.renders),
-            )
-            .await
+            tools::call(&request.name, arguments, &self.args).await
         };
         // Dropping the future of the call ends its command.
         let result = tokio::select! {

@@ -11,6 +11,7 @@ use setguard_offline::browser;
 use tempfile::NamedTempFile;
 
 use super::{
+    McpArgs,
     bound::Skip,
     program::{self, Answer},
 };
@@ -154,14 +155,8 @@ struct ExplainTool {
     rule: Option<String>,
 }
 
-/// `context` is the context of the kubeconfig.
-pub(super) async fn call(
-    name: &str,
-    arguments: Value,
-    context: Option<&str>,
-    (is_offline, renders): (bool, bool),
-) -> Result<Answer, String> {
-    let of_cluster = |args: &mut Vec<String>| match (is_offline, context) {
+pub(super) async fn call(name: &str, arguments: Value, server: &McpArgs) -> Result<Answer, String> {
+    let of_cluster = |args: &mut Vec<String>| match (server.offline, server.context.as_ref()) {
         (true, _) => Err("this server asks no cluster (--offline)".to_owned()),
         (false, context) => {
             args.extend(context.map(|context| format!("--context={context}")));
@@ -169,8 +164,8 @@ pub(super) async fn call(
         }
     };
     match name {
-        "check" => check(parse(&arguments)?, renders).await,
-        "plan" => plan(parse(&arguments)?, of_cluster, renders).await,
+        "check" => check(parse(&arguments)?, server).await,
+        "plan" => plan(parse(&arguments)?, of_cluster, server).await,
         "audit" => {
             let AuditTool { namespace, objects, skip } = parse(&arguments)?;
             let mut args = vec!["audit".to_owned(), "--format=json".to_owned()];
@@ -201,7 +196,7 @@ pub(super) async fn call(
     }
 }
 
-async fn check(it: CheckTool, renders: bool) -> Result<Answer, String> {
+async fn check(it: CheckTool, server: &McpArgs) -> Result<Answer, String> {
     let manifests = source(it.manifests, &it.paths)?;
     match manifests {
         Some(_) => without(&it.against_ref, "againstRef", "paths")?,
@@ -216,14 +211,14 @@ async fn check(it: CheckTool, renders: bool) -> Result<Answer, String> {
     args.extend(it.rules.iter().map(|value| format!("--select={value}")));
     args.extend(it.kube_version.map(|value| format!("--kube-version={value}")));
     args.extend(it.allow_empty.then(|| "--allow-empty".to_owned()));
-    args.extend(inputs(manifests.is_some(), it.paths, it.render, renders)?);
+    args.extend(inputs(manifests.is_some(), it.paths, it.render, server)?);
     program::run("report", &args, manifests, it.skip).await
 }
 
 async fn plan(
     it: PlanTool,
     of_cluster: impl Fn(&mut Vec<String>) -> Result<(), String>,
-    renders: bool,
+    server: &McpArgs,
 ) -> Result<Answer, String> {
     let manifests = source(it.manifests, &it.paths)?;
     let states = [it.before.is_some(), it.against_ref.is_some(), it.live];
@@ -249,28 +244,28 @@ async fn plan(
     args.extend(it.never_ready.iter().map(|value| format!("--never-ready={value}")));
     args.extend(it.kube_version.map(|value| format!("--kube-version={value}")));
     args.extend(it.allow_empty.then(|| "--allow-empty".to_owned()));
-    args.extend(inputs(manifests.is_some(), it.paths, it.render, renders)?);
+    args.extend(inputs(manifests.is_some(), it.paths, it.render, server)?);
     program::run("plan", &args, manifests, it.skip).await
 }
 
-/// Returns the arguments that name what to read. `renders` is whether the server may render.
+/// Returns the arguments that name what to read.
 fn inputs(
     is_text: bool,
     paths: Vec<String>,
     render: bool,
-    renders: bool,
+    server: &McpArgs,
 ) -> Result<Vec<String>, String> {
-    let prefix = match (render, renders) {
-        (true, true) if is_text => return Err("render needs paths".to_owned()),
-        (true, true) => "--render=",
-        (true, false) => {
-            return Err("this server renders nothing; start it with --render".to_owned());
-        }
-        (false, _) => "",
-    };
-    let paths = if is_text { vec!["-".to_owned()] } else { paths };
-    let end = Some("--".to_owned()).filter(|_| !render);
-    Ok(end.into_iter().chain(paths.iter().map(|path| format!("{prefix}{path}"))).collect())
+    if !render {
+        let paths = if is_text { vec!["-".to_owned()] } else { paths };
+        return Ok(std::iter::once("--".to_owned()).chain(paths).collect());
+    }
+    if !server.render {
+        return Err("this server renders nothing; start it with --render".to_owned());
+    }
+    if is_text {
+        return Err("render needs paths".to_owned());
+    }
+    Ok(paths.iter().map(|path| format!("--render={path}")).collect())
 }
 
 /// The arguments of the tools by what the commands call them.

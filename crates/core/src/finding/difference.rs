@@ -21,7 +21,7 @@ const KEYS: [&str; 5] = ["/mountPath", "/name", "/metadata/name", "/containerPor
 /// A changed field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The path, such as `spec.template.spec.containers[0].image`.
+    /// The path, such as `spec.template.spec.containers[main].image`.
     pub path: String,
     /// The old value; `None` if the field was absent.
     pub old: Option<String>,
@@ -54,7 +54,7 @@ pub fn differences_by_meaning(
                 differences_by_meaning(old, new, &join(path, key), found);
             }
         }
-        // A list without any element has no keys that contradict.
+        // A list that is absent or empty fits any keys.
         (Value::Array(_) | Value::Null, Value::Array(_) | Value::Null)
             if let Some([old_keys, new_keys]) = keys_of(list(old[0]), list(new[0])) =>
         {

@@ -29,8 +29,12 @@ pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
         POD_NAME => value.strip_prefix(set)?.strip_prefix('-')?,
         _ => return None,
     };
+    written_ordinal(number)
+}
+
+/// Returns an ordinal as controllers write it, without leading zeros or a sign.
+pub(crate) fn written_ordinal(number: &str) -> Option<i64> {
     let ordinal = number.parse().ok()?;
-    // Without leading zeros or a sign.
     (ordinal >= 0 && i64::to_string(&ordinal) == number).then_some(ordinal)
 }
 

@@ -65,9 +65,11 @@ pub(super) const BARE: &str =
 /// Returns whether deleted pods come back with the old template because the block is missing. In a rollout, only those of
 /// its first revision do.
 pub(super) fn is_bare<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> bool {
-    let strategy = spec.update_strategy.as_ref();
-    strategy.is_some_and(|it| it.rolling_update.is_none())
-        && status.current_revision == status.update_revision
+    lacks_block(spec) && status.current_revision == status.update_revision
+}
+
+pub(super) fn lacks_block<T>(spec: &StatefulSetSpec<T>) -> bool {
+    spec.update_strategy.as_ref().is_some_and(|it| it.rolling_update.is_none())
 }
 
 /// The same, while the manifest is written.

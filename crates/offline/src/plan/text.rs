@@ -87,14 +87,12 @@ fn totals(shown: &[&Forecast]) -> Line {
         line = line.and(Tone::Plain, separator).and(tone, text);
         separator = ", ";
     }
-    let is_unknown = |it: &&Forecast| it.id.kind == "DaemonSet" && it.rollout.is_none();
+    if shown.iter().any(|it| it.id.kind == "DaemonSet" && it.rollout.is_none()) {
+        let separator = if separator == ", " { "; " } else { separator };
+        let text = "the pods of DaemonSets aren't counted without --nodes";
+        return line.and(Tone::Plain, format!("{separator}{text}"));
+    }
     match separator {
-        ": " if shown.iter().any(is_unknown) => {
-            line.and(Tone::Plain, ": the pods of DaemonSets aren't counted without --nodes")
-        }
-        _ if shown.iter().any(is_unknown) => {
-            line.and(Tone::Plain, "; the pods of DaemonSets aren't counted without --nodes")
-        }
         ": " => line.and(Tone::Plain, ": no pod is created or deleted"),
         _ => line,
     }

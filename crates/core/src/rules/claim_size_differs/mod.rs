@@ -2,8 +2,8 @@ use std::cmp::Ordering;
 
 use crate::rules::prelude::*;
 use crate::{
-    observed::PersistentVolumeClaim, rollout::stateful_set::Settings,
-    rules::status::claims::ordinal,
+    kubernetes::managed_labels::written_ordinal, observed::PersistentVolumeClaim,
+    rollout::stateful_set::Settings,
 };
 
 pub(super) static RULE: Rule = rule! {
@@ -31,7 +31,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let claims = observed.claims(query.set.namespace(), &prefix);
         // Claims that are not bound cannot be resized, and other rules report them.
         let claims = claims.filter(|(_, it)| &*it.phase == "Bound").filter_map(|(claim, it)| {
-            let ordinal = ordinal(claim, &prefix)?;
+            let ordinal = written_ordinal(claim.strip_prefix(&prefix)?)?;
             let request = settings.ordinals.contains(&ordinal).then_some(it.request.as_ref()?)?;
             let has = Quantity::parse_resource(&request.0)?;
             Some(OtherSize {

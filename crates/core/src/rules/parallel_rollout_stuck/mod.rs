@@ -1,5 +1,8 @@
 use crate::kubernetes::cluster::{MAX_UNAVAILABLE_STATEFUL_SET, since};
-use crate::rules::{prelude::*, rollout_waits::WRITE_BLOCK};
+use crate::rules::{
+    prelude::*,
+    rollout_waits::{WRITE_BLOCK, lacks_block},
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "parallel-rollout-stuck",
@@ -30,8 +33,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let (pods, is) =
         (if created == 1 { "pod" } else { "pods" }, if broken == 1 { "is" } else { "are" });
     // In a rollout, not every pod comes back with the old template, but the block does no harm.
-    let strategy = spec.update_strategy.as_ref();
-    let is_bare = strategy.is_some_and(|it| it.rolling_update.is_none());
+    let is_bare = lacks_block(spec);
     let list = read::kubectl(Effect::Looks, "get pods", &subject.object, "");
     found.report(
         &SPEC.child("template"),

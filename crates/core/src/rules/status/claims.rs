@@ -2,7 +2,10 @@
 
 use super::scheduler;
 use crate::rules::prelude::*;
-use crate::{observed::PersistentVolumeClaim, rollout::stateful_set::Settings};
+use crate::{
+    kubernetes::managed_labels::written_ordinal, observed::PersistentVolumeClaim,
+    rollout::stateful_set::Settings,
+};
 
 pub(crate) struct Unbound<'a> {
     pub name: String,
@@ -68,19 +71,14 @@ pub(in crate::rules) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Ite
     let all = names.flat_map(move |template| {
         let prefix = format!("{template}-{}-", set.name());
         let claims = observed.claims(set.namespace(), &prefix);
-        claims.filter_map(move |(name, claim)| Some((name, claim, ordinal(name, &prefix)?)))
+        claims.filter_map(move |(name, claim)| {
+            Some((name, claim, written_ordinal(name.strip_prefix(&*prefix)?)?))
+        })
     });
     all.filter_map(move |(name, claim, ordinal)| {
         let is_wanted = settings.as_ref()?.ordinals.contains(&ordinal);
         Some(OfSet { name, ordinal, is_wanted, claim })
     })
-}
-
-/// Returns the ordinal in the name of a claim, as the controller writes it.
-pub(in crate::rules) fn ordinal(claim: &str, prefix: &str) -> Option<i64> {
-    let ordinal = claim.strip_prefix(prefix)?;
-    let is_canonical = ordinal == "0" || !ordinal.starts_with(['0', '+']);
-    ordinal.parse().ok().filter(|_| is_canonical)
 }
 
 /// Returns the claims of an ordinal that are stuck unbound. `pod` is the pod with this ordinal, if it exists.

@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 
 use setguard_core::{
-    kubernetes::resource::WorkloadKind,
     object::{Object, StatefulSetSpec, Workload},
     rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings, undo::Undo},
 };
@@ -9,13 +8,10 @@ use setguard_files::manifests::id::ObjectId;
 
 use super::{
     Forecaster, Simulated,
-    old_state::counted,
+    old_state::query,
     stateful_set::{MOST_PODS, count},
 };
-use crate::plan::{
-    cluster::SetQuery,
-    forecast::{ChangeKind, Forecast, OfKind, Rollout},
-};
+use crate::plan::forecast::{ChangeKind, Forecast, OfKind, Rollout};
 
 impl Forecaster<'_> {
     /// Returns the forecast for an object that the change removes from the manifests.
@@ -74,17 +70,17 @@ impl Forecaster<'_> {
         let claims = |ordinal| {
             if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
         };
-        let (kind, selector) = (WorkloadKind::StatefulSet, old.selector());
-        let set = SetQuery { id, kind, selector, pods: counted(old) };
-        let pods = self.input.world.pods(&set);
-        // A pod that terminates already can still have claims.
-        let is_there = |ordinal: &i64| {
-            let mut pods = pods.iter().flatten().map(|it| it.pod.ordinal(&id.name));
-            pods.any(|it| it == Some(*ordinal)) || !claims(*ordinal).is_empty()
+        // A pod that terminates already is not deleted once more, but its claims are.
+        let pods = self.input.world.pods(&query(id, old, Some(old)));
+        let pods = pods.map(|pods| {
+            pods.iter().filter_map(|it| it.pod.ordinal(&id.name)).collect::<BTreeSet<_>>()
+        });
+        let is_deleted = |ordinal: &i64| {
+            pods.as_ref().is_none_or(|pods| pods.contains(ordinal))
+                || deletes && settings.claims_of(*ordinal).next().is_some()
         };
-        let ordinals = settings.ordinals.clone().filter(|it| pods.is_none() || is_there(it));
         // The garbage collector deletes the pods in no particular order.
-        let steps = ordinals.map(|ordinal| Step {
+        let steps = settings.ordinals.clone().filter(is_deleted).map(|ordinal| Step {
             wave: 1,
             action: Action::Delete,
             target: Target::Ordinal(ordinal),

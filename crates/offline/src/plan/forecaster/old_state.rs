@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 use setguard_core::{
     finding::count,
-    kubernetes::resource::WorkloadKind,
     object::{Object, Workload},
     rollout::{Action, Course},
 };
+use setguard_files::manifests::id::ObjectId;
 
 use super::{Forecaster, Transition};
 use crate::plan::{
@@ -17,13 +17,18 @@ use crate::plan::{
 
 impl<'a> Transition<'a> {
     pub(super) fn set(&self) -> SetQuery<'a> {
-        let kind = match &self.object.workload {
-            Workload::DaemonSet(_) => WorkloadKind::DaemonSet,
-            Workload::StatefulSet(_) => WorkloadKind::StatefulSet,
-        };
-        let pods = self.before.and_then(counted);
-        SetQuery { id: self.id, kind, selector: self.object.selector(), pods }
+        query(self.id, self.object, self.before)
     }
+}
+
+/// `before` is the object whose pods exist.
+pub(super) fn query<'a>(
+    id: &'a ObjectId,
+    object: &'a Object<'_>,
+    before: Option<&Object<'_>>,
+) -> SetQuery<'a> {
+    let kind = object.kind();
+    SetQuery { id, kind, selector: object.selector(), pods: before.and_then(counted) }
 }
 
 impl Forecaster<'_> {
@@ -80,7 +85,7 @@ impl Forecaster<'_> {
 }
 
 /// Returns the number of pods in an object's status, or otherwise in its spec.
-pub(super) fn counted(object: &Object<'_>) -> Option<usize> {
+fn counted(object: &Object<'_>) -> Option<usize> {
     let count = match &object.workload {
         Workload::DaemonSet(_) => {
             object.status.read::<DaemonSetStatus>().map_or(1, |it| it.current_number_scheduled)
