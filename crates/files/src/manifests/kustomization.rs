@@ -19,8 +19,8 @@ pub(super) struct Kustomization {
     pub(super) file: PathBuf,
     /// Whether it makes different objects of its resources, or may do so.
     pub(super) changes: bool,
-    /// Whether it sets the namespace of its resources.
-    pub(super) sets_namespace: bool,
+    /// The namespace that it sets for its resources.
+    pub(super) namespace: Option<String>,
     pub(super) is_component: bool,
     /// As it writes them.
     pub(super) resources: Vec<String>,
@@ -99,7 +99,7 @@ impl Kustomization {
             versions: versions.map(|it| Version::of(it, &options)).collect(),
             changes: entries.iter().any(|(key, value)| !is_quiet(&key.name, value))
                 || kube_yaml::documents(text).nth(1).is_some(),
-            sets_namespace: root.get("namespace").is_some_and(|it| !is_absent(it)),
+            namespace: root.get("namespace").and_then(Node::as_str).map(str::to_owned),
             is_component,
             resources: list("resources").chain(list("bases")).collect(),
             components: list("components").collect(),

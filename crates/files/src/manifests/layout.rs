@@ -182,7 +182,7 @@ impl Layout {
             // Each counts only if it matters.
             let renews =
                 by_namespace.then(|| NotChecked { renews: Some(Vec::new()), ..entry.clone() });
-            let is_listed = changes || it.sets_namespace;
+            let is_listed = changes || it.namespace.is_some();
             is_listed.then_some(NotChecked { by_namespace, ..entry }).into_iter().chain(renews)
         });
         let charts = self.outer_charts().map(|chart| {

@@ -18,6 +18,8 @@ pub struct NotChecked {
     pub why: String,
     /// Whether the change under check adds or edits it. The run then fails.
     pub is_changed: bool,
+    /// Whether the object is the same as before the change.
+    pub is_same: bool,
     /// Files and folders that it is made of, besides the file.
     pub(super) of: Vec<PathBuf>,
     /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
@@ -89,9 +91,18 @@ impl Cause {
 impl NotChecked {
     /// Records a file that was not checked.
     pub fn file(file: impl Into<String>, cause: Cause, why: impl Into<String>) -> Self {
-        let (file, why) = (file.into(), why.into());
-        let (line, is_changed, of, by_namespace, renews) = (None, false, Vec::new(), false, None);
-        NotChecked { file, path: None, line, cause, why, is_changed, of, by_namespace, renews }
+        NotChecked {
+            file: file.into(),
+            path: None,
+            line: None,
+            cause,
+            why: why.into(),
+            is_changed: false,
+            is_same: false,
+            of: Vec::new(),
+            by_namespace: false,
+            renews: None,
+        }
     }
 
     pub(super) fn at(path: &Path, cause: Cause, why: impl Into<String>) -> Self {
@@ -127,10 +138,11 @@ impl NotChecked {
         (namespaces || !self.by_namespace) && (rollouts || self.renews.is_none())
     }
 
-    /// Returns whether a change of it fails the run. An exclusion does not, unless the change itself excludes more; an
+    /// Returns whether a change of it fails the run. An unchanged object does not, whatever else its file has. An exclusion does not, unless the change itself excludes more; an
     /// ignored file is no part of the change; an empty rendering fails the run only if it was not empty before.
     pub const fn must_be_checked(&self, excludes_more: bool) -> bool {
         match self.cause {
+            _ if self.is_same => false,
             Cause::Excluded => excludes_more,
             Cause::Ignored | Cause::Empty => false,
             _ => true,

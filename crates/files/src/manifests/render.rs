@@ -31,14 +31,17 @@ use self::{
     fence::Fence,
     gitops::{NotRead, Releases, named},
     place::Part,
-    root::{Kind, Root},
+    root::{Kind, Root, Taker},
 };
 pub use self::{
     helm::recorded,
     place::{Files, Rendered},
     repeat::settle,
 };
-use super::{exclude::whole, folder, git::checkout::Checkout, layout::clean, not_checked};
+use super::{
+    exclude::whole, folder, git::checkout::Checkout, kustomization::Kustomization, layout::clean,
+    not_checked,
+};
 use crate::prelude::*;
 
 /// The roots and folders to render, and the settings.
@@ -185,6 +188,8 @@ impl Rendering {
         for (root, rendered) in roots.iter().zip(rendered) {
             let empty = |why| NotChecked::at(&root.file(), Cause::Empty, why);
             match rendered {
+                // It need not render alone.
+                Err(_) if root.is_part() => {}
                 // A chart with values for tests may lack defaults. At a commit, its objects aren't known then.
                 Err(why) if root.may_fail && at.is_none() && program::find(&["helm"]).is_some() => {
                     let why = format!(
@@ -302,8 +307,9 @@ impl Listing {
         let was = |root: &Root| root.moved(&|it| at.find(it)).exists();
         let added = self.inner.iter().filter_map(|(root, takers)| {
             let taker = takers.iter().rfind(|it| was(it))?;
-            let part_of = Some(taker.folder.clone());
-            (!was(root)).then(|| Root { part_of, ..root.clone() })
+            let namespace = || Kustomization::of_folder(&taker.folder)?.namespace;
+            let part_of = || Some(Taker { folder: taker.folder.clone(), namespace: namespace() });
+            (!was(root)).then(|| Root { part_of: part_of(), ..root.clone() })
         });
         added.collect()
     }
@@ -405,7 +411,7 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     let (name, release) = (root.name(), root.release());
     let cluster = root.cluster();
     // Its objects are no second ones of that kustomization.
-    let of = root.part_of.as_ref().unwrap_or(&root.folder).clone();
+    let of = root.part_of.as_ref().map_or(&root.folder, |it| &it.folder).clone();
     let group = Group::Rendered { name, folder: of, release, cluster };
     let random = Vec::new();
     let rendered = Rendered { root: root.clone(), folder, top, parts, note, random };

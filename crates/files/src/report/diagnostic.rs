@@ -102,6 +102,8 @@ pub struct Diagnostic {
     pub facts: Option<Box<Facts>>,
     /// The change that removes the fault, if a program can make it.
     pub fix: Option<Fix>,
+    /// Whether an exception of the policy makes it less severe.
+    pub is_exempt: bool,
     /// The reason why the finding is less severe than the mode of its rule.
     pub downgrade: Option<String>,
     /// The number of earlier findings in the run with the same rule, object and field.
@@ -153,6 +155,7 @@ impl Diagnostic {
             commands: finding.commands,
             facts: finding.facts,
             fix: finding.fix,
+            is_exempt: adjustments.iter().any(|it| matches!(it, Why::Exception(_))),
             downgrade: (!adjustments.is_empty())
                 .then(|| adjustments.iter().map(Why::to_string).collect::<Vec<_>>().join("; ")),
             occurrence: 0,

@@ -1,6 +1,9 @@
 //! The sink for all findings, on one thread and in order: it numbers and counts them, and passes them to the reports.
 
-use std::{collections::HashMap, io};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+};
 
 use super::{
     known_findings::{Known, KnownArgs},
@@ -28,6 +31,8 @@ pub(super) struct FindingSink {
     occurrences: HashMap<Option<String>, Occurrences>,
     reports: Reports,
     rendered: RenderedFindings,
+    /// The findings in rendered objects that the policy exempts, each by rule, field, message and kind.
+    exempt: HashSet<(&'static str, String, String, String)>,
     /// Why parts of the input could not be checked. Printed last, where people look.
     pub(super) failures: Vec<String>,
 }
@@ -52,6 +57,7 @@ impl FindingSink {
             occurrences: HashMap::new(),
             reports,
             rendered: RenderedFindings::default(),
+            exempt: HashSet::new(),
             failures: Vec::new(),
         }
     }
@@ -77,6 +83,7 @@ impl FindingSink {
 
     pub(super) fn object(&mut self, source: &Source, object: &mut ObjectReport) -> io::Result<()> {
         object.number = self.summary.objects;
+        self.keep_exempt(source, object);
         self.number(source, object);
         self.summary.count(object);
         self.report(source, object)
@@ -89,9 +96,24 @@ impl FindingSink {
         before: Option<Severity>,
         object: &mut ObjectReport,
     ) -> io::Result<()> {
+        self.keep_exempt(source, object);
         self.number(source, object);
         self.summary.count_again(before, object.worst());
         self.report(source, object)
+    }
+
+    /// Keeps only exempt findings of a kustomization that is rendered although another one takes it: its own exceptions
+    /// count, and nothing else. What takes it may complete its objects.
+    fn keep_exempt(&mut self, source: &Source, object: &mut ObjectReport) {
+        let Some(rendered) = source.rendered() else { return };
+        let kind = &object.id.kind;
+        let key =
+            |it: &Diagnostic| (it.rule.id, it.field.clone(), it.message.clone(), kind.clone());
+        if rendered.is_part() {
+            object.diagnostics.retain(|it| self.exempt.contains(&key(it)));
+        } else {
+            self.exempt.extend(object.diagnostics.iter().filter(|it| it.is_exempt).map(key));
+        }
     }
 
     fn occurrences(&mut self, source: &Source) -> &mut Occurrences {

@@ -147,7 +147,9 @@ impl<'a> Checker<'a> {
                     "{text} seems to be replaced before this is applied; check what is applied"
                 );
                 postponed.get_or_insert_with(|| {
-                    NotChecked::object(file, mark.line, Cause::Placeholder, why)
+                    let mut entry = NotChecked::object(file, mark.line, Cause::Placeholder, why);
+                    entry.is_same = self.previous.has_same(&found.id, file, manifest);
+                    entry
                 });
                 violation.lower(Mode::Audit, Why::Placeholder(text));
             }

@@ -1,4 +1,4 @@
-use std::{cell::LazyCell, collections::HashSet};
+use std::{cell::LazyCell, collections::HashMap};
 
 use kube_yaml::Node;
 use setguard_core::{
@@ -14,8 +14,8 @@ use crate::sides::Sides;
 #[derive(Debug, Default)]
 pub(crate) struct OldObjects {
     sides: Sides,
-    /// Objects that are not understood.
-    unread: HashSet<ObjectId>,
+    /// Objects that are not understood, each with its sources and its JSON there.
+    unread: HashMap<ObjectId, Vec<(String, String)>>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
 }
@@ -47,7 +47,9 @@ impl OldObjects {
                         ObjectSummary::of_json(&node.to_json())
                             .map(|item| self.inventory.add(item));
                     }
-                    self.unread.extend(objects.unread().map(|it| it.id));
+                    for it in objects.unread() {
+                        self.unread.entry(it.id).or_default();
+                    }
                     for manifest in objects.manifests {
                         self.insert(&manifest, source);
                     }
@@ -80,7 +82,7 @@ impl OldObjects {
         let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) else { return };
         let id = ObjectId::of(&manifest.node);
         let Ok(object) = Object::parse(resource, &json) else {
-            self.unread.insert(id);
+            self.unread.entry(id).or_default().push((source.name().to_owned(), json));
             return;
         };
         let template = object.template();
@@ -102,12 +104,22 @@ impl OldObjects {
         of_id(id).or_else(|| of_id(moved()?))
     }
 
+    /// Returns whether the object was the same before the change.
+    pub(crate) fn has_same(&self, id: &ObjectId, file: &str, manifest: &Manifest<'_>) -> bool {
+        let Some(Decoded { json, .. }) = manifest.decode(Version::NEWEST) else { return false };
+        let is_own = |(old, was): &(String, String)| old == file && *was == json;
+        match self.before(id, file) {
+            Some((_, was)) => was == json,
+            None => self.unread.get(id).is_some_and(|all| all.iter().any(is_own)),
+        }
+    }
+
     /// Returns a note if there may have been this object before, and it cannot be compared.
     pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
         if id.is_generated {
             return None;
         }
-        if self.unread.contains(id) {
+        if self.unread.contains_key(id) {
             return Some(
                 "its earlier state cannot be read, so this change of it is not checked".to_owned(),
             );

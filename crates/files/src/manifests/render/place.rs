@@ -176,8 +176,13 @@ impl Rendered {
     pub(in crate::manifests) fn namespace(&self) -> Option<&str> {
         match &self.root.kind {
             Kind::Chart(release) => release.namespace.as_deref(),
-            Kind::Kustomization => None,
+            Kind::Kustomization => self.root.part_of.as_ref()?.namespace.as_deref(),
         }
+    }
+
+    /// Returns whether another kustomization takes what is rendered.
+    pub const fn is_part(&self) -> bool {
+        self.root.is_part()
     }
 
     /// Returns whether there is no document.

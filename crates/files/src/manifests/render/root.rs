@@ -26,8 +26,16 @@ pub struct Root {
     pub(super) is_found: bool,
     /// Whether to render it as for an update of its release.
     pub(super) is_upgrade: bool,
-    /// The folder of the kustomization that takes it.
-    pub(super) part_of: Option<PathBuf>,
+    /// The kustomization that takes it.
+    pub(super) part_of: Option<Taker>,
+}
+
+/// A kustomization that takes others.
+#[derive(Clone, Debug)]
+pub(super) struct Taker {
+    pub(super) folder: PathBuf,
+    /// The namespace that it sets for what it takes.
+    pub(super) namespace: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -188,6 +196,11 @@ impl Root {
 
     pub(super) fn for_upgrade(&self, is_upgrade: bool) -> Self {
         Root { is_upgrade, ..self.clone() }
+    }
+
+    /// Returns whether another kustomization takes it.
+    pub(super) const fn is_part(&self) -> bool {
+        self.part_of.is_some()
     }
 
     /// Returns whether there is something to render.
