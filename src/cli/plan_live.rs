@@ -36,8 +36,13 @@ impl plan::live::Reader for Cluster {
         }
     }
 
-    fn list(&self, path: &str, on_item: &mut dyn FnMut(&str)) -> anyhow::Result<Option<String>> {
-        let list = List { path: path.to_owned(), ..List::default() };
+    fn list(
+        &self,
+        path: &str,
+        fields: Option<&'static str>,
+        on_item: &mut dyn FnMut(&str),
+    ) -> anyhow::Result<Option<String>> {
+        let list = List { path: path.to_owned(), fields, ..List::default() };
         let on_page = |items: &[&serde_json::value::RawValue]| {
             items.iter().for_each(|item| on_item(item.get()));
         };

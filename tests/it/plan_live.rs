@@ -108,10 +108,10 @@ fn what_is_unknown_without_a_right_is_said() {
     fewer["spec"]["replicas"] = json!(2);
     fewer["spec"]["persistentVolumeClaimRetentionPolicy"] = delete;
     assert_eq!(cluster.plan(&fewer).stderr, "");
-    let kinds = ["persistentvolumes", "poddisruptionbudgets"];
+    let kinds = ["events", "namespaces", "persistentvolumes", "poddisruptionbudgets"];
     cluster.api_server.change(|world| world.forbidden = kinds.into());
     let ran = cluster.plan(&fewer).ends(0);
-    for kind in ["PersistentVolumes", "PodDisruptionBudgets"] {
+    for kind in ["Events", "PersistentVolumes", "PodDisruptionBudgets"] {
         let note = format!("note: {kind} may not be read, so it isn't known ");
         assert!(ran.stderr.contains(&note), "{}", ran.stderr);
     }

@@ -71,6 +71,7 @@ pub struct Event {
     pub count: i32,
 }
 
+/// The namespace, kind and name of an object.
 pub(super) type About = (Box<str>, Kind, Box<str>);
 
 #[derive(Deserialize)]
@@ -118,7 +119,26 @@ struct Series {
 }
 
 impl Event {
-    pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
+    /// Returns why the API server refused to create or delete a pod, without the name of the pod: it differs in each
+    /// attempt of a DaemonSet. A refused claim has an event of its own and one of its pod.
+    pub fn refusal(&self) -> &str {
+        let starts = ["Error creating: ", "Error deleting: "];
+        let message: &str = &self.message;
+        let message = starts.iter().find_map(|it| message.strip_prefix(it)).unwrap_or(message);
+        let message = message.split_once(" failed error: ").map_or(message, |(_, rest)| rest);
+        let of_claim =
+            message.strip_prefix("failed to create PVC ").and_then(|it| it.split_once(": "));
+        let message = of_claim.map_or(message, |(_, rest)| rest);
+        match message.strip_prefix("pods \"").and_then(|rest| rest.split_once("\" is forbidden: "))
+        {
+            Some((_, reason)) => reason,
+            None => message,
+        }
+    }
+
+    /// Returns an event from its JSON, after the namespace, kind and name of its object. `None` if no rule needs it.
+    /// Fails if it is not an event.
+    pub fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
         let raw: RawEvent = serde_json::from_str(json)?;
         let is_warning = raw.type_.as_deref().is_none_or(|it| it == "Warning");
         let is_needed = |it: &&str| match is_warning {

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::{
-    api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
+    api::core::v1::{Namespace, PodTemplateSpec},
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -23,8 +24,8 @@ use setguard_core::{
     },
     object::defaults,
     observed::{
-        Member, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
-        Revision, StorageClass,
+        Event, LONGEST_GAP, LONGEST_WAIT, Member, Node, Owner, PersistentVolume,
+        PersistentVolumeClaim, Pod, PodDisruptionBudget, Revision, SLACK, StorageClass,
     },
     rollout::{Health, Waits, node::NodeInfo, undo::Undo},
 };
@@ -70,6 +71,10 @@ pub(super) struct PlannedCluster {
     /// The claims owned by a pod, by the pod's namespace and name, each with the uid of the pod. Deleting the pod
     /// deletes the claims.
     owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
+    /// The last refusals to create or delete pods, by the reason of the event.
+    refusals: BTreeMap<(Owner, Box<str>), Event>,
+    /// When the namespaces were deleted that are not gone yet.
+    ending_namespaces: BTreeMap<Box<str>, String>,
     revisions: BTreeMap<Owner, Vec<RevisionTemplate>>,
     /// Revisions without an owner, by namespace, with all their labels.
     orphaned_revisions: BTreeMap<Box<str>, Vec<(Labels, RevisionTemplate)>>,
@@ -118,9 +123,50 @@ impl PlannedCluster {
                 self.budgets.insert((budget.namespace.clone(), budget.name.clone()), budget);
             }
             ("apps/v1", "ControllerRevision") => self.add_revision(json)?,
+            ("v1", "Event") => self.add_event(json)?,
+            ("v1", "Namespace") => {
+                let Namespace { metadata, .. } = serde_json::from_str(json)?;
+                let name = metadata.name.unwrap_or_default().into();
+                self.ending_namespaces
+                    .extend(metadata.deletion_timestamp.map(|at| (name, at.0.to_string())));
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    fn add_event(&mut self, json: &str) -> Result<(), serde_json::Error> {
+        let Some(((namespace, kind, name), event)) = Event::read(json)? else { return Ok(()) };
+        let kind = match kind {
+            Kind::DaemonSet => WorkloadKind::DaemonSet,
+            Kind::StatefulSet => WorkloadKind::StatefulSet,
+            _ => return Ok(()),
+        };
+        self.seen = self.seen.max(event.last);
+        let key = (Owner { namespace, kind, name }, event.reason.clone());
+        self.refusals
+            .entry(key)
+            .and_modify(|it| {
+                if it.last < event.last {
+                    *it = event.clone();
+                }
+            })
+            .or_insert(event);
+        Ok(())
+    }
+
+    /// Returns the last refusal to create or delete a pod of a set, for the reason of the event, while the controller
+    /// tries again and nothing shows that it succeeded.
+    pub(super) fn refused(&self, set: &SetQuery<'_>, reason: &str) -> Option<&Event> {
+        let event = self.refusals.get(&(set.owner(), reason.into()))?;
+        let succeeded = |it: &&Member| it.pod.created > event.last + LONGEST_GAP;
+        let is_tried = event.last + LONGEST_WAIT + SLACK > self.seen;
+        (is_tried && !self.given(set).iter().any(succeeded)).then_some(event)
+    }
+
+    /// Returns when a namespace was deleted that is not gone yet.
+    pub(super) fn ends_since(&self, namespace: &str) -> Option<&str> {
+        self.ending_namespaces.get(namespace).map(String::as_str)
     }
 
     fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {

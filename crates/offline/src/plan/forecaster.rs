@@ -279,6 +279,9 @@ impl Forecaster<'_> {
         }
         let mut refusals = problems;
         refusals.extend(refusal::of(&stored.verdict, proposal.node));
+        if before.is_none() && self.input.world.ends_since(&id.namespace).is_some() {
+            refusals.push(refusal::of_ending_namespace(&id.namespace));
+        }
         let change = match &before {
             _ if !refusals.is_empty() => ChangeKind::Refused,
             Some(_) => ChangeKind::of(&differs),

@@ -18,9 +18,14 @@ pub trait Reader {
     /// rejects the request.
     fn get(&self, path: &str) -> anyhow::Result<Option<String>>;
 
-    /// Calls `on_item` with the JSON of each object in the collection at a path. Returns the reason if the user may not
-    /// list the collection. Fails if the API server does not answer.
-    fn list(&self, path: &str, on_item: &mut dyn FnMut(&str)) -> anyhow::Result<Option<String>>;
+    /// Calls `on_item` with the JSON of each object in the collection at a path, or of those that a field selector
+    /// selects. Returns the reason if the user may not list the collection. Fails if the API server does not answer.
+    fn list(
+        &self,
+        path: &str,
+        fields: Option<&'static str>,
+        on_item: &mut dyn FnMut(&str),
+    ) -> anyhow::Result<Option<String>>;
 }
 
 impl dyn Reader + '_ {
@@ -57,8 +62,21 @@ impl dyn Reader + '_ {
         for of in &namespaces {
             let (plural, kind) = ("poddisruptionbudgets", "PodDisruptionBudget");
             let lack = "whether the rollout takes more down than they allow to evict";
-            let of = Listed::new("policy/v1", plural, kind, Some(of));
-            self.list_if_allowed(&of, lack, input)?;
+            self.list_if_allowed(&Listed::new("policy/v1", plural, kind, Some(of)), lack, input)?;
+            for fields in ["reason=FailedCreate", "reason=FailedDelete"] {
+                let events = Listed::new("v1", "events", "Event", Some(of));
+                let lack = "whether the API server refuses pods";
+                let events = Listed { fields: Some(fields), ..events };
+                self.list_if_allowed(&events, lack, input)?;
+            }
+            let (name, known_as) = of;
+            if let Ok(Some(mut json)) = self.get(&format!("/api/v1/namespaces/{name}"))
+                && let Ok(mut namespace) = serde_json::from_str::<Value>(&json)
+            {
+                namespace["metadata"]["name"] = Value::String(known_as.clone());
+                json = namespace.to_string();
+                input.world.add("v1", "Namespace", &json)?;
+            }
         }
         if input.given.iter().any(|given| deletes_claims(&given.json)) {
             let lack = "whether the volumes of deleted claims are retained with their data";
@@ -114,7 +132,7 @@ impl dyn Reader + '_ {
     /// Returns the reason if the user may not list the objects.
     fn add_list(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<Option<String>> {
         let mut wrong = None;
-        let listed = self.list(&of.path, &mut |item| {
+        let listed = self.list(&of.path, of.fields, &mut |item| {
             let read = of.add(item, input);
             wrong = wrong.take().or(read.err());
         });
@@ -127,6 +145,7 @@ struct Listed<'a> {
     path: String,
     api_version: &'a str,
     kind: &'a str,
+    fields: Option<&'static str>,
     /// The namespace that the input uses for these manifests.
     known_as: Option<&'a str>,
 }
@@ -142,13 +161,17 @@ impl<'a> Listed<'a> {
         let root = if api_version.contains('/') { "/apis" } else { "/api" };
         let inside = namespace.map(|(it, _)| format!("namespaces/{it}/")).unwrap_or_default();
         let path = format!("{root}/{api_version}/{inside}{plural}");
-        Listed { path, api_version, kind, known_as: namespace.map(|(_, it)| it.as_str()) }
+        let known_as = namespace.map(|(_, it)| it.as_str());
+        Listed { path, api_version, kind, fields: None, known_as }
     }
 
     fn add(&self, item: &str, input: &mut Input) -> anyhow::Result<()> {
         let mut item: Value = serde_json::from_str(item)?;
         if let Some(namespace) = self.known_as {
             item["metadata"]["namespace"] = Value::String(namespace.to_owned());
+            if self.kind == "Event" {
+                item["involvedObject"]["namespace"] = Value::String(namespace.to_owned());
+            }
         }
         Ok(input.world.add(self.api_version, self.kind, &item.to_string())?)
     }

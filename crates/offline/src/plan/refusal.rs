@@ -2,7 +2,7 @@ use kube_yaml::Node;
 use setguard_core::{
     engine::verdict::{Verdict, Violation},
     finding::Mode,
-    rules::{immutable_field, limit_exceeded::LIMIT_EXCEEDED},
+    rules::{api_validation::API_VALIDATION, immutable_field, limit_exceeded::LIMIT_EXCEEDED},
 };
 
 use crate::check::manifest_check::placeholder_in;
@@ -25,6 +25,20 @@ impl PlanFinding {
             message: finding.message.clone(),
             placeholder: None,
         }
+    }
+}
+
+/// Returns the refusal of a new object.
+///
+/// Kubernetes: `Lifecycle.Admit`, apiserver pkg/admission/plugin/namespace/lifecycle/admission.go.
+pub(super) fn of_ending_namespace(namespace: &str) -> PlanFinding {
+    PlanFinding {
+        rule: API_VALIDATION.id,
+        field: "metadata.namespace".to_owned(),
+        message: format!(
+            "unable to create new content in namespace {namespace} because it is being terminated"
+        ),
+        placeholder: None,
     }
 }
 

@@ -47,10 +47,9 @@ impl Refusal {
     }
 
     fn of<'a>(latest: &'a Event, earlier: impl Iterator<Item = &'a Event>) -> Self {
-        let message = reason(&latest.message);
-        let (same, others): (Vec<_>, Vec<_>) =
-            earlier.partition(|it| reason(&it.message) == message);
-        let mut words: Vec<_> = others.iter().map(|it| reason(&it.message)).collect();
+        let message = latest.refusal();
+        let (same, others): (Vec<_>, Vec<_>) = earlier.partition(|it| it.refusal() == message);
+        let mut words: Vec<_> = others.iter().map(|it| it.refusal()).collect();
         words.sort_unstable();
         words.dedup();
         Refusal {
@@ -113,18 +112,4 @@ pub(in crate::rules) fn by_admission(query: &StatusQuery<'_>, message: &str) -> 
 pub(in crate::rules) fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
     let (_, rest) = message.split_once(before)?;
     rest.split(['"', '\'', ',', ' ']).next().filter(|word| !word.is_empty())
-}
-
-/// Removes the name of the pod: it differs in each attempt of a DaemonSet. A refused claim has an event of its own and
-/// one of its pod.
-fn reason(message: &str) -> &str {
-    let starts = ["Error creating: ", "Error deleting: "];
-    let message = starts.iter().find_map(|it| message.strip_prefix(it)).unwrap_or(message);
-    let message = message.split_once(" failed error: ").map_or(message, |(_, rest)| rest);
-    let of_claim = message.strip_prefix("failed to create PVC ").and_then(|it| it.split_once(": "));
-    let message = of_claim.map_or(message, |(_, rest)| rest);
-    match message.strip_prefix("pods \"").and_then(|rest| rest.split_once("\" is forbidden: ")) {
-        Some((_, reason)) => reason,
-        None => message,
-    }
 }

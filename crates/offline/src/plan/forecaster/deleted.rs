@@ -36,7 +36,9 @@ impl Forecaster<'_> {
     /// Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go; `syncDaemonSet`,
     /// pkg/controller/daemon/daemon_controller.go.
     pub(super) fn being_deleted(&self, id: &ObjectId, old: &Object<'_>) -> Option<Simulated> {
-        let since = old.metadata.deletion_timestamp.as_ref()?;
+        let own = old.metadata.deletion_timestamp.as_deref();
+        let of_namespace = self.input.world.ends_since(&id.namespace);
+        let since = own.or(of_namespace)?;
         let finalizers = old.metadata.finalizers.iter().flatten().map(|it| &**it);
         let finalizers: Vec<&str> = finalizers.collect();
         let (pods, rollout) = match (&old.workload, finalizers.contains(&"orphan")) {
@@ -50,9 +52,13 @@ impl Forecaster<'_> {
             [] => String::new(),
             all => format!(" (finalizers: {})", all.join(", ")),
         };
+        let (what, then) = match of_namespace {
+            Some(_) => ("its namespace", "there is a new namespace"),
+            None => ("it", "the set no longer exists"),
+        };
         let note = format!(
-            "the cluster has been deleting it since {since}{held}: no pod is created or replaced, {pods}, and this \
-             change is lost; apply the manifest again once the set no longer exists"
+            "the cluster has been deleting {what} since {since}{held}: no pod is created or replaced, {pods}, and this \
+             change is lost; apply the manifest again once {then}"
         );
         Some(Simulated { notes: vec![note], rollout, ..Simulated::default() })
     }
@@ -66,7 +72,8 @@ impl Forecaster<'_> {
         let settings = Settings::of(&id.name, spec, &self.context.policy.cluster)
             .filter(|it| count(&it.ordinals) <= MOST_PODS)?;
         let retention = spec.persistent_volume_claim_retention_policy.as_ref();
-        let deletes = retention.and_then(|it| it.when_deleted.as_deref()) == Some("Delete");
+        let deletes = retention.and_then(|it| it.when_deleted.as_deref()) == Some("Delete")
+            || self.input.world.ends_since(&id.namespace).is_some();
         let claims = |ordinal| {
             if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
         };

@@ -71,6 +71,20 @@ impl Forecaster<'_> {
             );
         }
         notes.extend(overdue(world, &set).filter(|_| rollout.is_some()));
+        let refused = |reason, what: &str| {
+            let event = world.refused(&set, reason)?;
+            let at = Timestamp::from_second(event.last).ok()?;
+            let message = event.refusal();
+            Some(format!(
+                "the API server refused {what} at {at}: {message}; until that is repaired, the rollout doesn't go on"
+            ))
+        };
+        if transition.before.is_some_and(lacks_pods) {
+            notes.extend(refused("FailedCreate", "to create one of its pods"));
+        }
+        if rollout.is_some() && world.ending(&set).is_empty() {
+            notes.extend(refused("FailedDelete", "to delete one of its pods"));
+        }
         if let Some(rollout) = rollout {
             let down = count(rollout.course.at_most_unavailable, "pod");
             notes.extend(rollout.over_budgets.iter().map(|OverBudget { name, allowed }| {
@@ -96,6 +110,20 @@ fn counted(object: &Object<'_>) -> Option<usize> {
         },
     };
     usize::try_from(count).ok()
+}
+
+/// Returns whether the status of a set counts fewer pods than it should have.
+fn lacks_pods(object: &Object<'_>) -> bool {
+    match &object.workload {
+        Workload::DaemonSet(_) => object
+            .status
+            .read::<DaemonSetStatus>()
+            .is_some_and(|it| it.current_number_scheduled < it.desired_number_scheduled),
+        Workload::StatefulSet(spec) => object
+            .status
+            .read::<StatefulSetStatus>()
+            .is_some_and(|it| it.replicas < spec.replicas.unwrap_or(1)),
+    }
 }
 
 /// Returns a note about overdue terminating pods. If the input is old, they may be gone.
