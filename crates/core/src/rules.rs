@@ -29,9 +29,9 @@ macro_rules! rule {
                 title: $title,
                 summary: $summary,
                 group: $crate::finding::Group::$group,
-                why: include_str!("why.md"),
-                bad: include_str!("bad.yaml"),
-                good: include_str!("good.yaml"),
+                why: $crate::rules::rule::explanation(&$scopes, include_str!("why.md")),
+                bad: $crate::rules::rule::explanation(&$scopes, include_str!("bad.yaml")),
+                good: $crate::rules::rule::explanation(&$scopes, include_str!("good.yaml")),
                 mode: $mode,
                 adjustable: true $(&& $adjustable)?,
             },
@@ -40,8 +40,14 @@ macro_rules! rule {
         }
     };
     (@cel) => { None };
+    // A browser exports no policies.
     (@cel $($expression:tt)+) => {
-        Some(&$crate::rules::rule::Cel { $($expression)+ ..$crate::rules::rule::Cel::EMPTY })
+        match cfg!(target_family = "wasm") {
+            true => None,
+            false => {
+                Some(&$crate::rules::rule::Cel { $($expression)+ ..$crate::rules::rule::Cel::EMPTY })
+            }
+        }
     };
 }
 

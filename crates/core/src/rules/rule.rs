@@ -67,6 +67,18 @@ pub(crate) const fn linked<const N: usize>(mut scopes: [Scope; N]) -> [Scope; N]
     scopes
 }
 
+/// Leaves out the texts that explain a fault in a cluster too.
+pub(crate) const fn explanation(scopes: &[Scope], text: &'static str) -> &'static str {
+    let mut i = 0;
+    while i < scopes.len() {
+        if !cfg!(target_family = "wasm") || !matches!(scopes[i], Scope::Status { .. }) {
+            return text;
+        }
+        i += 1;
+    }
+    ""
+}
+
 /// When a trap can find its fault during an admission.
 ///
 /// The API server runs mutating webhooks, drops the fields of disabled features, validates the object, and then runs
