@@ -5,6 +5,7 @@
 //! a clone of it is a snapshot that costs next to nothing. A [`view::View`] is the inventory of a
 //! running cluster.
 
+pub(crate) mod access;
 pub(crate) mod configs;
 pub(crate) mod demand;
 pub(crate) mod details;

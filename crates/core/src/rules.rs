@@ -170,6 +170,7 @@ rules! {
     resource_container_missing,
     revision_left_behind,
     revision_orphan,
+    role_not_granted,
     rollout_blocked,
     rollout_budget_eaten,
     rollout_stuck_at_ordinal,

@@ -46,7 +46,8 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         }
         Role::StorageClass(StorageClass { is_default: true, .. }) => act(Key::DefaultClass),
         Role::Autoscaler(it) => act(Key::Scaling(kind, namespace, &it.name)),
-        Role::Config(_)
+        Role::Access(_)
+        | Role::Config(_)
         | Role::Limits(_)
         | Role::Quota(_)
         | Role::StorageClass(_)

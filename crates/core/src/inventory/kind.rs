@@ -3,7 +3,9 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 25] = [
+pub const KINDS: [Kind; 29] = [
+    Kind::ClusterRole,
+    Kind::ClusterRoleBinding,
     Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
@@ -20,6 +22,8 @@ pub const KINDS: [Kind; 25] = [
     Kind::ReplicaSet,
     Kind::ReplicationController,
     Kind::ResourceQuota,
+    Kind::Role,
+    Kind::RoleBinding,
     Kind::RuntimeClass,
     Kind::ScaledObject,
     Kind::Secret,

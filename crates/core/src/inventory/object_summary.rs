@@ -8,6 +8,7 @@ use k8s_openapi::{
 };
 
 use super::{
+    access::Access,
     configs::{Config, Rare, Use},
     demand::{Amounts, Demand},
     details::Details,
@@ -69,6 +70,7 @@ impl PartialEq for MemorySize {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Role {
     Named,
+    Access(Access),
     Autoscaler(Box<Autoscaler>),
     Config(Config),
     Limits(Vec<LimitRangeItem>),
@@ -313,6 +315,13 @@ impl ObjectSummary {
         self.config()?.rare.as_deref()
     }
 
+    pub(crate) const fn access(&self) -> Option<&Access> {
+        match &self.role {
+            Role::Access(access) => Some(access),
+            _ => None,
+        }
+    }
+
     pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {
         match &self.role {
             Role::Webhooks(services) => services,
@@ -330,6 +339,7 @@ impl ObjectSummary {
 
     pub(crate) fn bytes(&self) -> usize {
         let role = match &self.role {
+            Role::Access(access) => access.bytes(),
             Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
             Role::Config(config) => config.bytes(),
             Role::Limits(limits) => limits.len() * size_of::<LimitRangeItem>(),

@@ -220,7 +220,8 @@ impl Inventory {
             }
             Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
-            Role::Autoscaler(_)
+            Role::Access(_)
+            | Role::Autoscaler(_)
             | Role::Config(_)
             | Role::Limits(_)
             | Role::Quota(_)

@@ -1,6 +1,6 @@
 //! A recent state of a cluster, and its age.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
@@ -29,7 +29,7 @@ pub struct View {
     pub inventory: Inventory,
     /// The namespaces whose objects are known; `None` for all.
     pub namespaces: Option<Arc<[String]>>,
-    freshness: [Freshness; Kind::COUNT],
+    freshness: BTreeMap<Kind, Freshness>,
 }
 
 impl View {
@@ -41,13 +41,11 @@ impl View {
 
     /// Returns the freshness of the objects of this kind.
     pub fn freshness(&self, kind: Kind) -> Freshness {
-        self.freshness.get(kind as usize).copied().unwrap_or_default()
+        self.freshness.get(&kind).copied().unwrap_or_default()
     }
 
     /// Sets the freshness of the objects of this kind.
     pub fn set_freshness(&mut self, kind: Kind, freshness: Freshness) {
-        if let Some(known) = self.freshness.get_mut(kind as usize) {
-            *known = freshness;
-        }
+        self.freshness.insert(kind, freshness);
     }
 }

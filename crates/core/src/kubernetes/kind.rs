@@ -37,6 +37,8 @@ macro_rules! kinds {
 }
 
 kinds! {
+    ClusterRole: "rbac.authorization.k8s.io/v1",
+    ClusterRoleBinding: "rbac.authorization.k8s.io/v1",
     ConfigMap: "v1",
     ControllerRevision: "apps/v1",
     DaemonSet: "apps/v1",
@@ -61,6 +63,8 @@ kinds! {
     ReplicaSet: "apps/v1",
     ReplicationController: "v1",
     ResourceQuota: "v1",
+    Role: "rbac.authorization.k8s.io/v1",
+    RoleBinding: "rbac.authorization.k8s.io/v1",
     RuntimeClass: "node.k8s.io/v1",
     ScaledObject: "keda.sh/v1alpha1",
     Secret: "v1",
@@ -85,7 +89,9 @@ impl Kind {
     pub const fn is_namespaced(self) -> bool {
         !matches!(
             self,
-            Kind::MutatingWebhookConfiguration
+            Kind::ClusterRole
+                | Kind::ClusterRoleBinding
+                | Kind::MutatingWebhookConfiguration
                 | Kind::Namespace
                 | Kind::Node
                 | Kind::PersistentVolume

@@ -14,6 +14,7 @@ use serde::{
 use super::services::ServiceSpec;
 use crate::{
     inventory::{
+        access::Access,
         configs::Config,
         host_port::HostPort,
         labels::{Labels, Selector},
@@ -276,6 +277,9 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
         Kind::ConfigMap | Kind::Secret => {
             Some((metadata(json)?, Role::Config(Config::read(kind, json)?)))
+        }
+        Kind::ClusterRole | Kind::ClusterRoleBinding | Kind::Role | Kind::RoleBinding => {
+            Some((metadata(json)?, Role::Access(Access::read(json)?)))
         }
         Kind::ExternalSecret => maker(json),
         Kind::LimitRange => {

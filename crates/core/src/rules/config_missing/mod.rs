@@ -1,6 +1,6 @@
 //! A ConfigMap or Secret that pods need, and that has no such key or another name.
 
-use super::neighbors::missing::is_missing;
+use super::neighbors::missing::{is_missing, only_elsewhere};
 use crate::inventory::configs::{How, Use};
 use crate::rules::prelude::*;
 
@@ -35,6 +35,16 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 format!("the change removes {kind} {name}, and new pods do not start without it");
             let help = format!("keep the {kind}, or leave it out of the template too");
             found.report(*kind, field.clone(), Reason::NotFound, message, help);
+        } else if is_new
+            && it.kind == Kind::ConfigMap
+            && let Some(other) = only_elsewhere(query, it.kind, &it.name)
+        {
+            let (at, namespace) = (other.namespace(), query.item.namespace());
+            let message = format!(
+                "its {other} is in namespace {at}: no pod starts in {namespace} without one there"
+            );
+            let help = format!("create it in {namespace}");
+            found.report(it.kind, it.field.clone(), Reason::NotFound, message, help);
         } else if is_new {
             misspelled(query, it, found);
         }

@@ -3,17 +3,44 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "database-without-volume",
     title: "the database has no volume",
-    summary: "a database image without a volume for its data",
+    summary: "a database whose data is on no volume",
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
+
+/// Flags and variables that name the directory of the data, for the images whose names end in these words.
+const DIRECTORIES: [(&str, &[&str]); 9] = [
+    ("prom/prometheus", &["--storage.tsdb.path"]),
+    ("prometheus/prometheus", &["--storage.tsdb.path"]),
+    ("victoriametrics/victoria-metrics", &["-storageDataPath", "--storageDataPath"]),
+    ("victoriametrics/vmstorage", &["-storageDataPath", "--storageDataPath"]),
+    ("coreos/etcd", &["--data-dir", "ETCD_DATA_DIR"]),
+    ("etcd-development/etcd", &["--data-dir", "ETCD_DATA_DIR"]),
+    ("apache/kafka", &["KAFKA_LOG_DIRS"]),
+    ("confluentinc/cp-kafka", &["KAFKA_LOG_DIRS"]),
+    ("nats", &["-sd", "--store_dir"]),
+];
 
 fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let claims = read::claimed(spec, &subject.object);
     visit(spec, &POD_SPEC, &mut |container, path| {
         let path = path.child("volumeMounts");
         let mounts = list(&container.volume_mounts);
+        let claimed = mounts.iter().enumerate().find(|(_, it)| claims.contains(&*it.name));
+        if let Some((i, claimed)) = claimed
+            && let Some((name, directory)) = named_directory(container)
+            && !mounts.iter().any(|it| read::is_mounted_near(it, directory))
+        {
+            let message = format!(
+                "{name} puts the data into {directory}, on no volume: it is gone when the container restarts, and \
+                 the claim at {} stays empty",
+                claimed.mount_path
+            );
+            let help = format!("mount the claim at {directory}");
+            let path = path.index(i);
+            found.report(&path.child("mountPath"), Reason::Invalid, message, help);
+        }
         if let Some(volume) = volume(container).filter(|it| !is_elsewhere(container, it)) {
             let keeps = |it: &VolumeMount| read::contains(volume, &it.mount_path);
             let above = |it: &VolumeMount| {
@@ -43,6 +70,20 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
             found.report(&path, Reason::Required, message, help).noted_if(true);
         }
     });
+}
+
+/// The flag or variable that names the directory of the data, and this directory.
+fn named_directory(container: &Container) -> Option<(&str, &str)> {
+    let (image, _) = read::image(container);
+    let is_it =
+        |name: &str| image.strip_suffix(name).is_some_and(|it| it.is_empty() || it.ends_with('/'));
+    let (_, names) = DIRECTORIES.into_iter().find(|(name, _)| is_it(name))?;
+    let variables = list(&container.env).iter().map(|it| (&*it.name, text(&it.value)));
+    let mut all = arguments(container).chain(variables);
+    // A list of directories has none without a comma.
+    all.find(|(name, value)| {
+        names.contains(name) && value.starts_with('/') && !value.contains(['$', ','])
+    })
 }
 
 /// The directory that the image declares as a volume.

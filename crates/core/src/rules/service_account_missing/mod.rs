@@ -1,4 +1,4 @@
-use super::neighbors::missing::is_missing;
+use super::neighbors::missing::{is_missing, only_elsewhere};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -14,10 +14,16 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let named = query.item.details().and_then(|details| details.service_account.as_deref());
     let Some(name) = named.filter(|name| *name != "default") else { return };
     let is_removed = query.removes(Kind::ServiceAccount, name);
-    if is_removed || is_missing(query, Kind::ServiceAccount, name) {
+    let elsewhere = only_elsewhere(query, Kind::ServiceAccount, name);
+    if is_removed || elsewhere.is_some() || is_missing(query, Kind::ServiceAccount, name) {
         let namespace = query.item.namespace();
         let message = if is_removed {
             format!("the change removes ServiceAccount {name}: no pod is created without it")
+        } else if let Some(other) = elsewhere {
+            format!(
+                "its {other} is in namespace {}: no pod is created in {namespace} without one there",
+                other.namespace()
+            )
         } else {
             format!(
                 "{} ServiceAccounts of namespace {namespace}, but no {name}: no pod is created without it",

@@ -1,0 +1,83 @@
+//! Roles and their bindings, for the rule about ServiceAccounts without rights.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::labels::ALLOCATION;
+use crate::kubernetes::kind::Kind;
+
+/// A Role, ClusterRole, RoleBinding or ClusterRoleBinding.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Access {
+    /// The API groups and resources in the rules of a role. `None` if the role takes its rules from others, or others
+    /// take them.
+    Role(Option<Box<[(Box<str>, Box<str>)]>>),
+    /// The role that a binding grants, and the ServiceAccounts that it names: namespace and name.
+    Binding(Kind, Box<str>, Box<[(Option<Box<str>>, Box<str>)]>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawAccess {
+    metadata: Marks,
+    rules: Option<Vec<RawRule>>,
+    aggregation_rule: Option<serde::de::IgnoredAny>,
+    role_ref: Option<Reference>,
+    subjects: Option<Vec<Reference>>,
+}
+
+#[derive(Deserialize)]
+struct Marks {
+    labels: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawRule {
+    api_groups: Option<Vec<Box<str>>>,
+    resources: Option<Vec<Box<str>>>,
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    kind: String,
+    name: Box<str>,
+    namespace: Option<Box<str>>,
+}
+
+impl Access {
+    pub(super) fn read(json: &str) -> Option<Self> {
+        let raw: RawAccess = serde_json::from_str(json).ok()?;
+        let Some(role) = raw.role_ref else {
+            let of_others = |it: &String| it.starts_with("rbac.authorization.k8s.io/aggregate-to-");
+            let is_shared = raw.aggregation_rule.is_some()
+                || raw.metadata.labels.iter().flat_map(BTreeMap::keys).any(of_others);
+            let rules = raw.rules.iter().flatten().flat_map(|rule| {
+                let groups = rule.api_groups.iter().flatten();
+                groups.flat_map(|group| {
+                    let resources = rule.resources.iter().flatten();
+                    resources.map(|it| (group.clone(), it.clone()))
+                })
+            });
+            return Some(Access::Role((!is_shared).then(|| rules.collect())));
+        };
+        let accounts = raw.subjects.into_iter().flatten().filter(|it| it.kind == "ServiceAccount");
+        let accounts = accounts.map(|it| (it.namespace.filter(|it| !it.is_empty()), it.name));
+        Some(Access::Binding(Kind::named(&role.kind)?, role.name, accounts.collect()))
+    }
+
+    /// Returns the approximate bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let texts = |it: (usize, usize)| it.0 + it.1 + 4 * ALLOCATION;
+        match self {
+            Access::Role(rules) => {
+                rules.iter().flatten().map(|(a, b)| texts((a.len(), b.len()))).sum()
+            }
+            Access::Binding(_, role, accounts) => {
+                let of = |it: &Option<Box<str>>| it.as_ref().map_or(0, |it| it.len());
+                role.len() + accounts.iter().map(|(a, b)| texts((of(a), b.len()))).sum::<usize>()
+            }
+        }
+    }
+}
