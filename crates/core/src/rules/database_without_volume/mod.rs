@@ -33,7 +33,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
             && !mounts.iter().any(|it| read::is_mounted_near(it, directory))
         {
             let message = format!(
-                "{name} puts the data into {directory}, on no volume: it is gone when the container restarts, and \
+                "with {name} the data is in {directory}, on no volume: it is gone when the container restarts, and \
                  the claim at {} stays empty",
                 claimed.mount_path
             );

@@ -34,8 +34,7 @@ pub(in crate::rules) fn only_elsewhere<'a>(
     let is_apart = other.namespace() != query.item.namespace()
         && other.sets_namespace
         && query.item.sets_namespace;
-    (is_apart && query.knows(kind, other.namespace()) && !WITH_PODS.into_iter().any(has_pods))
-        .then_some(other)
+    (is_apart && !WITH_PODS.into_iter().any(has_pods)).then_some(other)
 }
 
 /// Whether an object with this name may be in the same namespace although the namespaces seem to differ: one object
