@@ -73,6 +73,16 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Returns the text at a position.
+    pub fn text_at(&self, mark: Mark) -> Option<&str> {
+        match &self.value {
+            Value::Str(text) => Some(&**text).filter(|_| self.mark == mark),
+            Value::Map(entries) => entries.iter().find_map(|(_, value)| value.text_at(mark)),
+            Value::Seq(items) => items.iter().find_map(|item| item.text_at(mark)),
+            _ => None,
+        }
+    }
+
     /// Returns the text, if the value is text.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {

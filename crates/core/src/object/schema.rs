@@ -134,7 +134,10 @@ fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(
     let absent = |of: &str, field: &str| fields::absent(of, field, release);
     let extra = |of: &str, field: &str| fields::extra(of, field, release);
     let fields = Fields { absent: &absent, extra: &extra };
-    let read = de::read_with::<Manifest<Spec, Status>>(node, inspect, unknown, fields);
+    let mut read = de::read_with::<Manifest<Spec, Status>>(node, inspect, unknown, fields);
+    for problem in read.problems.iter_mut().filter(|it| it.message == NO_QUANTITY) {
+        problem.help = node.text_at(problem.mark).and_then(quantity_help);
+    }
     Reading { problems: read.problems, instead: read.instead }
 }
 
@@ -150,6 +153,24 @@ fn inspect(name: &'static str, node: &Node<'_>) -> Result<Option<String>, String
     }
 }
 
+/// The API server's own text.
+const NO_QUANTITY: &str = "quantities must match the regular expression \
+    '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+/// Returns how to write a quantity of bytes, such as 1 GB. `None` for a placeholder.
+fn quantity_help(text: &str) -> Option<String> {
+    if text.contains(['$', '{']) {
+        return None;
+    }
+    let (number, unit) = text.split_at(text.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
+    let unit = unit.trim().to_ascii_uppercase();
+    let unit = unit.trim_end_matches('B').trim_end_matches('I');
+    Some(match number.parse::<f64>() {
+        Ok(_) if ["K", "M", "G", "T"].contains(&unit) => format!("write {number}{unit}i"),
+        _ => "write a number with a unit, such as 500m or 128Mi".to_owned(),
+    })
+}
+
 /// Kubernetes: `Quantity.UnmarshalJSON`, apimachinery `pkg/api/resource/quantity.go`.
 fn quantity(node: &Node<'_>) -> Result<String, String> {
     let text = match &node.value {
@@ -162,14 +183,7 @@ fn quantity(node: &Node<'_>) -> Result<String, String> {
             return Err("expected a quantity such as 100m or 1Gi".to_owned());
         }
     };
-    if Quantity::parse(&text).is_some() {
-        Ok(text)
-    } else {
-        // The API server's own text.
-        Err("quantities must match the regular expression \
-             '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-            .to_owned())
-    }
+    if Quantity::parse(&text).is_some() { Ok(text) } else { Err(NO_QUANTITY.to_owned()) }
 }
 
 /// `time.Parse(time.RFC3339, …)` in Go: an hour may have one digit, and an offset 24 hours and 60 minutes. Returns the

@@ -48,7 +48,14 @@ impl Reader<'_, '_> {
                 let is_boolean =
                     expected == "true or false" && matches!(text.as_ref(), "true" | "false");
                 let is_number = expected.contains("number") && text.parse::<f64>().is_ok();
-                ("text", (is_boolean || is_number).then_some("write it without quotes"))
+                let is_word = text.bytes().all(|it| it.is_ascii_alphabetic());
+                let help = match expected {
+                    _ if is_boolean || is_number => Some("write it without quotes"),
+                    "a list" => Some("write a list: [\"first\", \"second\"]"),
+                    "a whole number" if is_word => Some("write the number in digits"),
+                    _ => None,
+                };
+                ("text", help)
             }
             Value::Seq(_) => ("a list", None),
             Value::Map(_) => ("a mapping", None),

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, convert::Infallible, sync::Arc};
 
 use jiff::Timestamp;
-use kube_yaml::{Document, Mark, Node, Problem, Value};
+use kube_yaml::{Document, Mark, Node, Problem};
 use setguard_core::{
     engine::{
         self, Context, Neighbors, Origin,
@@ -322,7 +322,7 @@ pub(crate) fn placeholder_at(
 ) -> Option<String> {
     // The API server's error names the whole map of labels or the selector, and repeats the value.
     let repeated = message.strip_prefix("Invalid value: ");
-    let text = text_at(node, mark).or(repeated).unwrap_or_default();
+    let text = node.text_at(mark).or(repeated).unwrap_or_default();
     placeholder(text, &field.to_string())
 }
 
@@ -347,15 +347,6 @@ fn variable(text: &str) -> Option<String> {
     let name = rest.split(|c| !is_in_name(c)).next().unwrap_or_default();
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     is_name.then(|| format!("${name}"))
-}
-
-fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {
-    match &node.value {
-        Value::Str(text) => Some(&**text).filter(|_| node.mark == mark),
-        Value::Map(entries) => entries.iter().find_map(|(_, value)| text_at(value, mark)),
-        Value::Seq(items) => items.iter().find_map(|item| text_at(item, mark)),
-        _ => None,
-    }
 }
 
 fn schema(Problem { field, mark, message, help }: Problem) -> Located {
