@@ -191,8 +191,9 @@ pub(crate) fn decide(
         if obstacle.has_lasted(first, view) {
             stuck.push(obstacle.clone());
         }
-        // A controller needs a moment between two pods.
+        // A controller needs a moment between two pods, unless something says what it waits for.
         obstacle.facts.outlook.state != IDLE
+            || obstacle.facts.cause.is_some()
             || view.now.duration_since(first) >= view.limits.lasting
     });
     Decision { standing, obstacles, stuck }

@@ -55,6 +55,11 @@ impl<'a> StatusQuery<'a> {
                     || self.audit.observed.stale_pods(self.set).next().is_some()
             }
             WorkloadState::StatefulSet(it) => match Replicas::of(self) {
+                // The status of OnDelete never completes.
+                Some(_) if self.set.is_on_delete() => {
+                    let observed = self.audit.observed;
+                    observed.pods(self.set).iter().any(|it| !observed.is_updated(self.set, it))
+                }
                 Some(replicas) => replicas.is_updating(),
                 None => it.status.current_revision != it.status.update_revision,
             },
