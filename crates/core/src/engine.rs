@@ -11,10 +11,7 @@ mod scale;
 pub mod status;
 pub mod verdict;
 
-use std::{
-    cell::{OnceCell, RefCell},
-    collections::BTreeMap,
-};
+use std::{cell::RefCell, collections::BTreeMap};
 
 pub use self::cross_object::Neighbors;
 use self::{
@@ -183,7 +180,7 @@ fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: 
 fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     let object = Identity::from(&subject.object);
     let left_out: Vec<_> = findings.left_out().collect();
-    let before = Before { subject, cx, old: OnceCell::new(), traps: RefCell::default() };
+    let before = Before { subject, cx, traps: RefCell::default() };
     for finding in findings.into_vec() {
         verdict.add(finding, &object, |finding| before.had(finding.rule), cx);
     }
@@ -196,7 +193,6 @@ fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict:
 struct Before<'a, 's> {
     subject: &'a Subject<'s>,
     cx: &'a Context<'a>,
-    old: OnceCell<Option<Subject<'s>>>,
     traps: RefCell<BTreeMap<&'static str, bool>>,
 }
 
@@ -206,9 +202,8 @@ impl Before<'_, '_> {
             return *had;
         }
         let trap = traps().find(|trap| trap.meta == *rule);
-        let old = || self.old.get_or_init(|| self.subject.old_alone()).as_ref();
         let had = trap.is_some_and(|trap| {
-            old().is_some_and(|old| {
+            self.subject.old_alone().is_some_and(|old| {
                 let mut before = Findings::of(&trap.meta);
                 let cluster = self.cx.policy.cluster.for_resource(old.object.resource);
                 trap.run(old, &cluster, &mut before);

@@ -20,10 +20,13 @@ pub mod storage_class;
 mod user;
 pub(crate) mod whole;
 
-use crate::kubernetes::{
-    cluster::Cluster,
-    resource::{Resource, WorkloadKind},
-    semantic,
+use crate::{
+    inventory::object_summary::ObjectSummary,
+    kubernetes::{
+        cluster::Cluster,
+        resource::{Resource, WorkloadKind},
+        semantic,
+    },
 };
 use std::{
     borrow::Cow,
@@ -241,6 +244,7 @@ pub struct Subject<'a> {
     storage: Option<&'a Storage>,
     /// A rule asked for storage that was not given.
     lacks_storage: Cell<bool>,
+    summary: OnceCell<ObjectSummary>,
 }
 
 #[derive(Debug)]
@@ -249,6 +253,7 @@ struct Old<'a> {
     parsed: OnceCell<Option<Object<'a, LazyJson<'a>>>>,
     glance: Glance,
     template: OnceCell<Option<PodTemplateSpec>>,
+    alone: OnceCell<Option<Box<Subject<'a>>>>,
 }
 
 impl<'a> Subject<'a> {
@@ -260,20 +265,20 @@ impl<'a> Subject<'a> {
             old: None,
             storage: None,
             lacks_storage: Cell::new(false),
+            summary: OnceCell::new(),
         }
     }
 
     /// Creates the subject for an object that replaces `old`, which is JSON.
-    pub const fn update(object: Object<'a>, old: &'a str) -> Self {
-        let parsed = OnceCell::new();
-        let old = Old { json: old, parsed, glance: Glance::new(), template: OnceCell::new() };
-        Subject {
-            is_update: true,
-            object,
-            old: Some(old),
-            storage: None,
-            lacks_storage: Cell::new(false),
-        }
+    pub fn update(object: Object<'a>, old: &'a str) -> Self {
+        let old = Old {
+            json: old,
+            parsed: OnceCell::new(),
+            glance: Glance::new(),
+            template: OnceCell::new(),
+            alone: OnceCell::new(),
+        };
+        Subject { is_update: true, old: Some(old), ..Subject::create(object) }
     }
 
     /// Adds the known claims and volumes.
@@ -359,7 +364,12 @@ impl<'a> Subject<'a> {
     }
 
     /// For ratcheting: the old object as a subject of the same operation, without an old object of its own.
-    pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
+    pub(crate) fn old_alone(&self) -> Option<&Subject<'a>> {
+        let alone = &self.old.as_ref()?.alone;
+        alone.get_or_init(|| self.read_old_alone().map(Box::new)).as_deref()
+    }
+
+    fn read_old_alone(&self) -> Option<Subject<'a>> {
         let (old, template) = (self.old()?, self.old_template()?);
         let template = template.clone();
         let object = Object {
@@ -381,6 +391,10 @@ impl<'a> Subject<'a> {
             storage: self.storage,
             ..Subject::create(object)
         })
+    }
+
+    pub(crate) fn summary(&self) -> &ObjectSummary {
+        self.summary.get_or_init(|| ObjectSummary::of(&self.object))
     }
 
     /// Returns whether the object is being deleted. Clients must be able to remove its finalizers, whatever its faults.

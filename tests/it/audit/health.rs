@@ -167,7 +167,15 @@ fn a_stuck_rollout_has_its_cause_in_the_title_and_what_it_changed() {
     assert!(rest.contains(changed), "{}", ran.stdout);
     let finding = &cluster.json(1, &[])["findings"][0];
     let image = "spec.template.spec.containers[main].image";
-    assert_eq!(finding["changes"], json!([{"field": image, "old": "db:1", "new": "db:2"}]));
+    let changes = json!([{"field": image, "old": "db:1", "new": "db:2"}]);
+    assert_eq!(finding["changes"], changes);
+    // A pod of OnDelete is replaced by hand.
+    let mut by_hand = cluster.api_server.get("statefulsets", "shop", "db").unwrap();
+    by_hand["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
+    cluster.has("statefulsets", &by_hand);
+    let report = cluster.json(0, &[]);
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|it| it["changes"] == changes), "{report:#}");
 }
 
 #[test]

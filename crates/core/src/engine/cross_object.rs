@@ -1,6 +1,6 @@
 //! Runs the cross-object rules, on the objects of an input or on one object in a cluster.
 
-use std::{cell::OnceCell, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use super::{context::Context, limits, verdict::Verdict};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
         object_summary::ObjectSummary,
         view::{Freshness, View},
     },
-    object::{Object, Subject},
+    object::Subject,
     rules::{
         cross_object,
         rule::Rule,
@@ -25,24 +25,15 @@ pub(super) fn in_cluster(
     cx: &Context<'_>,
     verdict: &mut Verdict,
 ) -> usize {
-    let own = ObjectSummary::of(&subject.object);
-    let kind = own.kind();
-    let old = OnceCell::new();
-    let read_old = || {
-        let old = old.get_or_init(|| {
-            let old = subject.old_alone()?.object;
-            Some((ObjectSummary::of(&old), old))
-        });
-        old.as_ref()
-    };
-    let old = || read_old().map(|(item, _)| item);
+    let own = subject.summary();
+    let old = || subject.old_alone().map(Subject::summary);
     let rules = cross_object().filter(|rule| {
         let is_ready = match rule.evidence() {
             Some(Evidence::Manifest) => false,
             Some(Evidence::AbsentNeighbor) => subject.is_update,
             Some(Evidence::Absence | Evidence::Presence) | None => true,
         };
-        rule.is_about(kind) && is_ready
+        rule.is_about(own.kind()) && is_ready
     });
     let mut too_late = 0;
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
@@ -50,7 +41,8 @@ pub(super) fn in_cluster(
             too_late += 1;
             continue;
         }
-        let found = run(rule, view, (&own, &subject.object), OldSummary::Lazy(&old), cx);
+        let query = Query::in_cluster(view, subject, &cx.policy.cluster);
+        let found = rule.run_among(&query.changed_from(OldSummary::Lazy(&old)));
         let left_out = found.left_out();
         for (through, mut finding) in found.into_vec() {
             let mut most = match rule.evidence() {
@@ -64,13 +56,13 @@ pub(super) fn in_cluster(
                 finding.message.insert_str(0, &when);
             }
             let had_before = |_: &Finding| {
-                let old = read_old();
-                old.is_some_and(|(item, object)| {
-                    !run(rule, view, (item, object), OldSummary::None, cx).is_empty()
+                subject.old_alone().is_some_and(|old| {
+                    let query = Query::in_cluster(view, old, &cx.policy.cluster);
+                    !rule.run_among(&query).is_empty()
                 })
             };
             let before = verdict.violations.len();
-            verdict.add(finding, &(&own).into(), had_before, cx);
+            verdict.add(finding, &own.into(), had_before, cx);
             for violation in verdict.violations.iter_mut().skip(before) {
                 violation.mode = violation.mode.min(most);
             }
@@ -78,17 +70,6 @@ pub(super) fn in_cluster(
         verdict.leave_out(&rule.meta, left_out);
     }
     too_late
-}
-
-fn run<'a>(
-    rule: &'static Rule,
-    view: &'a View,
-    (item, object): (&'a ObjectSummary, &'a Object<'_>),
-    old: OldSummary<'a>,
-    cx: &'a Context<'_>,
-) -> InventoryFindings {
-    let query = Query::in_cluster(view, item, object.template(), &cx.policy.cluster);
-    rule.run_among(&query.changed_from(old))
 }
 
 /// Runs the cross-object rules on an object that is stored in a cluster. The view must be complete as of a later time

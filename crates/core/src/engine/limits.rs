@@ -131,9 +131,7 @@ pub(super) fn add_beyond(
 fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
     let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
     let view = cx.view.filter(is_certain)?;
-    let old = ObjectSummary::of(&subject.old_alone()?.object);
-    let own = ObjectSummary::of(&subject.object);
-    let query = Query::in_cluster(view, &own, subject.object.template(), &cx.policy.cluster);
-    let query = query.changed_from(OldSummary::Known(&old));
+    let old = OldSummary::Known(subject.old_alone()?.summary());
+    let query = Query::in_cluster(view, subject, &cx.policy.cluster).changed_from(old);
     daemon_leaves_nodes::leaving(&query).map(|it| it.counts())
 }

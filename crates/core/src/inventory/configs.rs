@@ -4,8 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, VolumeMount};
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 
-use super::{hosts, labels::ALLOCATION, leftovers};
+use super::{
+    hosts,
+    labels::ALLOCATION,
+    leftovers,
+    read::shapes::{Marks, Metadata},
+};
 use crate::{
     finding::{Field, Path, paths::POD_SPEC},
     kubernetes::{
@@ -15,7 +21,6 @@ use crate::{
         exec::{actions, executed, is_shell},
         kind::Kind,
     },
-    object::Metadata,
 };
 
 type Texts = Box<[(Box<str>, Box<str>)]>;
@@ -42,43 +47,27 @@ pub(crate) struct Rare {
 }
 
 /// When Helm and Argo CD apply an object.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Order {
-    #[serde(rename = "helm.sh/hook")]
     pub(crate) helm: Option<Box<str>>,
-    #[serde(rename = "helm.sh/hook-delete-policy")]
     pub(crate) deleted: Option<Box<str>>,
-    #[serde(rename = "argocd.argoproj.io/hook")]
     pub(crate) argo: Option<Box<str>>,
-    #[serde(rename = "argocd.argoproj.io/sync-wave")]
     wave: Option<Box<str>>,
-    #[serde(rename = "helm.sh/resource-policy")]
     policy: Option<Box<str>>,
-    #[serde(rename = "argocd.argoproj.io/sync-options")]
     options: Option<Box<str>>,
 }
 
 impl Order {
-    fn of(json: &str) -> Self {
-        #[derive(Deserialize)]
-        struct Whole {
-            metadata: Annotated,
-        }
-        #[derive(Deserialize)]
-        struct Annotated {
-            annotations: Option<Order>,
-        }
-        let whole = serde_json::from_str::<Whole>(json).ok();
-        whole.and_then(|it| it.metadata.annotations).unwrap_or_default()
-    }
-
-    pub(super) fn of_set(metadata: &Metadata<'_>) -> Self {
-        let get = |key: &str| metadata.annotation(key).map(Into::into);
+    /// Reads the annotations of an object.
+    pub(super) fn of<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let get = |key: &str| annotation(key).map(Into::into);
         Order {
             helm: get("helm.sh/hook"),
+            deleted: get("helm.sh/hook-delete-policy"),
             argo: get("argocd.argoproj.io/hook"),
             wave: get("argocd.argoproj.io/sync-wave"),
-            ..Order::default()
+            policy: get("helm.sh/resource-policy"),
+            options: get("argocd.argoproj.io/sync-options"),
         }
     }
 
@@ -139,44 +128,28 @@ type Entries = Option<BTreeMap<Box<str>, IgnoredAny>>;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Raw {
-    metadata: Marks,
-    #[serde(rename = "type", default)]
+    metadata: Metadata<Marks>,
+    #[serde(rename = "type")]
     type_: Option<String>,
-    #[serde(default)]
-    data: Entries,
-    #[serde(default)]
+    data: Option<Marks>,
     binary_data: Entries,
-    #[serde(default)]
     string_data: Entries,
 }
 
-/// The texts of a ConfigMap.
-#[derive(Default, Deserialize)]
-struct Data {
-    data: Option<BTreeMap<String, String>>,
-}
-
-#[derive(Deserialize)]
-struct Marks {
-    #[serde(default)]
-    labels: Entries,
-    #[serde(default)]
-    annotations: Entries,
-}
-
 impl Config {
-    pub(super) fn read(kind: Kind, json: &str) -> Option<Self> {
-        let texts = match kind {
-            Kind::ConfigMap => serde_json::from_str(json).unwrap_or_default(),
-            _ => Data::default(),
-        };
-        let texts = texts.data.unwrap_or_default();
+    pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata<Marks>, Self)> {
         let Raw { metadata, type_, data, binary_data, string_data } =
             serde_json::from_str(json).ok()?;
-        let marks = [metadata.labels, metadata.annotations];
-        let mut marks = marks.iter().flatten().flat_map(BTreeMap::keys);
+        let data = data.unwrap_or_default();
+        // The API server refuses a ConfigMap with a value that is not a text.
+        let texts = data
+            .iter()
+            .filter(|_| kind == Kind::ConfigMap)
+            .map(|(key, value)| Some((String::from(&**key), value.as_str()?.to_owned())));
+        let texts: BTreeMap<_, _> = texts.collect::<Option<_>>().unwrap_or_default();
+        let adds = |mark: &Box<str>| ADDED_BY.iter().any(|part| mark.contains(part));
         let is_open = type_.as_deref() == Some(TOKEN)
-            || marks.any(|mark| ADDED_BY.iter().any(|part| mark.contains(part)));
+            || metadata.labels.iter().chain(&metadata.annotations).any(|it| it.keys().any(adds));
         let binary = binary_data.iter().flatten().map(|(key, _)| Script {
             key: key.clone(),
             is_program: true,
@@ -184,14 +157,16 @@ impl Config {
             is_unreadable: false,
         });
         let scripts = texts.iter().filter_map(Script::of).chain(binary).collect();
-        let maps = [data, binary_data, string_data].into_iter().flatten();
-        let keys: BTreeSet<_> = maps.flat_map(BTreeMap::into_keys).collect();
+        let others = [binary_data, string_data].into_iter().flatten();
+        let others = others.flat_map(BTreeMap::into_keys);
+        let keys: BTreeSet<_> = data.into_keys().chain(others).collect();
         // An object without data is there to be filled.
         let keys = Some(keys).filter(|keys| !is_open && !keys.is_empty());
-        let rare =
-            Rare { numbers: leftovers::of_config_map(&texts), scripts, order: Order::of(json) };
+        let order =
+            Order::of(|key| metadata.annotations.as_ref()?.get(key).and_then(Value::as_str));
+        let rare = Rare { numbers: leftovers::of_config_map(&texts), scripts, order };
         let rare = (rare != Rare::default()).then(|| Box::new(rare));
-        Some(Config { keys, hosts: hosts::of_config_map(&texts), rare })
+        Some((metadata, Config { keys, hosts: hosts::of_config_map(&texts), rare }))
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -98,7 +98,7 @@ impl Details {
             Workload::StatefulSet(spec) => Details::of_stateful_set(spec, object.name()),
         };
         details.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
-        let order = Order::of_set(&object.metadata);
+        let order = Order::of(|key| object.metadata.annotation(key));
         details.order = (order != Order::default()).then(|| Box::new(order));
         details.exceed = object.metadata.annotation(EXCEED_ANNOTATION).map(Into::into);
         if let Some(pod) = &object.template().spec {

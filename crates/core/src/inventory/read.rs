@@ -1,11 +1,10 @@
 mod services;
-mod shapes;
+pub(super) mod shapes;
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 
-use self::shapes::Metadata;
 use super::{
     details::Details,
     host_port::HostPort,
@@ -16,7 +15,7 @@ use super::{
 use crate::{
     inventory::kind,
     kubernetes::kind::Kind,
-    object::{Object, Workload, namespace_or_default},
+    object::{Object, Workload},
 };
 
 impl ObjectSummary {
@@ -28,19 +27,18 @@ impl ObjectSummary {
     /// Reads an object from JSON with `apiVersion` and `kind`; `None` if no rule needs it or it cannot be read.
     pub fn of_json(json: &str) -> Option<ObjectSummary> {
         let Head { api_version, kind } = serde_json::from_str(json).ok()?;
-        let mut item = ObjectSummary::read(kind::of(&api_version, &kind)?, json)?;
-        if let Role::Service(service) = &mut item.role {
-            service.targets = shapes::targets(json);
-        }
-        Some(item)
+        shapes::read(kind::of(&api_version, &kind)?, json)
     }
 
     /// Reads an object of this kind from JSON; `None` if it cannot be read.
     ///
     /// The summary of a DaemonSet or StatefulSet has only the data for evaluating other objects.
     pub fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
-        let (metadata, role) = shapes::read(kind, json)?;
-        Some(item(kind, metadata, role))
+        let mut item = shapes::read(kind, json)?;
+        if let Role::Service(service) = &mut item.role {
+            service.targets = Box::default();
+        }
+        Some(item)
     }
 
     /// Returns whether rules need a kind, other than DaemonSet and StatefulSet.
@@ -55,23 +53,6 @@ impl ObjectSummary {
 struct Head {
     api_version: String,
     kind: String,
-}
-
-fn item(kind: Kind, metadata: Metadata, role: Role) -> ObjectSummary {
-    let set = metadata.namespace.filter(|namespace| !namespace.is_empty());
-    let namespace = if kind.is_namespaced() { namespace_or_default(set.as_deref()) } else { "" };
-    let name = metadata.name.filter(|name| !name.is_empty());
-    ObjectSummary {
-        kind,
-        sets_namespace: set.is_some(),
-        is_generated: name.is_none(),
-        is_terminating: metadata.deletion_timestamp.is_some(),
-        namespace: namespace.into(),
-        name: name.or(metadata.generate_name).unwrap_or_default().into(),
-        role,
-        location: None,
-        memory: MemorySize::default(),
-    }
 }
 
 fn object(object: &Object<'_>) -> ObjectSummary {

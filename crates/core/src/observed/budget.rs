@@ -1,6 +1,9 @@
 use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
+use k8s_openapi::{
+    api::policy::v1::PodDisruptionBudgetSpec,
+    apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
+};
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
@@ -41,15 +44,6 @@ pub struct PodDisruptionBudget {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Spec {
-    selector: Option<LabelSelector>,
-    min_available: Option<IntOrString>,
-    max_unavailable: Option<IntOrString>,
-    unhealthy_pod_eviction_policy: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
 struct Status {
     observed_generation: i64,
     disrupted_pods: Option<BTreeMap<Box<str>, IgnoredAny>>,
@@ -63,7 +57,7 @@ struct Status {
 impl PodDisruptionBudget {
     /// Reads a PodDisruptionBudget. Fails if the JSON is not a PodDisruptionBudget.
     pub fn read(json: &str) -> serde_json::Result<Self> {
-        let Whole::<Metadata, Spec, Status> { metadata, spec, status } =
+        let Whole::<Metadata, PodDisruptionBudgetSpec, Status> { metadata, spec, status } =
             serde_json::from_str(json)?;
         let mut conditions = status.conditions.iter().flatten();
         let failed = conditions.find(|it| it.reason.as_deref() == Some("SyncFailed"));

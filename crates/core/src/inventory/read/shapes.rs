@@ -1,15 +1,23 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::{
-    api::core::v1::{ContainerPort, LimitRangeSpec, NodeAffinity, ResourceQuotaSpec, Taint},
+    api::{
+        admissionregistration::v1::ServiceReference,
+        apps::v1::{StatefulSetOrdinals, StatefulSetPersistentVolumeClaimRetentionPolicy},
+        autoscaling::{v1::CrossVersionObjectReference, v2::MetricSpec},
+        core::v1::{Affinity, ContainerPort, LimitRangeSpec, NodeSpec, ResourceQuotaSpec},
+        policy::v1::PodDisruptionBudgetSpec,
+    },
     apimachinery::pkg::{
-        api::resource::Quantity, apis::meta::v1::LabelSelector, util::intstr::IntOrString,
+        api::resource::Quantity,
+        apis::meta::v1::{LabelSelector, OwnerReference},
     },
 };
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
 };
+use serde_json::Value;
 
 use super::services::ServiceSpec;
 use crate::{
@@ -21,53 +29,47 @@ use crate::{
         node::Node,
         nodes::Nodes,
         object_summary::{
-            Autoscaler, Controller, DisruptionBudget, NamedPort, PodSecurity, Ports, Role,
-            ScaledClaims, Service,
+            Autoscaler, Controller, DisruptionBudget, MemorySize, ObjectSummary, PodSecurity,
+            Ports, Role, ScaledClaims, Service,
         },
     },
     kubernetes::{
         kind::Kind,
         pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
     },
-    object::{storage_class::StorageClass, whole::Whole},
+    object::{
+        annotations::EXCEED_ANNOTATION, namespace_or_default, storage_class::StorageClass,
+        whole::Whole,
+    },
 };
 
+/// `M` is the type of the labels and of the annotations.
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Metadata {
+#[serde(rename_all = "camelCase", bound = "M: DeserializeOwned")]
+pub(in crate::inventory) struct Metadata<M = IgnoredAny> {
     pub(super) name: Option<String>,
     pub(super) generate_name: Option<String>,
     pub(super) namespace: Option<String>,
     pub(super) deletion_timestamp: Option<String>,
-    owner_references: Option<Vec<Owner>>,
-    annotations: Option<Annotations>,
+    owner_references: Option<Vec<OwnerReference>>,
+    pub(in crate::inventory) labels: Option<M>,
+    pub(in crate::inventory) annotations: Option<M>,
 }
 
-#[derive(Default, Deserialize)]
-struct Annotations {
-    #[serde(rename = "setguard.io/exceed")]
-    exceed: Option<Box<str>>,
-}
+type Texts = BTreeMap<String, String>;
 
-#[derive(Default, Deserialize)]
-struct Marks {
-    labels: Option<BTreeMap<String, String>>,
-    annotations: Option<BTreeMap<String, String>>,
-}
+/// Labels or annotations that may have values that the API server refuses.
+pub(in crate::inventory) type Marks = BTreeMap<Box<str>, Value>;
 
 #[derive(Deserialize)]
 struct OfKind {
     kind: String,
-}
-
-#[derive(Deserialize)]
-struct Owner {
-    controller: Option<bool>,
+    metadata: Metadata,
 }
 
 #[derive(Default, Deserialize)]
 struct Template<S> {
-    metadata: Option<Marks>,
+    metadata: Option<Metadata<Texts>>,
     spec: Option<S>,
 }
 
@@ -79,8 +81,9 @@ struct ControllerSpec<S> {
     replicas: Option<i32>,
     template: Option<Template<S>>,
     volume_claim_templates: Option<Vec<ClaimTemplate>>,
-    persistent_volume_claim_retention_policy: Option<Retention>,
-    ordinals: Option<Ordinals>,
+    persistent_volume_claim_retention_policy:
+        Option<StatefulSetPersistentVolumeClaimRetentionPolicy>,
+    ordinals: Option<StatefulSetOrdinals>,
 }
 
 #[derive(Deserialize)]
@@ -89,19 +92,8 @@ struct ClaimTemplate {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Retention {
-    when_scaled: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Ordinals {
-    start: Option<i64>,
-}
-
-#[derive(Deserialize)]
 struct ReplicationControllerSpec {
-    selector: Option<BTreeMap<String, String>>,
+    selector: Option<Texts>,
     template: Option<Template<IgnoredAny>>,
 }
 
@@ -111,15 +103,9 @@ struct PodPorts {
     host_network: Option<bool>,
     init_containers: Option<Vec<Container>>,
     containers: Option<Vec<Container>>,
-    node_selector: Option<BTreeMap<String, String>>,
+    node_selector: Option<Texts>,
     affinity: Option<Affinity>,
     node_name: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Affinity {
-    node_affinity: Option<NodeAffinity>,
 }
 
 #[derive(Deserialize)]
@@ -131,20 +117,11 @@ struct Container {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct BudgetSpec {
-    selector: Option<LabelSelector>,
-    min_available: Option<IntOrString>,
-    max_unavailable: Option<IntOrString>,
-    unhealthy_pod_eviction_policy: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct AutoscalerSpec {
-    scale_target_ref: Target,
+    scale_target_ref: CrossVersionObjectReference,
     min_replicas: Option<i32>,
     max_replicas: i32,
-    metrics: Option<Vec<Metric>>,
+    metrics: Option<Vec<MetricSpec>>,
     /// Of version 1.
     #[serde(rename = "targetCPUUtilizationPercentage")]
     target_utilization: Option<i32>,
@@ -152,36 +129,10 @@ struct AutoscalerSpec {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metric {
-    resource: Option<ResourceMetric>,
-    container_resource: Option<ResourceMetric>,
-}
-
-#[derive(Deserialize)]
-struct ResourceMetric {
-    name: String,
-    container: Option<String>,
-    target: MetricTarget,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MetricTarget {
-    average_utilization: Option<i32>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct ScaledSpec {
-    scale_target_ref: ScaledTarget,
+    scale_target_ref: CrossVersionObjectReference,
     min_replica_count: Option<i32>,
     max_replica_count: Option<i32>,
-}
-
-#[derive(Deserialize)]
-struct ScaledTarget {
-    kind: Option<String>,
-    name: String,
 }
 
 /// The annotations of a ScaledObject that does not scale.
@@ -210,7 +161,7 @@ struct MadeTemplate {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct VerticalSpec {
-    target_ref: Option<Target>,
+    target_ref: Option<CrossVersionObjectReference>,
     update_policy: Option<Update>,
 }
 
@@ -219,12 +170,6 @@ struct VerticalSpec {
 struct Update {
     update_mode: Option<String>,
     min_replicas: Option<i32>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    kind: String,
-    name: String,
 }
 
 #[derive(Deserialize)]
@@ -242,13 +187,7 @@ struct Webhook {
 
 #[derive(Deserialize)]
 struct ClientConfig {
-    service: Option<ServiceName>,
-}
-
-#[derive(Deserialize)]
-struct ServiceName {
-    namespace: Box<str>,
-    name: Box<str>,
+    service: Option<ServiceReference>,
 }
 
 #[derive(Default, Deserialize)]
@@ -256,67 +195,85 @@ struct NodeStatus {
     allocatable: Option<BTreeMap<String, Quantity>>,
 }
 
-#[derive(Deserialize)]
-struct NodeSpec {
-    taints: Option<Vec<Taint>>,
-}
-
-pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
-    match kind {
-        Kind::DaemonSet | Kind::Deployment | Kind::StatefulSet => controller_with_ports(json),
-        Kind::ReplicaSet | Kind::Job => replica_set_or_job(kind, json),
-        Kind::ReplicationController => replication_controller(json),
-        Kind::Service => service(json),
-        Kind::PodDisruptionBudget => disruption_budget(json),
-        Kind::Namespace => namespace(json),
-        Kind::Node => node(json),
-        Kind::Pod => pod(json),
+pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
+    Some(match kind {
+        Kind::DaemonSet | Kind::Deployment | Kind::StatefulSet => {
+            item(kind, controller_with_ports(json)?)
+        }
+        Kind::ReplicaSet | Kind::Job => item(kind, replica_set_or_job(kind, json)?),
+        Kind::ReplicationController => item(kind, replication_controller(json)?),
+        Kind::Service => item(kind, service(json)?),
+        Kind::PodDisruptionBudget => item(kind, disruption_budget(json)?),
+        Kind::Namespace => item(kind, namespace(json)?),
+        Kind::Node => item(kind, node(json)?),
+        Kind::Pod => item(kind, pod(json)?),
         Kind::PersistentVolume
         | Kind::PriorityClass
         | Kind::RuntimeClass
-        | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
+        | Kind::ServiceAccount => item(kind, (metadata::<IgnoredAny>(json)?, Role::Named)),
         Kind::ConfigMap | Kind::Secret => {
-            Some((metadata(json)?, Role::Config(Config::read(kind, json)?)))
+            let (metadata, config) = Config::read(kind, json)?;
+            item(kind, (metadata, Role::Config(config)))
         }
         Kind::ClusterRole | Kind::ClusterRoleBinding | Kind::Role | Kind::RoleBinding => {
-            Some((metadata(json)?, Role::Access(Access::read(json)?)))
+            item(kind, (metadata::<IgnoredAny>(json)?, Role::Access(Access::read(json)?)))
         }
-        Kind::ExternalSecret => maker(json),
+        Kind::ExternalSecret => item(kind, maker(json)?),
         Kind::LimitRange => {
-            let (metadata, LimitRangeSpec { limits }) = whole(json)?;
-            Some((metadata, Role::Limits(limits)))
+            let (metadata, LimitRangeSpec { limits }) = whole::<_, IgnoredAny>(json)?;
+            item(kind, (metadata, Role::Limits(limits)))
         }
-        Kind::ResourceQuota => quota(json),
+        Kind::ResourceQuota => item(kind, quota(json)?),
         Kind::StorageClass => {
             let (_, class) = StorageClass::read(json).ok()?;
-            Some((metadata(json)?, Role::StorageClass(class)))
+            item(kind, (metadata::<IgnoredAny>(json)?, Role::StorageClass(class)))
         }
-        Kind::HorizontalPodAutoscaler => autoscaler(json),
-        Kind::ScaledObject => scaled_object(json),
-        Kind::VerticalPodAutoscaler => vertical_autoscaler(json),
-        Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => webhooks(json),
+        Kind::HorizontalPodAutoscaler => item(kind, autoscaler(json)?),
+        Kind::ScaledObject => item(kind, scaled_object(json)?),
+        Kind::VerticalPodAutoscaler => item(kind, vertical_autoscaler(json)?),
+        Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
+            item(kind, webhooks(json)?)
+        }
         Kind::ControllerRevision
         | Kind::EndpointSlice
         | Kind::Event
         | Kind::PersistentVolumeClaim
-        | Kind::Policy => None,
+        | Kind::Policy => return None,
+    })
+}
+
+fn item<M>(kind: Kind, (metadata, role): (Metadata<M>, Role)) -> ObjectSummary {
+    let set = metadata.namespace.filter(|namespace| !namespace.is_empty());
+    let namespace = if kind.is_namespaced() { namespace_or_default(set.as_deref()) } else { "" };
+    let name = metadata.name.filter(|name| !name.is_empty());
+    ObjectSummary {
+        kind,
+        sets_namespace: set.is_some(),
+        is_generated: name.is_none(),
+        is_terminating: metadata.deletion_timestamp.is_some(),
+        namespace: namespace.into(),
+        name: name.or(metadata.generate_name).unwrap_or_default().into(),
+        role,
+        location: None,
+        memory: MemorySize::default(),
     }
 }
 
 fn controller_with_ports(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<ControllerSpec<PodPorts>>(json)?;
+    let (metadata, spec) = whole::<ControllerSpec<PodPorts>, _>(json)?;
     let mut controller = controller(&metadata, spec.selector.as_ref(), spec.template.as_ref());
     let pod = spec.template.as_ref().and_then(|it| it.spec.as_ref());
     controller.ports = pod.filter(|_| spec.replicas != Some(0)).and_then(ports);
     controller.scaled_claims = spec.scaled_claims().map(|claims| {
-        let exceed = metadata.annotations.as_ref().and_then(|it| it.exceed.clone());
+        let annotations = self::metadata::<Marks>(json).and_then(|it| it.annotations);
+        let exceed = annotations.and_then(|it| it.get(EXCEED_ANNOTATION)?.as_str().map(Into::into));
         Box::new(ScaledClaims { exceed, ..claims })
     });
     Some((metadata, Role::Controller(controller)))
 }
 
 fn replica_set_or_job(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, mut spec) = whole::<ControllerSpec<IgnoredAny>>(json)?;
+    let (metadata, mut spec) = whole::<ControllerSpec<IgnoredAny>, _>(json)?;
     // The API server generates all other selectors of Jobs, each for one Job only.
     if kind == Kind::Job && spec.manual_selector != Some(true) {
         spec.selector = None;
@@ -326,7 +283,7 @@ fn replica_set_or_job(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
 }
 
 fn replication_controller(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<ReplicationControllerSpec>(json)?;
+    let (metadata, spec) = whole::<ReplicationControllerSpec, _>(json)?;
     let labels = labels(spec.template.as_ref()).cloned();
     let match_labels = spec.selector.filter(|map| !map.is_empty()).or(labels);
     let selector = LabelSelector { match_labels, match_expressions: None };
@@ -335,33 +292,28 @@ fn replication_controller(json: &str) -> Option<(Metadata, Role)> {
 }
 
 fn service(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<ServiceSpec>(json)?;
+    let (metadata, spec) = whole::<ServiceSpec, _>(json)?;
     let service = Service {
         is_headless: spec.cluster_ip.as_deref() == Some("None"),
         is_external: spec.type_.as_deref() == Some("ExternalName"),
         publishes_unready: spec.publish_not_ready_addresses == Some(true),
         variables: spec.variables(metadata.name_length()),
         selector: Labels::of(spec.selector.as_ref()),
-        targets: Box::default(),
+        targets: spec.targets(),
     };
     Some((metadata, Role::Service(service)))
 }
 
-/// Returns the ports to which a Service connects by their names.
-pub(super) fn targets(json: &str) -> Box<[NamedPort]> {
-    whole::<ServiceSpec>(json).map_or_else(Box::default, |(_, spec)| spec.targets())
-}
-
 /// Reads a quota. One with a scope, which is for some pods only, is only a name.
 fn quota(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<ResourceQuotaSpec>(json)?;
+    let (metadata, spec) = whole::<ResourceQuotaSpec, _>(json)?;
     let is_for_some = spec.scope_selector.is_some() || spec.scopes.is_some_and(|it| !it.is_empty());
     let hard = spec.hard.filter(|_| !is_for_some);
     Some((metadata, hard.map_or(Role::Named, Role::Quota)))
 }
 
 fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<BudgetSpec>(json)?;
+    let (metadata, spec) = whole::<PodDisruptionBudgetSpec, _>(json)?;
     let budget = DisruptionBudget {
         selector: spec.selector.as_ref().and_then(Selector::of_any),
         min_available: spec.min_available,
@@ -372,8 +324,9 @@ fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, Role::DisruptionBudget(Box::new(budget))))
 }
 
-fn namespace(json: &str) -> Option<(Metadata, Role)> {
-    let mut labels = marks(json)?.labels.unwrap_or_default();
+fn namespace(json: &str) -> Option<(Metadata<Texts>, Role)> {
+    let mut metadata = metadata::<Texts>(json)?;
+    let mut labels = metadata.labels.take().unwrap_or_default();
     let mut label = |name: &str| labels.remove(name).map(Into::into);
     let pod_security = PodSecurity {
         level: label(ENFORCE_LABEL),
@@ -381,27 +334,31 @@ fn namespace(json: &str) -> Option<(Metadata, Role)> {
         warned: label(WARN_LABEL),
         warned_version: label(WARN_VERSION_LABEL),
     };
-    Some((metadata(json)?, Role::Namespace(pod_security)))
+    Some((metadata, Role::Namespace(pod_security)))
 }
 
-fn node(json: &str) -> Option<(Metadata, Role)> {
-    let Whole::<_, Option<NodeSpec>, NodeStatus> { metadata, spec, status } =
+fn node(json: &str) -> Option<(Metadata<Texts>, Role)> {
+    let Whole::<Metadata<_>, Option<NodeSpec>, NodeStatus> { metadata, spec, status } =
         serde_json::from_str(json).ok()?;
     let taints = spec.and_then(|spec| spec.taints).unwrap_or_default();
-    let labels = Labels::of(marks(json)?.labels.as_ref());
+    let labels = Labels::of(metadata.labels.as_ref());
     let node = Node::of(labels, taints, status.allocatable.as_ref());
     Some((metadata, Role::Node(node)))
 }
 
 fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<AutoscalerSpec>(json)?;
-    let Target { kind, name } = spec.scale_target_ref;
+    let (metadata, spec) = whole::<AutoscalerSpec, _>(json)?;
+    let CrossVersionObjectReference { kind, name, .. } = spec.scale_target_ref;
     let (least, most) = (Some(spec.min_replicas.unwrap_or(1)), spec.max_replicas);
     let metrics = spec.metrics.into_iter().flatten();
-    let resources = metrics.flat_map(|it| [it.resource, it.container_resource]).flatten();
-    let by_use = resources.filter(|it| it.target.average_utilization.is_some());
-    let mut by_use: Vec<_> =
-        by_use.map(|it| (it.name.into(), it.container.map(Into::into))).collect();
+    let resources = metrics.flat_map(|it| {
+        let of_pod = it.resource.map(|it| (it.name, None, it.target));
+        let of_one =
+            it.container_resource.map(|it| (it.name, Some(it.container.into()), it.target));
+        [of_pod, of_one]
+    });
+    let by_use = resources.flatten().filter(|(.., target)| target.average_utilization.is_some());
+    let mut by_use: Vec<_> = by_use.map(|(name, container, _)| (name.into(), container)).collect();
     by_use.extend(spec.target_utilization.map(|_| ("cpu".into(), None)));
     let (kind, name, by_use) = (kind.into(), name.into(), by_use.into());
     Some((metadata, Role::Autoscaler(Box::new(Autoscaler { kind, name, least, most, by_use }))))
@@ -410,15 +367,14 @@ fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
 /// Reads KEDA's ScaledObject. A paused one is only a name.
 ///
 /// KEDA: `ScaleTarget` and `GetHPAMaxReplicas`, apis/keda/v1alpha1/scaledobject_types.go.
-fn scaled_object(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<ScaledSpec>(json)?;
-    let marks = marks(json)?.annotations.unwrap_or_default();
-    if PAUSED.iter().any(|it| marks.contains_key(*it)) {
+fn scaled_object(json: &str) -> Option<(Metadata<Texts>, Role)> {
+    let (metadata, spec) = whole::<ScaledSpec, Texts>(json)?;
+    if PAUSED.iter().any(|it| metadata.annotations.iter().any(|all| all.contains_key(*it))) {
         return Some((metadata, Role::Named));
     }
-    let ScaledTarget { kind, name } = spec.scale_target_ref;
+    let CrossVersionObjectReference { kind, name, .. } = spec.scale_target_ref;
     let autoscaler = Autoscaler {
-        kind: kind.filter(|it| !it.is_empty()).unwrap_or_else(|| "Deployment".to_owned()).into(),
+        kind: if kind.is_empty() { "Deployment".into() } else { kind.into() },
         name: name.into(),
         least: Some(spec.min_replica_count.unwrap_or(0)),
         most: spec.max_replica_count.unwrap_or(100),
@@ -429,7 +385,7 @@ fn scaled_object(json: &str) -> Option<(Metadata, Role)> {
 
 /// Reads a VerticalPodAutoscaler. One that replaces no pods is only a name: `RunOnce`, pkg/updater/logic/updater.go.
 fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<VerticalSpec>(json)?;
+    let (metadata, spec) = whole::<VerticalSpec, _>(json)?;
     let Update { update_mode, min_replicas: least } = spec.update_policy.unwrap_or_default();
     let replaces = match update_mode.as_deref() {
         None | Some("" | "Auto" | "Recreate") => true,
@@ -437,7 +393,8 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
         Some("InPlaceOrRecreate") => least.is_none(),
         _ => false,
     };
-    let Some(Target { kind, name }) = spec.target_ref.filter(|_| replaces) else {
+    let target = spec.target_ref.filter(|_| replaces);
+    let Some(CrossVersionObjectReference { kind, name, .. }) = target else {
         return Some((metadata, Role::Named));
     };
     let (kind, name, by_use) = (kind.into(), name.into(), Box::default());
@@ -447,11 +404,11 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
 
 /// Reads the labels of a Pod without a controller. An object from which a controller makes pods is only a name.
 fn pod(json: &str) -> Option<(Metadata, Role)> {
-    let metadata = metadata(json)?;
-    if serde_json::from_str::<OfKind>(json).ok()?.kind != "Pod" {
+    let OfKind { kind, metadata } = serde_json::from_str(json).ok()?;
+    if kind != "Pod" {
         return Some((metadata, Role::Named));
     }
-    let labels = Labels::of(marks(json)?.labels.as_ref());
+    let labels = Labels::of(self::metadata::<Texts>(json)?.labels.as_ref());
     let role = Role::Controller(Controller { labels, ..Controller::default() });
     (!metadata.is_owned()).then_some((metadata, role))
 }
@@ -471,23 +428,20 @@ fn webhooks(json: &str) -> Option<(Metadata, Role)> {
     let needed =
         webhooks.into_iter().flatten().filter(|it| it.failure_policy.as_deref() != Some("Ignore"));
     let services = needed.filter_map(|it| it.client_config.service);
-    Some((metadata, Role::Webhooks(services.map(|it| (it.namespace, it.name)).collect())))
+    let services = services.map(|it| (it.namespace.into(), it.name.into()));
+    Some((metadata, Role::Webhooks(services.collect())))
 }
 
-fn whole<S: DeserializeOwned>(json: &str) -> Option<(Metadata, S)> {
+fn whole<S: DeserializeOwned, M: DeserializeOwned>(json: &str) -> Option<(Metadata<M>, S)> {
     let Whole::<_, Option<S>> { metadata, spec, .. } = serde_json::from_str(json).ok()?;
     Some((metadata, spec?))
 }
 
-fn metadata(json: &str) -> Option<Metadata> {
+fn metadata<M: DeserializeOwned>(json: &str) -> Option<Metadata<M>> {
     serde_json::from_str::<Whole<_>>(json).ok().map(|whole| whole.metadata)
 }
 
-fn marks(json: &str) -> Option<Marks> {
-    serde_json::from_str::<Whole<_>>(json).ok().map(|whole| whole.metadata)
-}
-
-fn labels<S>(template: Option<&Template<S>>) -> Option<&BTreeMap<String, String>> {
+fn labels<S>(template: Option<&Template<S>>) -> Option<&Texts> {
     template?.metadata.as_ref()?.labels.as_ref()
 }
 
@@ -521,11 +475,11 @@ impl<S> ControllerSpec<S> {
         let claim =
             self.volume_claim_templates.as_ref()?.first()?.metadata.as_ref()?.name.as_deref()?;
         let start = self.ordinals.as_ref().and_then(|it| it.start).unwrap_or_default();
-        Some(ScaledClaims { claim: claim.into(), start, exceed: None })
+        Some(ScaledClaims { claim: claim.into(), start: start.into(), exceed: None })
     }
 }
 
-impl Metadata {
+impl<M> Metadata<M> {
     /// The API server generates five characters.
     fn name_length(&self) -> usize {
         let generated = || self.generate_name.as_ref().map_or(0, |prefix| prefix.len() + 5);

@@ -114,14 +114,9 @@ impl<'a> Query<'a> {
     }
 
     /// Creates a query about an object that a cluster is asked to store.
-    pub const fn in_cluster(
-        view: &'a View,
-        item: &'a ObjectSummary,
-        template: &'a PodTemplateSpec,
-        cluster: &'a Cluster,
-    ) -> Self {
-        let around = Around::Cluster(view);
-        Query { item, template: Some(template), cluster, around, old: OldSummary::None }
+    pub fn in_cluster(view: &'a View, subject: &'a Subject<'_>, cluster: &'a Cluster) -> Self {
+        let template = Some(subject.object.template());
+        Query { template, ..Query::stored(view, subject.summary(), cluster) }
     }
 
     /// Creates a query about a stored object that only has a summary.
