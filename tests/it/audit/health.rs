@@ -173,7 +173,7 @@ fn a_stuck_rollout_has_its_cause_in_the_title_and_what_it_changed() {
     let mut by_hand = cluster.api_server.get("statefulsets", "shop", "db").unwrap();
     by_hand["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
     cluster.has("statefulsets", &by_hand);
-    let report = cluster.json(0, &[]);
+    let report = cluster.json(1, &[]);
     let findings = report["findings"].as_array().unwrap();
     assert!(findings.iter().any(|it| it["changes"] == changes), "{report:#}");
 }

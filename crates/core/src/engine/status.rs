@@ -57,8 +57,8 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                     let left_out = found.left_out();
                     for mut finding in found.into_vec() {
                         name_deployer(&query, &mut finding.finding);
-                        if let Some(facts) =
-                            finding.finding.facts.as_mut().filter(|_| finding.is_stuck)
+                        if let Some(facts) = &mut finding.finding.facts
+                            && (finding.is_stuck || query.has_replaced_by_hand(&facts.pods))
                         {
                             facts.changes = query.changes();
                         }

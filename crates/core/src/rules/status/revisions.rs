@@ -46,6 +46,16 @@ impl<'a> StatusQuery<'a> {
         (undo != Undo::None).then(|| self.kubectl().does(effect, "rollout undo", &words))
     }
 
+    /// Returns whether these pods have the new template because somebody deleted their predecessors.
+    pub(crate) fn has_replaced_by_hand(&self, pods: &[String]) -> bool {
+        let observed = self.audit.observed;
+        let all = observed.pods(self.set);
+        let is_new = |name: &String| {
+            all.iter().any(|it| *it.name == **name && observed.is_updated(self.set, it))
+        };
+        self.set.is_on_delete() && !pods.is_empty() && pods.iter().all(is_new)
+    }
+
     /// Returns the differences between the template being rolled out and the one to go back to.
     pub(crate) fn changes(&self) -> Vec<Difference> {
         let is_updating = match &self.set.state {
