@@ -48,6 +48,7 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         Role::Autoscaler(it) => act(Key::Scaling(kind, namespace, &it.name)),
         Role::Access(_)
         | Role::Config(_)
+        | Role::Monitor(_)
         | Role::Limits(_)
         | Role::Quota(_)
         | Role::StorageClass(_)

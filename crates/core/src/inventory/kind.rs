@@ -3,7 +3,7 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 29] = [
+pub const KINDS: [Kind; 31] = [
     Kind::ClusterRole,
     Kind::ClusterRoleBinding,
     Kind::ConfigMap,
@@ -18,6 +18,7 @@ pub const KINDS: [Kind; 29] = [
     Kind::Node,
     Kind::PersistentVolume,
     Kind::PodDisruptionBudget,
+    Kind::PodMonitor,
     Kind::PriorityClass,
     Kind::ReplicaSet,
     Kind::ReplicationController,
@@ -29,6 +30,7 @@ pub const KINDS: [Kind; 29] = [
     Kind::Secret,
     Kind::Service,
     Kind::ServiceAccount,
+    Kind::ServiceMonitor,
     Kind::StatefulSet,
     Kind::StorageClass,
     Kind::ValidatingWebhookConfiguration,

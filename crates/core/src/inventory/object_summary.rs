@@ -74,6 +74,8 @@ pub(crate) enum Role {
     Autoscaler(Box<Autoscaler>),
     Config(Config),
     Limits(Vec<LimitRangeItem>),
+    /// The pods or Services of its own namespace that a PodMonitor or ServiceMonitor selects.
+    Monitor(Selector),
     /// The limits of a quota for all pods.
     Quota(Amounts),
     DisruptionBudget(Box<DisruptionBudget>),
@@ -123,6 +125,8 @@ pub(crate) struct Service {
     pub(crate) selector: Labels,
     /// The ports of pods to which the Service connects by their names; only in an input.
     pub(crate) targets: Box<[NamedPort]>,
+    /// The Service's own labels; only in an input.
+    pub(crate) labels: Labels,
 }
 
 /// A port of a pod with a name.
@@ -315,6 +319,15 @@ impl ObjectSummary {
         self.config()?.rare.as_deref()
     }
 
+    /// Returns the selector of a budget or a monitor.
+    pub(crate) fn pod_selector(&self) -> Option<&Selector> {
+        match &self.role {
+            Role::DisruptionBudget(budget) => budget.selector.as_ref(),
+            Role::Monitor(selector) => Some(selector),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn access(&self) -> Option<&Access> {
         match &self.role {
             Role::Access(access) => Some(access),
@@ -342,6 +355,7 @@ impl ObjectSummary {
             Role::Access(access) => access.bytes(),
             Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
             Role::Config(config) => config.bytes(),
+            Role::Monitor(selector) => selector.bytes(),
             Role::Limits(limits) => limits.len() * size_of::<LimitRangeItem>(),
             Role::Quota(hard) => hard.len() * size_of::<(String, String)>(),
             Role::StorageClass(_) | Role::Named => 0,

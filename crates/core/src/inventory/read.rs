@@ -37,6 +37,7 @@ impl ObjectSummary {
         let mut item = shapes::read(kind, json)?;
         if let Role::Service(service) = &mut item.role {
             service.targets = Box::default();
+            service.labels = Labels::default();
         }
         Some(item)
     }

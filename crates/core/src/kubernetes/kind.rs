@@ -58,6 +58,7 @@ kinds! {
     // In an inventory, also all kinds from which controllers may make pods that are not known.
     Pod: "v1",
     PodDisruptionBudget: "policy/v1",
+    PodMonitor: "monitoring.coreos.com/v1",
     Policy: "setguard.io/v1alpha1",
     PriorityClass: "scheduling.k8s.io/v1",
     ReplicaSet: "apps/v1",
@@ -70,6 +71,7 @@ kinds! {
     Secret: "v1",
     Service: "v1",
     ServiceAccount: "v1",
+    ServiceMonitor: "monitoring.coreos.com/v1",
     StatefulSet: "apps/v1",
     StorageClass: "storage.k8s.io/v1",
     ValidatingWebhookConfiguration: "admissionregistration.k8s.io/v1",

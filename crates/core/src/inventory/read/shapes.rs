@@ -190,6 +190,21 @@ struct ClientConfig {
     service: Option<ServiceReference>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MonitorSpec {
+    selector: Option<LabelSelector>,
+    namespace_selector: Option<Namespaces>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Namespaces {
+    #[serde(default)]
+    any: bool,
+    match_names: Option<Vec<String>>,
+}
+
 #[derive(Default, Deserialize)]
 struct NodeStatus {
     allocatable: Option<BTreeMap<String, Quantity>>,
@@ -204,6 +219,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         Kind::ReplicationController => item(kind, replication_controller(json)?),
         Kind::Service => item(kind, service(json)?),
         Kind::PodDisruptionBudget => item(kind, disruption_budget(json)?),
+        Kind::PodMonitor | Kind::ServiceMonitor => item(kind, monitor(json)?),
         Kind::Namespace => item(kind, namespace(json)?),
         Kind::Node => item(kind, node(json)?),
         Kind::Pod => item(kind, pod(json)?),
@@ -291,8 +307,9 @@ fn replication_controller(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, Role::Controller(controller)))
 }
 
-fn service(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<ServiceSpec, _>(json)?;
+fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
+    let (metadata, spec) = whole::<ServiceSpec, Marks>(json)?;
+    let labels = metadata.labels.iter().flatten();
     let service = Service {
         is_headless: spec.cluster_ip.as_deref() == Some("None"),
         is_external: spec.type_.as_deref() == Some("ExternalName"),
@@ -300,6 +317,7 @@ fn service(json: &str) -> Option<(Metadata, Role)> {
         variables: spec.variables(metadata.name_length()),
         selector: Labels::of(spec.selector.as_ref()),
         targets: spec.targets(),
+        labels: labels.filter_map(|(key, value)| Some((key, value.as_str()?))).collect(),
     };
     Some((metadata, Role::Service(service)))
 }
@@ -322,6 +340,17 @@ fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {
         is_owned: metadata.is_owned(),
     };
     Some((metadata, Role::DisruptionBudget(Box::new(budget))))
+}
+
+/// Reads a PodMonitor or ServiceMonitor. One for other namespaces is only a name.
+fn monitor(json: &str) -> Option<(Metadata, Role)> {
+    let (metadata, spec) = whole::<MonitorSpec, _>(json)?;
+    let selector = spec.selector.as_ref().and_then(Selector::of_any);
+    let is_own = |it: &Namespaces| {
+        !it.any && it.match_names.iter().flatten().all(|it| Some(it) == metadata.namespace.as_ref())
+    };
+    let selector = selector.filter(|_| spec.namespace_selector.as_ref().is_none_or(is_own));
+    Some((metadata, selector.map_or(Role::Named, Role::Monitor)))
 }
 
 fn namespace(json: &str) -> Option<(Metadata<Texts>, Role)> {

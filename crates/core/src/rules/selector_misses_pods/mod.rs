@@ -7,7 +7,7 @@ use crate::{
 pub(super) static RULE: Rule = rule! {
     id: "selector-misses-pods",
     title: "one label keeps the selector from the pods",
-    summary: "a Service or budget whose selector misses the pods by a single label",
+    summary: "a Service, budget or PodMonitor whose selector misses the pods by a single label",
     group: Names,
     mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
@@ -22,33 +22,64 @@ const ROLES: [&str; 8] =
     ["active", "leader", "master", "primary", "replica", "role", "slave", "standby"];
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    for kind in [Kind::Service, Kind::PodDisruptionBudget] {
+    for kind in [Kind::Service, Kind::PodDisruptionBudget, Kind::PodMonitor] {
         for (item, miss) in missing(query, kind) {
             let effect = match kind {
                 Kind::Service => "nothing answers there",
+                Kind::PodMonitor => "Prometheus reads no metrics of them",
                 _ => "it protects none of them",
             };
-            let (key, value) = miss.wanted;
-            let (has, help) = match miss.own {
-                Some((own, value)) => {
-                    (format!("have {own}={value}"), format!("select {own}: {value}"))
-                }
-                None => (
-                    format!("have no label {key}"),
-                    format!(
-                        "remove {key} from the selector, or add it to the labels of the template"
-                    ),
-                ),
-            };
-            let message = format!(
-                "the selector of {item} has {key}={value}, and the pods {has}, so {effect}"
-            );
-            let is_unsure = miss.own.is_none();
-            found
-                .report(kind, &TEMPLATE_LABELS, Reason::Invalid, message, help)
-                .noted_if(is_unsure);
+            report(item, "the pods have", "the template", &miss, effect, found);
         }
     }
+    for (monitor, service, miss) in unmonitored(query) {
+        let (has, effect) = (format!("{service} has"), "Prometheus reads no metrics of its pods");
+        report(monitor, &has, "the Service", &miss, effect, found);
+    }
+}
+
+fn report(
+    item: &ObjectSummary,
+    who_has: &str,
+    what: &str,
+    miss: &Miss<'_>,
+    effect: &str,
+    found: &mut InventoryFindings,
+) {
+    let (key, value) = miss.wanted;
+    let (has, help) = match miss.own {
+        Some((own, value)) => (format!("{own}={value}"), format!("select {own}: {value}")),
+        None => (
+            format!("no label {key}"),
+            format!("remove {key} from the selector, or add it to the labels of {what}"),
+        ),
+    };
+    let message =
+        format!("the selector of {item} has {key}={value}, and {who_has} {has}, so {effect}");
+    let is_unsure = miss.own.is_none();
+    found.report(item.kind(), &TEMPLATE_LABELS, Reason::Invalid, message, help).noted_if(is_unsure);
+}
+
+/// The monitors that select no Service of the input, but one of these pods if they did not ask for one label.
+fn unmonitored<'a>(
+    query: &Query<'a>,
+) -> impl Iterator<Item = (&'a ObjectSummary, &'a ObjectSummary, Miss<'a>)> {
+    let (inventory, namespace) = (query.inventory(), query.item.namespace());
+    let own = query.item.controller().map(|it| &it.labels);
+    let monitors = inventory.in_namespace(Kind::ServiceMonitor, namespace).take(MOST);
+    monitors.filter_map(move |monitor| {
+        let wanted = labels(monitor)?;
+        let services = || inventory.in_namespace(Kind::Service, namespace).take(MOST);
+        let near = |it: &&ObjectSummary| {
+            it.service().is_some_and(|it| lacks(wanted, &it.labels).take(2).count() < 2)
+        };
+        let mut near = services().filter(near);
+        let (Some(service), None) = (near.next(), near.next()) else { return None };
+        let it = service.service()?;
+        let is_own = it.selector.iter().next().is_some() && lacks(&it.selector, own?).next().is_none();
+        let miss = Miss::of(wanted, &it.labels)?;
+        is_own.then_some((monitor, service, miss))
+    })
 }
 
 pub(super) struct Miss<'a> {
@@ -73,7 +104,8 @@ pub(super) fn missing<'a>(
         let governing = set.details()?.service_name.as_deref().filter(|_| kind == Kind::Service);
         let wanted = labels(item).filter(|_| governing != Some(item.name()))?;
         // Drains pass over the pods of a DaemonSet, so a budget is seldom meant for them.
-        let is_meant = |it: &Miss<'_>| it.own.is_some() || set.kind() == Kind::StatefulSet;
+        let may_be_meant = kind == Kind::PodMonitor || set.kind() == Kind::StatefulSet;
+        let is_meant = |it: &Miss<'_>| it.own.is_some() || may_be_meant;
         let miss = Miss::of(wanted, own).filter(is_meant)?;
         // These pods are selected, or may be meant too.
         let is_other = |it: &ObjectSummary| {
@@ -88,7 +120,7 @@ fn labels(item: &ObjectSummary) -> Option<&Labels> {
     if let Some(service) = item.service() {
         return Some(&service.selector).filter(|_| !service.is_external);
     }
-    match item.budget()?.selector.as_ref()? {
+    match item.pod_selector()? {
         Selector::Labels(labels) => Some(labels),
         Selector::Needs(_) => None,
     }
@@ -114,7 +146,9 @@ impl<'a> Miss<'a> {
         let own = match own.get(key) {
             Some(its) if near(value, its) || is_of_app && !NAMES.contains(&key) => Some((key, its)),
             Some(_) => return None,
-            None => own.iter().find(|(own, its)| *its == value && near(key, own)),
+            None => own.iter().find(|(own, its)| {
+                *its == value && (near(key, own) || NAMES.contains(&key) && NAMES.contains(own))
+            }),
         };
         (own.is_some() || is_of_app).then_some(Miss { wanted: (key, value), own })
     }
