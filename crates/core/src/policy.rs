@@ -332,9 +332,8 @@ impl Problems<'_, '_> {
     /// An invalid toleration would prevent the creation of every new daemon pod.
     fn tolerations(&mut self, tolerations: &[TolerationEntry]) {
         let injection = Path::new("injection");
-        let list = injection.child("tolerations");
         for (i, entry) in tolerations.iter().enumerate() {
-            let path = list.index(i);
+            let path = injection.item("tolerations", i);
             if !matches!(entry.operator.as_str(), "Exists" | "Equal") {
                 let message = format!("{:?} is neither Exists nor Equal", entry.operator);
                 self.push(&path.child("operator"), message, None);

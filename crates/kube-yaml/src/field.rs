@@ -20,36 +20,65 @@ pub enum Step<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Path<'a> {
     parent: Option<&'a Path<'a>>,
-    step: Step<'a>,
+    steps: Steps<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Steps<'a> {
+    One(Step<'a>),
+    /// Fields, separated by dots.
+    Fields(&'static str),
+    Item(&'static str, usize),
 }
 
 impl<'a> Path<'a> {
     /// Creates the path of a top-level field, such as `spec`.
     pub const fn new(root: &'a str) -> Self {
-        Path { parent: None, step: Step::Child(root) }
+        Path { parent: None, steps: Steps::One(Step::Child(root)) }
     }
 
     /// Returns the path of a field of this object.
     pub const fn child(&'a self, name: &'a str) -> Path<'a> {
-        Path { parent: Some(self), step: Step::Child(name) }
+        self.with(Steps::One(Step::Child(name)))
+    }
+
+    /// Returns the path of a field several levels below: `updateStrategy.rollingUpdate`.
+    pub const fn below(&'a self, names: &'static str) -> Path<'a> {
+        self.with(Steps::Fields(names))
+    }
+
+    /// Returns the path of an element of a list in this object.
+    pub const fn item(&'a self, list: &'static str, index: usize) -> Path<'a> {
+        self.with(Steps::Item(list, index))
     }
 
     /// Returns the path of an element of this list.
     pub const fn index(&'a self, index: usize) -> Path<'a> {
-        Path { parent: Some(self), step: Step::Index(index) }
+        self.with(Steps::One(Step::Index(index)))
     }
 
     /// Returns the path of an entry of this map.
     pub const fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path { parent: Some(self), step: Step::Key(key) }
+        self.with(Steps::One(Step::Key(key)))
+    }
+
+    const fn with(&'a self, steps: Steps<'a>) -> Path<'a> {
+        Path { parent: Some(self), steps }
     }
 
     /// Returns the owned path.
     pub fn to_field(&self) -> Field {
-        let from_last = iter::successors(Some(self), |path| path.parent);
-        let mut field = Field::of(from_last.map(|path| path.step));
-        field.steps.reverse();
-        field
+        let mut from_last = Vec::new();
+        for path in iter::successors(Some(self), |path| path.parent) {
+            match path.steps {
+                Steps::One(step) => from_last.push(step),
+                Steps::Fields(names) => from_last.extend(names.rsplit('.').map(Step::Child)),
+                Steps::Item(list, index) => {
+                    from_last.extend([Step::Index(index), Step::Child(list)]);
+                }
+            }
+        }
+        Field::of(from_last.into_iter().rev())
     }
 }
 
@@ -151,6 +180,15 @@ mod tests {
         assert_eq!(field(1).strip_prefix(&prefix(1)), Some(Path::new("spec").to_field()));
         assert_eq!(field(12).strip_prefix(&prefix(1)), None);
         assert_eq!(field(1).strip_prefix(&Field::default()), Some(field(1)));
+    }
+
+    #[test]
+    fn several_steps_are_like_each_of_them() {
+        let spec = Path::new("spec");
+        let short = spec.item("containers", 1).below("resources.limits").to_field();
+        let (list, resources) = (spec.child("containers").index(1).to_field(), "resources");
+        assert_eq!(short.to_string(), format!("{list}.{resources}.limits"));
+        assert_eq!(short.first(3), list);
     }
 
     #[test]

@@ -4,24 +4,16 @@
 //! Kubernetes send such a request to webhooks. For virtual resources, such as a SelfSubjectReview, that depends on a
 //! feature gate (`ExcludeAdmissionWebhookVirtualResources`).
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::review::{Operation, Request};
-use crate::object::{Str, annotations::REHEARSAL_LABEL};
+use crate::object::{Metadata, annotations::REHEARSAL_LABEL};
 
 #[derive(Deserialize)]
 struct Labelled<'a> {
     #[serde(borrow)]
-    metadata: Labels<'a>,
-}
-
-#[derive(Deserialize)]
-struct Labels<'a> {
-    #[serde(borrow, default)]
-    labels: BTreeMap<Str<'a>, Str<'a>>,
+    metadata: Metadata<'a>,
 }
 
 /// Only a dry-run update of a ConfigMap with setguard's label, sent by a service account of the ConfigMap's namespace,
@@ -41,7 +33,7 @@ pub(super) fn is_rehearsal(request: &Request<'_>) -> bool {
 
 fn is_labelled(object: &RawValue) -> bool {
     let read = serde_json::from_str::<Labelled<'_>>(object.get());
-    read.is_ok_and(|it| it.metadata.labels.get(REHEARSAL_LABEL).is_some_and(|it| &**it == "true"))
+    read.is_ok_and(|it| it.metadata.label(REHEARSAL_LABEL) == Some("true"))
 }
 
 #[cfg(test)]

@@ -1,32 +1,10 @@
 //! Writes to the scale subresource of a StatefulSet.
 
-use serde::Deserialize;
+use k8s_openapi::api::autoscaling::v1::Scale;
 use serde_json::value::RawValue;
 
 use super::review::{Operation, Rejection, Request};
 use crate::engine::Scaling;
-
-/// An `autoscaling/v1` Scale. Fields that are zero are absent.
-#[derive(Deserialize)]
-struct Scale {
-    #[serde(default)]
-    metadata: Metadata,
-    #[serde(default)]
-    spec: Spec,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    #[serde(default)]
-    resource_version: String,
-}
-
-#[derive(Default, Deserialize)]
-struct Spec {
-    #[serde(default)]
-    replicas: i32,
-}
 
 /// `None` if the request is not such a write.
 pub(super) fn read<'a>(request: &'a Request<'a>) -> Option<Result<Scaling<'a>, Rejection>> {
@@ -44,8 +22,10 @@ pub(super) fn read<'a>(request: &'a Request<'a>) -> Option<Result<Scaling<'a>, R
     };
     let read = || {
         let (old, new) = (scale(request.old_object)?, scale(request.object)?);
-        let (from, to) = (old.spec.replicas, new.spec.replicas);
-        let version = old.metadata.resource_version.parse().ok();
+        // A field that is zero is absent.
+        let [from, to] =
+            [&old, &new].map(|it| it.spec.as_ref()?.replicas).map(Option::unwrap_or_default);
+        let version = old.metadata.resource_version.and_then(|it| it.parse().ok());
         Ok(Scaling { namespace: &request.namespace, name: &request.name, from, to, version })
     };
     Some(read())

@@ -23,6 +23,16 @@ impl<'a> At<'a> {
         At { path: self.path.child(name), found: self.found }
     }
 
+    /// Returns a field several levels below: `updateStrategy.rollingUpdate`.
+    pub const fn below(&self, names: &'static str) -> At<'_> {
+        At { path: self.path.below(names), found: self.found }
+    }
+
+    /// Returns an element of a list in this object.
+    pub const fn item(&self, list: &'static str, index: usize) -> At<'_> {
+        At { path: self.path.item(list, index), found: self.found }
+    }
+
     /// Returns an element of this list.
     pub const fn index(&self, index: usize) -> At<'_> {
         At { path: self.path.index(index), found: self.found }

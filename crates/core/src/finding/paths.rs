@@ -27,6 +27,10 @@ pub static TEMPLATE_LABELS: Path<'static> = TEMPLATE_METADATA.child("labels");
 static TEMPLATE_METADATA: Path<'static> = TEMPLATE.child("metadata");
 /// `spec.template.spec`
 pub static POD_SPEC: Path<'static> = TEMPLATE.child("spec");
+/// The terms of a required node affinity.
+pub static NODE_TERMS: Path<'static> = POD_SPEC.below(
+    "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms",
+);
 /// `spec.template.spec.containers`
 pub static CONTAINERS: Path<'static> = POD_SPEC.child("containers");
 /// `spec.template.spec.tolerations`

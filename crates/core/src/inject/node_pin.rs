@@ -16,7 +16,7 @@ use crate::{
     kubernetes::{
         absent::list,
         names,
-        node_selector::{NAME, is_empty, why_not_node},
+        node_selector::{NAME, is_empty, required_terms, why_not_node},
     },
     object::annotations::NODE_ANNOTATION,
 };
@@ -54,13 +54,10 @@ pub(super) fn pin(
         return;
     }
     let affinity = spec.affinity.as_ref();
-    let node_affinity = affinity.and_then(|affinity| affinity.node_affinity.as_ref());
-    let required = node_affinity
-        .and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    match required.map(|required| required.node_selector_terms.as_slice()) {
+    match required_terms(affinity) {
         None => {
-            let is_there = (affinity.is_some(), node_affinity.is_some());
-            patch.push(add_required(node, is_there));
+            let has_nodes = affinity.is_some_and(|it| it.node_affinity.is_some());
+            patch.push(add_required(node, (affinity.is_some(), has_nodes)));
         }
         // The API server rejects an empty list of terms. An added term would make it valid.
         Some([]) => {}

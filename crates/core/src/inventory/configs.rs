@@ -245,14 +245,13 @@ fn of_mounts(
     path: &Path<'_>,
     uses: &mut Vec<Use>,
 ) {
-    let at = path.child("volumeMounts");
     for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
         let file = text(&mount.sub_path).trim_start_matches("./").trim_end_matches('/');
         // The directories of the kubelet begin so.
         if file.is_empty() || file.starts_with('.') {
             continue;
         }
-        let field = at.index(i).child("subPath").to_field();
+        let field = path.item("volumeMounts", i).child("subPath").to_field();
         if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
             let (name, key) = (name.clone(), Some(file.into()));
             uses.push(Use { kind: *kind, name, key, how: How::SubPath, field });

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ContainerPort, PodSpec};
 
 use crate::{
     finding::{Path, paths::POD_SPEC},
-    kubernetes::containers::is_sidecar,
+    kubernetes::containers::running,
 };
 
 /// All addresses of a node; the default.
@@ -39,12 +39,8 @@ impl HostPort {
     /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
     /// pkg/apis/core/v1/defaults.go.
     pub(crate) fn all(pod: &PodSpec) -> Box<[HostPort]> {
-        let inits = pod.init_containers.iter().flatten().enumerate();
-        let sidecars = inits.filter(|(_, init)| is_sidecar(init));
-        let sidecars = sidecars.map(|(i, container)| ("initContainers", i, &container.ports));
-        let others = pod.containers.iter().enumerate();
-        let others = others.map(|(i, container)| ("containers", i, &container.ports));
-        HostPort::of(pod.host_network == Some(true), sidecars.chain(others))
+        let containers = running(pod).map(|(list, i, container)| (list, i, &container.ports));
+        HostPort::of(pod.host_network == Some(true), containers)
     }
 
     pub(crate) fn of<'a>(
@@ -86,11 +82,8 @@ impl HostPort {
 
     pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
         let PortField { list, container, index, field } = self.origin;
-        let path = POD_SPEC.child(list);
-        let path = path.index(container);
-        let path = path.child("ports");
-        let path = path.index(index);
-        see(&path.child(field));
+        let path = POD_SPEC.item(list, container);
+        see(&path.item("ports", index).child(field));
     }
 }
 

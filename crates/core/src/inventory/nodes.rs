@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{
-    NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
-};
+use k8s_openapi::api::core::v1::{Affinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec};
 
 use super::labels::Labels;
 use crate::kubernetes::node_selector;
@@ -15,20 +13,17 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     pub(crate) fn of(pod: &PodSpec) -> Self {
-        let affinity = pod.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-        Nodes::by(pod.node_selector.as_ref(), affinity, pod.node_name.as_deref())
+        Nodes::by(pod.node_selector.as_ref(), pod.affinity.as_ref(), pod.node_name.as_deref())
     }
 
     pub(crate) fn by(
         selector: Option<&BTreeMap<String, String>>,
-        affinity: Option<&NodeAffinity>,
+        affinity: Option<&Affinity>,
         name: Option<&str>,
     ) -> Self {
-        let required =
-            affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
         let mut nodes = Nodes {
             selector: selector.cloned().unwrap_or_default(),
-            terms: required.map(|required| required.node_selector_terms.clone()),
+            terms: node_selector::required_terms(affinity).map(<[_]>::to_vec),
         };
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             nodes.restrict_to(name);

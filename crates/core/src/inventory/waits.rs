@@ -45,9 +45,7 @@ impl Wait {
     }
 
     pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
-        let path = POD_SPEC.child(self.list);
-        let path = path.index(self.container);
-        see(&path.child(self.field));
+        see(&POD_SPEC.item(self.list, self.container).child(self.field));
     }
 }
 

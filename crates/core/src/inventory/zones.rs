@@ -1,8 +1,9 @@
 //! How pods depend on the zones of their nodes.
 
-use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};
+use k8s_openapi::api::core::v1::PodSpec;
 
 use super::nodes::Nodes;
+use crate::kubernetes::pod_affinity::groups;
 
 const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 
@@ -12,25 +13,17 @@ pub(super) fn required(pod: &PodSpec) -> Option<&'static str> {
     if spreads.any(|it| is_zone(&it.topology_key)) {
         return Some("spread over zones");
     }
-    let affinity = pod.affinity.as_ref();
-    let anti = affinity.and_then(|it| it.pod_anti_affinity.as_ref());
-    let anti =
-        anti.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_deref());
-    if has_zone(anti) {
-        return Some("kept out of each other's zone");
-    }
-    let near = affinity.and_then(|it| it.pod_affinity.as_ref());
-    let near =
-        near.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_deref());
-    if has_zone(near) {
-        return Some("kept in the zone of other pods");
+    let groups = || pod.affinity.iter().flat_map(groups);
+    let in_zones =
+        groups().filter(|(_, terms, _)| terms.iter().any(|it| is_zone(&it.topology_key)));
+    // The terms that keep pods apart come last.
+    match in_zones.last() {
+        Some(("podAntiAffinity", ..)) => return Some("kept out of each other's zone"),
+        Some(_) => return Some("kept in the zone of other pods"),
+        None => {}
     }
     let nodes = Nodes::of(pod);
     LABELS.iter().any(|label| nodes.pin(label).is_some()).then_some("pinned to a zone")
-}
-
-fn has_zone(terms: Option<&[PodAffinityTerm]>) -> bool {
-    terms.into_iter().flatten().any(|term| is_zone(&term.topology_key))
 }
 
 fn is_zone(key: &str) -> bool {

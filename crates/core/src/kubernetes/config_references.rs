@@ -29,9 +29,8 @@ type Visitor<'v> = dyn FnMut(&ConfigReference<'_>, &Path<'_>) + 'v;
 /// Calls `visitor` with each reference and the path to its name or key; for a whole volume, the path to its source.
 pub fn visit_config_references(pod: &PodSpec, visitor: &mut Visitor<'_>) {
     visit(pod, &POD_SPEC, &mut |container, path| of_container(container, path, visitor));
-    let path = POD_SPEC.child("volumes");
     for (i, volume) in list(&pod.volumes).iter().enumerate() {
-        of_volume(volume, &path.index(i), visitor);
+        of_volume(volume, &POD_SPEC.item("volumes", i), visitor);
     }
 }
 
@@ -75,10 +74,9 @@ fn of_volume(volume: &Volume, path: &Path<'_>, visitor: &mut Visitor<'_>) {
         if items.is_empty() {
             visitor(&whole, path);
         }
-        let at = path.child("items");
         for (i, item) in items.iter().enumerate() {
             let one = ConfigReference { key: Some(&item.key), ..whole };
-            visitor(&one, &at.index(i).child("key"));
+            visitor(&one, &path.item("items", i).child("key"));
         }
     };
     if let Some(it) = &volume.config_map {
@@ -87,8 +85,7 @@ fn of_volume(volume: &Volume, path: &Path<'_>, visitor: &mut Visitor<'_>) {
     if let Some(it) = &volume.secret {
         add(Kind::Secret, text(&it.secret_name), &it.items, it.optional, &path.child("secret"));
     }
-    let at = path.child("projected");
-    let at = at.child("sources");
+    let at = path.below("projected.sources");
     let sources = volume.projected.iter().flat_map(|it| list(&it.sources));
     for (i, source) in sources.enumerate() {
         let path = at.index(i);

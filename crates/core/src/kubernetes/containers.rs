@@ -10,19 +10,26 @@ pub(crate) fn visit(
     path: &Path<'_>,
     visitor: &mut dyn FnMut(&Container, &Path<'_>),
 ) {
-    let at = path.child("initContainers");
     for (i, container) in spec.init_containers.iter().flatten().enumerate() {
-        visitor(container, &at.index(i));
+        visitor(container, &path.item("initContainers", i));
     }
-    let at = path.child("containers");
     for (i, container) in spec.containers.iter().enumerate() {
-        visitor(container, &at.index(i));
+        visitor(container, &path.item("containers", i));
     }
 }
 
 /// Init containers, then the others.
 pub(crate) fn containers(spec: &PodSpec) -> impl DoubleEndedIterator<Item = &Container> + Clone {
     spec.init_containers.iter().flatten().chain(&spec.containers)
+}
+
+/// The containers that run until the pod stops, each with its list and its index: sidecars, then the others.
+pub(crate) fn running(spec: &PodSpec) -> impl Iterator<Item = (&'static str, usize, &Container)> {
+    let inits = spec.init_containers.iter().flatten().enumerate();
+    let sidecars = inits.filter(|(_, init)| is_sidecar(init));
+    let sidecars = sidecars.map(|(i, container)| ("initContainers", i, container));
+    let others = spec.containers.iter().enumerate();
+    sidecars.chain(others.map(|(i, container)| ("containers", i, container)))
 }
 
 /// Returns the words of a container's command and arguments, each with the flag that it belongs to:

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
+use k8s_openapi::api::core::v1::{Affinity, NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::{
     absent::list,
@@ -11,6 +11,13 @@ use super::{
 
 /// The only field of a node that a term can match.
 pub(crate) const NAME: &str = "metadata.name";
+
+/// Returns the terms of a required node affinity.
+pub(crate) fn required_terms(affinity: Option<&Affinity>) -> Option<&[NodeSelectorTerm]> {
+    let nodes = affinity?.node_affinity.as_ref()?;
+    let required = nodes.required_during_scheduling_ignored_during_execution.as_ref()?;
+    Some(&required.node_selector_terms)
+}
 
 /// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can. Ignores requirements that the
 /// API server rejects.

@@ -14,9 +14,8 @@ use crate::finding::{At, Value};
 /// Kubernetes: `ValidateLabelSelector`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
 pub fn validate(selector: &LabelSelector, any_value: &dyn Fn() -> bool, path: &At<'_>) {
     labels::labels(selector.match_labels.as_ref(), &path.child("matchLabels"));
-    let path = path.child("matchExpressions");
     for (i, requirement) in expressions(selector).iter().enumerate() {
-        validate_requirement(requirement, any_value, &path.index(i));
+        validate_requirement(requirement, any_value, &path.item("matchExpressions", i));
     }
 }
 
@@ -46,10 +45,9 @@ fn validate_requirement(
     }
     labels::label_key(&requirement.key, &path.child("key"));
     if !values.iter().all(|value| names::is_label_value(value)) && !any_value() {
-        let path = path.child("values");
         for (i, value) in values.iter().enumerate() {
             for message in names::label_value(value) {
-                path.index(i).invalid(value, message);
+                path.item("values", i).invalid(value, message);
             }
         }
     }

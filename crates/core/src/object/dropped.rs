@@ -225,7 +225,7 @@ fn drops(feature: &Feature, cluster: &Cluster) -> bool {
 
 /// Assumes no old spec.
 pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
-    FEATURES.iter().any(|feature| (feature.used)(spec) && drops(feature, cluster))
+    FEATURES.iter().any(|feature| drops(feature, cluster) && (feature.used)(spec))
 }
 
 /// Returns the disabled gates whose fields the spec uses, each with the spec without these fields. Assumes that there
@@ -234,7 +234,7 @@ pub(crate) fn disabled(
     spec: &PodSpec,
     cluster: &Cluster,
 ) -> impl Iterator<Item = (&'static str, PodSpec)> {
-    let used = FEATURES.iter().filter(|it| (it.used)(spec) && drops(it, cluster));
+    let used = FEATURES.iter().filter(|it| drops(it, cluster) && (it.used)(spec));
     used.map(|feature| {
         let mut without = spec.clone();
         (feature.drop)(&mut without);
@@ -250,7 +250,7 @@ pub(crate) fn drop_disabled<'a>(
 ) -> Cow<'a, PodSpec> {
     let mut spec = Cow::Borrowed(spec);
     for feature in FEATURES {
-        if (feature.used)(&spec) && drops(feature, cluster) && !old.is_some_and(feature.used) {
+        if drops(feature, cluster) && (feature.used)(&spec) && !old.is_some_and(feature.used) {
             (feature.drop)(spec.to_mut());
         }
     }

@@ -7,7 +7,11 @@ use super::{
     meta::{Metadata, Owner},
     not_ready::{NotReadyKind, NotReadyReason, Placed, Status},
 };
-use crate::{kubernetes::resource::WorkloadKind, object::whole::Whole, rollout::Health};
+use crate::{
+    kubernetes::{node_selector::required_terms, resource::WorkloadKind},
+    object::whole::Whole,
+    rollout::Health,
+};
 
 /// True once a pod has its volumes and network. Every supported kubelet sets this condition.
 const SANDBOX: &str = "PodReadyToStartContainers";
@@ -213,9 +217,8 @@ impl Spec {
         if let Some(name) = self.node_name.as_deref().filter(|name| !name.is_empty()) {
             return Some(name);
         }
-        let affinity = self.affinity.as_ref()?.node_affinity.as_ref()?;
-        let required = affinity.required_during_scheduling_ignored_during_execution.as_ref()?;
-        let fields = required.node_selector_terms.iter().flat_map(|it| it.match_fields.iter());
+        let terms = required_terms(self.affinity.as_ref())?;
+        let fields = terms.iter().flat_map(|it| it.match_fields.iter());
         let mut names =
             fields.flatten().filter(|it| it.key == "metadata.name" && it.operator == "In");
         names.next()?.values.as_ref()?.first().map(String::as_str)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{NodeSelector, PodTemplateSpec, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Affinity, PodTemplateSpec, Taint, Toleration};
 use serde::Deserialize;
 
 use crate::kubernetes::{
@@ -22,43 +22,24 @@ pub struct Placing {
     host_network: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Affinity {
-    node_affinity: Option<NodeAffinity>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct NodeAffinity {
-    required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
-}
-
 impl Placing {
     /// Reads these fields from a pod template.
     pub fn of(template: &PodTemplateSpec) -> Self {
         let Some(spec) = &template.spec else { return Placing::default() };
-        let affinity = spec.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
-        let required =
-            affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.clone());
-        let node_affinity =
-            NodeAffinity { required_during_scheduling_ignored_during_execution: required };
         Placing {
             node_name: spec.node_name.clone(),
             node_selector: spec.node_selector.clone(),
-            affinity: Some(Affinity { node_affinity: Some(node_affinity) }),
+            affinity: spec.affinity.clone(),
             tolerations: spec.tolerations.clone(),
             host_network: spec.host_network,
         }
     }
 
     fn meets_affinity(&self, node: &NodeInfo) -> bool {
-        let affinity = self.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
-        let required =
-            affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
         let label = |key: &str| node.labels.get(key).map(String::as_str);
         let meets = |term: &_| node_selector::matches(term, &node.name, label);
-        required.is_none_or(|required| required.node_selector_terms.iter().any(meets))
+        let terms = node_selector::required_terms(self.affinity.as_ref());
+        terms.is_none_or(|terms| terms.iter().any(meets))
     }
 
     /// Returns whether the pod spec lists tolerations.

@@ -37,7 +37,7 @@ pub(in crate::rules) use crate::{
     kubernetes::{
         absent::{list, text},
         cluster::Cluster,
-        containers::{arguments, containers, is_sidecar, visit},
+        containers::{arguments, containers, is_sidecar, running, visit},
         int_or_percent,
         kind::Kind,
         quantity::Quantity,

@@ -54,8 +54,7 @@ fn finalizers(object: &Object<'_>, found: &mut Findings) {
     let metadata = object.template().metadata.as_ref();
     let Some(all) = metadata.and_then(|metadata| metadata.finalizers.as_deref()) else { return };
     found.quote(REFUSED, "leave the finalizers out of the template", |found| {
-        let path = TEMPLATE.child("metadata");
-        object_meta::each_finalizer(all, &found.at(&path.child("finalizers")));
+        object_meta::each_finalizer(all, &found.at(&TEMPLATE.below("metadata.finalizers")));
     });
 }
 

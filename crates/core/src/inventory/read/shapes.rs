@@ -491,9 +491,8 @@ fn ports(pod: &PodPorts) -> Option<Box<Ports>> {
     let others = pod.containers.iter().flatten().enumerate();
     let others = others.map(|(i, container)| ("containers", i, &container.ports));
     let host_ports = HostPort::of(pod.host_network == Some(true), sidecars.chain(others));
-    let affinity = pod.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     Ports::of(host_ports, || {
-        Nodes::by(pod.node_selector.as_ref(), affinity, pod.node_name.as_deref())
+        Nodes::by(pod.node_selector.as_ref(), pod.affinity.as_ref(), pod.node_name.as_deref())
     })
 }
 

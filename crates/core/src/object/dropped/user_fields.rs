@@ -1,42 +1,17 @@
 //! Kubernetes: `dropDisabledAtomicWriteVolumeUserFields`, `pkg/api/pod/util.go`.
 
-use k8s_openapi::api::core::v1::{
-    DownwardAPIVolumeFile, KeyToPath, PodSpec, Volume, VolumeProjection,
-};
+use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 pub(super) fn used(spec: &PodSpec) -> bool {
-    spec.volumes.iter().flatten().any(has)
+    spec.volumes.iter().flatten().any(|volume| {
+        let mut is_used = false;
+        each(&mut volume.clone(), |user| is_used |= user.is_some());
+        is_used
+    })
 }
 
 pub(super) fn drop(spec: &mut PodSpec) {
     spec.volumes.iter_mut().flatten().for_each(|volume| each(volume, |user| *user = None));
-}
-
-fn has(volume: &Volume) -> bool {
-    let paths = |items: &Option<Vec<KeyToPath>>| items.iter().flatten().any(|i| i.user.is_some());
-    let files = |items: &Option<Vec<DownwardAPIVolumeFile>>| {
-        items.iter().flatten().any(|file| file.user.is_some())
-    };
-    let in_source = |source: &VolumeProjection| {
-        source.secret.as_ref().is_some_and(|it| paths(&it.items))
-            || source.config_map.as_ref().is_some_and(|it| paths(&it.items))
-            || source.downward_api.as_ref().is_some_and(|it| files(&it.items))
-            || source.service_account_token.as_ref().is_some_and(|it| it.user.is_some())
-            || source.cluster_trust_bundle.as_ref().is_some_and(|it| it.user.is_some())
-            || source.pod_certificate.as_ref().is_some_and(|it| it.user.is_some())
-    };
-    volume.secret.as_ref().is_some_and(|it| it.default_user.is_some() || paths(&it.items))
-        || volume
-            .config_map
-            .as_ref()
-            .is_some_and(|it| it.default_user.is_some() || paths(&it.items))
-        || volume
-            .downward_api
-            .as_ref()
-            .is_some_and(|it| it.default_user.is_some() || files(&it.items))
-        || volume.projected.as_ref().is_some_and(|it| {
-            it.default_user.is_some() || it.sources.iter().flatten().any(in_source)
-        })
 }
 
 fn each(volume: &mut Volume, mut see: impl FnMut(&mut Option<i64>)) {

@@ -2,10 +2,7 @@
 //!
 //! Kubernetes: `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/daemonset/strategy.go`.
 
-use k8s_openapi::api::{
-    apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet},
-    core::v1::PodAffinityTerm,
-};
+use k8s_openapi::api::apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet};
 use serde_json::json;
 
 use super::{
@@ -17,7 +14,11 @@ use crate::{
     kubernetes::semantic,
     object::LazyJson,
     rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
-    validation::{object_meta, pod::util::non_negative, pod_template},
+    validation::{
+        object_meta,
+        pod::{affinity, util::non_negative},
+        pod_template,
+    },
 };
 
 #[derive(Clone, Copy)]
@@ -80,36 +81,8 @@ fn any_value(old: Option<Old<'_>>) -> bool {
     old.is_some_and(|old| {
         let pod = || (old.template)()?.spec.as_ref();
         old.spec.selector.as_ref().is_some_and(selector::has_invalid_value)
-            || pod().is_some_and(bad_affinity_selector)
+            || pod().is_some_and(affinity::has_invalid_selector)
     })
-}
-
-fn bad_affinity_selector(pod: &PodSpec) -> bool {
-    let Some(affinity) = &pod.affinity else { return false };
-    let near = affinity.pod_affinity.as_ref();
-    let far = affinity.pod_anti_affinity.as_ref();
-    let required = |terms: Option<&Vec<PodAffinityTerm>>| terms.into_iter().flatten().any(bad_term);
-    required(near.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref()))
-        || required(
-            far.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref()),
-        )
-        || near
-            .and_then(|a| a.preferred_during_scheduling_ignored_during_execution.as_ref())
-            .into_iter()
-            .chain(
-                far.and_then(|a| a.preferred_during_scheduling_ignored_during_execution.as_ref()),
-            )
-            .flatten()
-            .any(|weighted| bad_term(&weighted.pod_affinity_term))
-}
-
-/// `ValidatePodAffinityTermSelector`
-fn bad_term(term: &PodAffinityTerm) -> bool {
-    let mut found = Findings::of(API_VALIDATION);
-    for selector in term.label_selector.iter().chain(&term.namespace_selector) {
-        selector::validate(selector, &|| false, &found.at(&Path::new("term")));
-    }
-    !found.is_empty()
 }
 
 /// `ValidateDaemonSetUpdateStrategy`. With `OnDelete`, only the type is validated.

@@ -29,9 +29,7 @@ fn daemon_set(spec: &DaemonSetSpec, own: &KruiseSpec, path: &At<'_>) {
     let rolls = strategy.and_then(|it| it.type_.as_deref()) == Some("RollingUpdate");
     let partition = own.rolling_update().and_then(|rolling| rolling.partition.as_ref());
     if let Some(partition) = partition.filter(|_| rolls) {
-        let path = path.child("updateStrategy");
-        let path = path.child("rollingUpdate");
-        let path = path.child("partition");
+        let path = path.below("updateStrategy.rollingUpdate.partition");
         int_or_percent::validate(partition, &path);
         int_or_percent::not_more_than_100_percent(partition, &path);
     }
@@ -42,8 +40,7 @@ fn stateful_set(spec: &StatefulSetSpec, own: &KruiseSpec, path: &At<'_>) {
     if strategy.type_.as_deref() != Some("RollingUpdate") {
         return;
     }
-    let path = path.child("updateStrategy");
-    let path = path.child("rollingUpdate");
+    let path = path.below("updateStrategy.rollingUpdate");
     let ready = own.rolling_update().and_then(|rolling| rolling.min_ready_seconds);
     non_negative(ready, &path.child("minReadySeconds"));
     let at_once = strategy.rolling_update.as_ref().and_then(|it| it.max_unavailable.as_ref());

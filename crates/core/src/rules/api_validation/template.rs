@@ -119,9 +119,8 @@ pub(super) fn no_ephemeral_containers(template: &PodTemplateSpec, path: &At<'_>)
     if spec(template)
         .is_some_and(|spec| spec.ephemeral_containers.iter().flatten().next().is_some())
     {
-        let path = path.child("spec");
         let detail = "ephemeral containers not allowed in pod template";
-        path.child("ephemeralContainers").forbidden(detail);
+        path.below("spec.ephemeralContainers").forbidden(detail);
     }
 }
 

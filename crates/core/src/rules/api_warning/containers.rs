@@ -24,7 +24,6 @@ pub(super) fn warn(
         amounts(resources.limits.as_ref(), &names, &path.child("limits"), found);
         amounts(resources.requests.as_ref(), &names, &path.child("requests"), found);
     }
-    let path = path.child("env");
     let mut seen = Seen::new();
     for (i, env) in list(&container.env).iter().enumerate() {
         if !seen.insert(env.name.as_str()) && is_hidden(env) {
@@ -32,7 +31,7 @@ pub(super) fn warn(
             let text = format!(
                 "hides previous definition of {name}, which may be dropped when using apply"
             );
-            say(&path.index(i), text, TWICE, found);
+            say(&path.item("env", i), text, TWICE, found);
         }
     }
 }
@@ -52,8 +51,7 @@ fn annotations(
     found: &mut Findings,
 ) {
     let Some(annotations) = metadata.and_then(|it| it.annotations.as_ref()) else { return };
-    let path = TEMPLATE.child("metadata");
-    let path = path.child("annotations");
+    let path = TEMPLATE.below("metadata.annotations");
     let context = container.security_context.as_ref();
     let key = format!("container.seccomp.security.alpha.kubernetes.io/{}", container.name);
     if context.is_none_or(|it| it.seccomp_profile.is_none())

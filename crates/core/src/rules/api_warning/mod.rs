@@ -8,16 +8,19 @@ mod overlaps;
 mod ports;
 
 use k8s_openapi::{
-    api::core::v1::{
-        NodeSelectorTerm, PersistentVolumeClaimSpec, PodAffinityTerm, WeightedPodAffinityTerm,
-    },
+    api::core::v1::{NodeSelectorTerm, PersistentVolumeClaimSpec},
     apimachinery::pkg::api::resource::Quantity as Text,
 };
 
 pub(super) use self::{containers::is_hidden, ports::conflict};
 use super::{api_validation::wording::of_release, legacy_node_label};
 use crate::rules::prelude::*;
-use crate::{kubernetes::names, object::dropped::drop_disabled, validation::pod::util::Seen};
+use crate::{
+    finding::paths::NODE_TERMS,
+    kubernetes::{names, node_selector::required_terms, pod_affinity},
+    object::dropped::drop_disabled,
+    validation::pod::util::Seen,
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "api-warning",
@@ -153,21 +156,16 @@ fn nodes(spec: &PodSpec, label: &dyn Fn(&str) -> Option<&'static str>, found: &m
             say(&POD_SPEC.child("nodeSelector").key(key), text, None, found);
         }
     }
-    let Some(affinity) = spec.affinity.as_ref().and_then(|it| it.node_affinity.as_ref()) else {
-        return;
-    };
-    let path = POD_SPEC.child("affinity");
-    let path = path.child("nodeAffinity");
-    if let Some(required) = &affinity.required_during_scheduling_ignored_during_execution {
-        let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
-        let path = path.child("nodeSelectorTerms");
-        for (i, term) in required.node_selector_terms.iter().enumerate() {
-            node_term(term, false, &path.index(i), label, found);
-        }
+    let required = required_terms(spec.affinity.as_ref()).into_iter().flatten();
+    for (i, term) in required.enumerate() {
+        node_term(term, false, &NODE_TERMS.index(i), label, found);
     }
-    let preferred = &affinity.preferred_during_scheduling_ignored_during_execution;
-    let path = path.child("preferredDuringSchedulingIgnoredDuringExecution");
-    for (i, term) in list(preferred).iter().enumerate() {
+    let affinity = spec.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
+    let preferred =
+        affinity.and_then(|it| it.preferred_during_scheduling_ignored_during_execution.as_ref());
+    let path =
+        POD_SPEC.below("affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution");
+    for (i, term) in preferred.into_iter().flatten().enumerate() {
         node_term(&term.preference, true, &path.index(i).child("preference"), label, found);
     }
 }
@@ -185,11 +183,10 @@ fn node_term(
         if let Some(text) = label(&expression.key) {
             say(&path.child("key"), format!("{} is {text}", expression.key), None, found);
         }
-        let path = path.child("values");
         for (i, value) in list(&expression.values).iter().enumerate().filter(|_| with_values) {
             for text in names::label_value(value) {
                 let harm = Some("no node has such a label: write a value that nodes have");
-                say(&path.index(i), format!("{value} is invalid, {text}"), harm, found);
+                say(&path.item("values", i), format!("{value} is invalid, {text}"), harm, found);
             }
         }
     }
@@ -210,38 +207,20 @@ fn selectors(spec: &PodSpec, label: &dyn Fn(&str) -> Option<&'static str>, found
         }
     }
     let path = POD_SPEC.child("affinity");
-    let mut terms = |required: &Option<Vec<PodAffinityTerm>>,
-                     preferred: &Option<Vec<WeightedPodAffinityTerm>>,
-                     path: &Path<'_>| {
-        let at = path.child("requiredDuringSchedulingIgnoredDuringExecution");
-        for (i, _) in
-            list(required).iter().enumerate().filter(|(_, it)| it.label_selector.is_none())
-        {
-            say(&at.index(i).child("labelSelector"), NULL, NO_SELECTOR, found);
-        }
-        let at = path.child("preferredDuringSchedulingIgnoredDuringExecution");
-        for (i, term) in list(preferred).iter().enumerate() {
-            if term.pod_affinity_term.label_selector.is_none() {
-                let path = at.index(i);
-                let path = path.child("podAffinityTerm");
+    for (field, required, preferred) in spec.affinity.iter().flat_map(pod_affinity::groups) {
+        let path = path.child(field);
+        for (i, term) in required.iter().enumerate() {
+            if term.label_selector.is_none() {
+                let path = path.item("requiredDuringSchedulingIgnoredDuringExecution", i);
                 say(&path.child("labelSelector"), NULL, NO_SELECTOR, found);
             }
         }
-    };
-    let affinity = spec.affinity.as_ref();
-    if let Some(it) = affinity.and_then(|it| it.pod_affinity.as_ref()) {
-        terms(
-            &it.required_during_scheduling_ignored_during_execution,
-            &it.preferred_during_scheduling_ignored_during_execution,
-            &path.child("podAffinity"),
-        );
-    }
-    if let Some(it) = affinity.and_then(|it| it.pod_anti_affinity.as_ref()) {
-        terms(
-            &it.required_during_scheduling_ignored_during_execution,
-            &it.preferred_during_scheduling_ignored_during_execution,
-            &path.child("podAntiAffinity"),
-        );
+        for (i, term) in preferred.iter().enumerate() {
+            if term.pod_affinity_term.label_selector.is_none() {
+                let path = path.item("preferredDuringSchedulingIgnoredDuringExecution", i);
+                say(&path.below("podAffinityTerm.labelSelector"), NULL, NO_SELECTOR, found);
+            }
+        }
     }
 }
 
@@ -258,8 +237,7 @@ fn annotations(metadata: &ObjectMeta, spec: &PodSpec, found: &mut Findings) {
         "non-functional in v1.16+; use the \"priorityClassName\" field instead",
         "non-functional in v1.11+; use the \"sysctls\" field instead",
     );
-    let path = TEMPLATE.child("metadata");
-    let path = path.child("annotations");
+    let path = TEMPLATE.below("metadata.annotations");
     for (key, value) in metadata.annotations.iter().flatten() {
         let (text, harm) = match key.as_str() {
             "scheduler.alpha.kubernetes.io/critical-pod" => (v16, of_priority),
@@ -290,9 +268,8 @@ fn volumes(spec: &PodSpec, cluster: &Cluster, found: &mut Findings) {
         }
         let template = volume.ephemeral.as_ref().and_then(|it| it.volume_claim_template.as_ref());
         if let Some(template) = template {
-            let path = path.child("ephemeral");
-            let path = path.child("volumeClaimTemplate");
-            claim_spec(Some(&template.spec), &path.child("spec"), found);
+            let path = path.below("ephemeral.volumeClaimTemplate.spec");
+            claim_spec(Some(&template.spec), &path, found);
         }
         overlaps::warn(volume, &path, cluster, found);
     }
@@ -366,8 +343,7 @@ fn addresses(spec: &PodSpec, cluster: &Cluster, found: &mut Findings) {
             say(path, text, None, found);
         }
     };
-    let path = POD_SPEC.child("dnsConfig");
-    let path = path.child("nameservers");
+    let path = POD_SPEC.below("dnsConfig.nameservers");
     let servers = spec.dns_config.iter().flat_map(|it| list(&it.nameservers));
     servers.enumerate().for_each(|(i, server)| check(server, &path.index(i)));
     let path = POD_SPEC.child("hostAliases");

@@ -54,9 +54,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     } else {
         return;
     };
-    let strategy = SPEC.child("updateStrategy");
-    let rolling = strategy.child("rollingUpdate");
-    let written = rolling.child("partition");
+    let written = SPEC.below("updateStrategy.rollingUpdate.partition");
     // 0 is the default, so the field may be absent.
     let field = if partition > 0 { &written } else { &SPEC };
     found.report(field, Reason::Invalid, message, help);

@@ -29,8 +29,7 @@ fn report(command: &[String], effect: &str, path: &Path<'_>, found: &mut Finding
     let program = words.next().unwrap_or_default();
     let message = format!("there is no program {text:?}, so {effect}");
     let help = format!("write each word as an item of its own: [{program}, …]");
-    let path = path.child("command");
-    found.report(&path.index(0), Reason::Invalid, message, help).planned_if(true);
+    found.report(&path.item("command", 0), Reason::Invalid, message, help).planned_if(true);
 }
 
 /// Words that no shell reads.

@@ -1,7 +1,10 @@
 //! A node agent that does not run on control plane nodes.
 
 use crate::rules::prelude::*;
-use crate::{kubernetes::tolerations, object::annotations};
+use crate::{
+    kubernetes::{node_selector::required_terms, tolerations},
+    object::annotations,
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "control-plane-not-tolerated",
@@ -63,11 +66,8 @@ fn is_agent_of_the_node(spec: &PodSpec) -> bool {
 fn chooses_nodes(spec: &PodSpec) -> bool {
     let is_os_or_arch =
         |key: &str| key.ends_with("kubernetes.io/os") || key.ends_with("kubernetes.io/arch");
-    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let required =
-        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    let terms = required.into_iter().flat_map(|required| &required.node_selector_terms);
-    let mut asked = terms.flat_map(|term| term.match_expressions.iter().flatten());
+    let terms = required_terms(spec.affinity.as_ref()).unwrap_or_default();
+    let mut asked = terms.iter().flat_map(|term| term.match_expressions.iter().flatten());
     let named = spec.node_name.as_deref().is_some_and(|name| !name.is_empty());
     named
         || spec.node_selector.iter().flatten().any(|(key, _)| !is_os_or_arch(key))

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
 
-use crate::kubernetes::tolerations::tolerates;
+use crate::kubernetes::{node_selector::required_terms, tolerations::tolerates};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -23,10 +23,7 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         return;
     }
     let selected = spec.node_selector.as_ref().and_then(|it| it.get(ROLE));
-    let affinity = spec.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
-    let required =
-        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    let terms = required.map_or(&[][..], |it| &it.node_selector_terms);
+    let terms = required_terms(spec.affinity.as_ref()).unwrap_or_default();
     let all = |asks: fn(&NodeSelectorRequirement) -> bool| {
         let asks = |it: &NodeSelectorTerm| {
             list(&it.match_expressions).iter().any(|it| it.key == ROLE && asks(it))

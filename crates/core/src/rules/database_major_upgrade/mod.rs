@@ -46,8 +46,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
             shown(name, release),
             shown(name, before)
         );
-        let path = POD_SPEC.child("containers");
-        let path = path.index(i);
+        let path = POD_SPEC.item("containers", i);
         let is_unsure = name == "mongo" && release.0 + 1 == before.0;
         found
             .report(&path.child("image"), Reason::Invalid, message, help)

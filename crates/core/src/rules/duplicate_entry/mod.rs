@@ -19,8 +19,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     duplicates(owners.map(|it| it.uid.as_str()), &METADATA.child("ownerReferences"), found);
     let template = object.template().metadata.as_ref();
     let finalizers = template.iter().flat_map(|metadata| metadata.finalizers.iter().flatten());
-    let metadata = TEMPLATE.child("metadata");
-    duplicates(finalizers.map(String::as_str), &metadata.child("finalizers"), found);
+    duplicates(finalizers.map(String::as_str), &TEMPLATE.below("metadata.finalizers"), found);
 
     let Some(pod) = read::pod_spec(object) else { return };
     visit(pod, &POD_SPEC, &mut |container, path| of_container(container, path, found));

@@ -15,7 +15,6 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     // An init container may change the owner.
     let inits = list(&spec.init_containers).iter().flat_map(|it| list(&it.volume_mounts));
     let prepared: HashSet<&str> = inits.map(|it| it.name.as_str()).collect();
-    let at = POD_SPEC.child("containers");
     for (i, container) in spec.containers.iter().enumerate() {
         let own = container.security_context.as_ref();
         let user = own.and_then(|it| it.run_as_user).or(of_pod.and_then(|it| it.run_as_user));
@@ -49,7 +48,7 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 host.path
             );
             let help = "let an init container with runAsUser: 0 change its owner";
-            let (path, mounts) = (at.index(i), "volumeMounts");
+            let (path, mounts) = (POD_SPEC.item("containers", i), "volumeMounts");
             let path = path.child(mounts);
             found.report(&path.index(j), Reason::Forbidden, message, help);
         }

@@ -31,10 +31,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let (list, i) = claimed.at;
     let (j, is_host_port) = claimed.port;
     let host_network = POD_SPEC.child("hostNetwork");
-    let container = POD_SPEC.child(list);
-    let container = container.index(i);
-    let ports = container.child("ports");
-    let port = ports.index(j);
+    let container = POD_SPEC.item(list, i);
+    let port = container.item("ports", j);
     let host_port = port.child("hostPort");
     found.report(
         if is_host_port { &host_port } else { &host_network },

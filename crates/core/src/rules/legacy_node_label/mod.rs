@@ -1,6 +1,7 @@
 use k8s_openapi::api::core::v1::NodeSelectorTerm;
 
 use crate::rules::prelude::*;
+use crate::{finding::paths::NODE_TERMS, kubernetes::node_selector::required_terms};
 
 pub(super) static RULE: Rule = rule! {
     id: "legacy-node-label",
@@ -36,21 +37,11 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
     };
     if spec.node_selector.as_ref().is_some_and(|selector| selector.contains_key(OLD)) {
         report(&POD_SPEC.child("nodeSelector").key(OLD));
-    } else if let terms @ [_, ..] = required_terms(spec)
+    } else if let Some(terms @ [_, ..]) = required_terms(spec.affinity.as_ref())
         && terms.iter().all(asks_for_it)
     {
-        let affinity = POD_SPEC.child("affinity");
-        let affinity = affinity.child("nodeAffinity");
-        let required = affinity.child("requiredDuringSchedulingIgnoredDuringExecution");
-        report(&required.child("nodeSelectorTerms"));
+        report(&NODE_TERMS);
     }
-}
-
-fn required_terms(spec: &PodSpec) -> &[NodeSelectorTerm] {
-    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let required =
-        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    required.map(|required| required.node_selector_terms.as_slice()).unwrap_or_default()
 }
 
 fn asks_for_it(term: &NodeSelectorTerm) -> bool {

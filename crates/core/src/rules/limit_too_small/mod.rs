@@ -22,10 +22,10 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 "no program runs in {limit} bytes, so container {:?} is killed at its start",
                 container.name
             );
-            let path = path.child("resources");
-            let path = path.child("limits");
             let help = format!("write the unit, for example {limit}Mi");
-            found.report(&path.child("memory"), Reason::Invalid, message, help).planned_if(true);
+            found
+                .report(&path.below("resources.limits.memory"), Reason::Invalid, message, help)
+                .planned_if(true);
         }
     });
     for (i, volume) in list(&spec.volumes).iter().enumerate() {
@@ -48,11 +48,10 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             _ => continue,
         };
         let path = VOLUMES.index(i);
-        let path = path.child("emptyDir");
         if most.is_some_and(|most| size > most) {
             let message = format!("with a sizeLimit of {shown}, {message}");
             found
-                .report(&path.child("sizeLimit"), Reason::Invalid, message, help)
+                .report(&path.below("emptyDir.sizeLimit"), Reason::Invalid, message, help)
                 .noted_if(medium.is_empty());
         }
     }

@@ -19,9 +19,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
-    let sidecars = inits.filter(|init| is_sidecar(init));
-    let is_asked = sidecars.chain(&spec.containers).any(|it| it.readiness_probe.is_some());
+    let is_asked = running(spec).any(|(.., it)| it.readiness_probe.is_some());
     let has_gates = spec.readiness_gates.as_ref().is_some_and(|gates| !gates.is_empty());
     let serves = |container: &Container| {
         let ports = container.ports.as_deref().unwrap_or_default();

@@ -24,8 +24,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
                 let message = "on a new volume with a directory lost+found, as ext4 has it, Kafka stops, because it takes \
                     each directory there for a partition";
                 let help = "set KAFKA_LOG_DIRS to a directory below, or set subPath";
-                let path = path.child("volumeMounts");
-                let path = path.index(i);
+                let path = path.item("volumeMounts", i);
                 found
                     .report(&path.child("mountPath"), Reason::Invalid, message, help)
                     .noted_if(true);
@@ -39,13 +38,12 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
                 it.mount_path.starts_with("/var/lib/postgresql")
                     && it.mount_path != mount.mount_path
             });
-            let path = path.child("volumeMounts");
             report(
                 release,
                 mount,
                 has_parent,
                 claims.contains(&*mount.name),
-                &path.index(i),
+                &path.item("volumeMounts", i),
                 found,
             );
         }

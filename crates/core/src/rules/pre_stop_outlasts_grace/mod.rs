@@ -16,14 +16,14 @@ const DEFAULT_GRACE: i64 = 30;
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let grace = spec.termination_grace_period_seconds.unwrap_or(DEFAULT_GRACE);
-    visit(spec, &mut |container, path| {
-        let Some((action, seconds)) = sleep(container) else { return };
+    for (list, i, container) in running(spec) {
+        let Some((action, seconds)) = sleep(container) else { continue };
         if seconds == Some(0) || seconds.is_some_and(|seconds| seconds < grace) {
-            return;
+            continue;
         }
         let time = seconds.map_or("forever".to_owned(), |seconds| format!("{seconds} s"));
         found.report(
-            &path.child("lifecycle").child("preStop").child(action),
+            &POD_SPEC.item(list, i).below("lifecycle.preStop").child(action),
             Reason::Invalid,
             format!(
                 "the hook sleeps {time} of a grace period of {grace} s, so container {:?} is \
@@ -32,20 +32,6 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             ),
             "sleep less, or raise terminationGracePeriodSeconds by the time the process needs",
         );
-    });
-}
-
-/// The containers that run until the pod stops.
-fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
-    let at = POD_SPEC.child("initContainers");
-    for (i, container) in spec.init_containers.iter().flatten().enumerate() {
-        if is_sidecar(container) {
-            visitor(container, &at.index(i));
-        }
-    }
-    let at = POD_SPEC.child("containers");
-    for (i, container) in spec.containers.iter().enumerate() {
-        visitor(container, &at.index(i));
     }
 }
 

@@ -69,15 +69,11 @@ pub(crate) struct HostPort<'a> {
 /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.
 pub(crate) fn host_port(spec: &PodSpec) -> Option<HostPort<'_>> {
     let host_network = spec.host_network == Some(true);
-    let inits = spec.init_containers.iter().flatten().enumerate();
-    let inits = inits.map(|(i, container)| (container, ("initContainers", i)));
-    let others = spec.containers.iter().enumerate();
-    let others = others.map(|(i, container)| (container, ("containers", i)));
-    inits.filter(|(init, _)| is_sidecar(init)).chain(others).find_map(|(container, at)| {
+    running(spec).find_map(|(list, i, container)| {
         container.ports.iter().flatten().enumerate().find_map(|(j, port)| {
             let said = port.host_port.filter(|port| *port != 0);
             let number = said.or(host_network.then_some(port.container_port))?;
-            Some(HostPort { container, at, port: (j, said.is_some()), number })
+            Some(HostPort { container, at: (list, i), port: (j, said.is_some()), number })
         })
     })
 }

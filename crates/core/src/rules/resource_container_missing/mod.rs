@@ -32,21 +32,18 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             None => "name a container of the pod".to_owned(),
         };
         let message = format!("the pod has no container {name:?}, so {effect}");
-        let path = path.child("resourceFieldRef");
-        let path = path.child("containerName");
+        let path = path.below("resourceFieldRef.containerName");
         found.report(&path, Reason::NotFound, message, help).planned_if(true);
     };
     visit(spec, &POD_SPEC, &mut |container, path| {
-        let at = path.child("env");
         for (i, env) in list(&container.env).iter().enumerate() {
             let from = env.value_from.as_ref().and_then(|it| it.resource_field_ref.as_ref());
             let effect = "this container never starts (CreateContainerConfigError)";
-            report(from, effect, &at.index(i).child("valueFrom"));
+            report(from, effect, &path.item("env", i).child("valueFrom"));
         }
     });
     let mut report_files = |items: &Option<Vec<DownwardAPIVolumeFile>>, path: &Path<'_>| {
-        let path = path.child("downwardAPI");
-        let at = path.child("items");
+        let at = path.below("downwardAPI.items");
         for (i, file) in list(items).iter().enumerate() {
             let effect = "the volume is never mounted, and no container starts";
             report(file.resource_field_ref.as_ref(), effect, &at.index(i));
@@ -57,8 +54,7 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         if let Some(it) = &volume.downward_api {
             report_files(&it.items, &path);
         }
-        let projected = path.child("projected");
-        let at = projected.child("sources");
+        let at = path.below("projected.sources");
         let sources = volume.projected.as_ref().map_or(&[][..], |it| list(&it.sources));
         for (i, source) in sources.iter().enumerate() {
             if let Some(it) = &source.downward_api {

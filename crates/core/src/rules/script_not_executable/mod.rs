@@ -33,8 +33,7 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
         );
         let help =
             "set defaultMode: 0755 for the volume, or let a shell read the script: [sh, FILE]";
-        let path = path.child("command");
-        found.report(&path.index(i), Reason::Invalid, message, help).planned_if(true);
+        found.report(&path.item("command", i), Reason::Invalid, message, help).planned_if(true);
     };
     report(list(&container.command), &effect, path);
     read::actions(container, path, &mut |it| {

@@ -46,10 +46,9 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     for (key, value) in selector.match_labels.iter().flatten() {
         check(&labels.key(key), key, "In", std::slice::from_ref(value));
     }
-    let expressions = SELECTOR.child("matchExpressions");
     for (i, expression) in selector.match_expressions.iter().flatten().enumerate() {
         let values = expression.values.as_deref().unwrap_or_default();
-        check(&expressions.index(i), &expression.key, &expression.operator, values);
+        check(&SELECTOR.item("matchExpressions", i), &expression.key, &expression.operator, values);
     }
 }
 

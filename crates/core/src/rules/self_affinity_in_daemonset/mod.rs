@@ -22,9 +22,7 @@ fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Find
         let place = &term.topology_key;
         found.report(
             &POD_SPEC
-                .child("affinity")
-                .child("podAffinity")
-                .child("requiredDuringSchedulingIgnoredDuringExecution")
+                .below("affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution")
                 .index(i),
             Reason::Invalid,
             format!(

@@ -32,9 +32,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     };
     found.report(
         &POD_SPEC
-            .child("affinity")
-            .child("podAntiAffinity")
-            .child("requiredDuringSchedulingIgnoredDuringExecution")
+            .below("affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution")
             .index(i),
         Reason::Invalid,
         format!(

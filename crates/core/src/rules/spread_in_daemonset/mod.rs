@@ -47,9 +47,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
         };
         found.report(
             &POD_SPEC
-                .child("affinity")
-                .child("podAntiAffinity")
-                .child("requiredDuringSchedulingIgnoredDuringExecution")
+                .below("affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution")
                 .index(i),
             Reason::Invalid,
             message,

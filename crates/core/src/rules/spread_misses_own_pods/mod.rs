@@ -28,7 +28,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             && !selector::matches_labels(selector, Some(labels))
             && !keys.any(|key| of_controller.contains(&key))
     };
-    let spreads = POD_SPEC.child("topologySpreadConstraints");
     for (i, constraint) in spec.topology_spread_constraints.iter().flatten().enumerate() {
         let Some(selector) = constraint.label_selector.as_ref().filter(|it| misses(it)) else {
             continue;
@@ -39,7 +38,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         );
         found
             .report(
-                &spreads.index(i).child("labelSelector"),
+                &POD_SPEC.item("topologySpreadConstraints", i).child("labelSelector"),
                 Reason::Invalid,
                 message,
                 help(subject),
@@ -49,9 +48,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let affinity = spec.affinity.as_ref().and_then(|it| it.pod_anti_affinity.as_ref());
     let terms =
         affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    let path = POD_SPEC.child("affinity");
-    let path = path.child("podAntiAffinity");
-    let path = path.child("requiredDuringSchedulingIgnoredDuringExecution");
+    let path =
+        POD_SPEC.below("affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution");
     for (i, term) in terms.into_iter().flatten().enumerate() {
         let elsewhere = term.namespaces.is_some() || term.namespace_selector.is_some();
         let selector = term.label_selector.as_ref().filter(|it| !elsewhere && misses(it));

@@ -41,9 +41,7 @@ fn listener(pod: &PodSpec) -> Option<String> {
     if pod.host_network != Some(true) || read::host_port(pod).is_some() {
         return None;
     }
-    let inits = pod.init_containers.as_deref().unwrap_or_default().iter();
-    let sidecars = inits.filter(|init| is_sidecar(init));
-    sidecars.chain(&pod.containers).find_map(|container| {
+    running(pod).find_map(|(.., container)| {
         let probes =
             [&container.readiness_probe, &container.liveness_probe, &container.startup_probe];
         let probed = probes.into_iter().flatten().find_map(own_port);

@@ -22,8 +22,7 @@ const SAFE_LATER: [&str; 2] = ["net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_slow_
 /// Kubernetes: `validateSysctl` and `NewAllowlist`, pkg/kubelet/sysctl/allowlist.go.
 fn check(spec: &PodSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let sysctls = spec.security_context.as_ref().map_or(&[][..], |it| list(&it.sysctls));
-    let context = POD_SPEC.child("securityContext");
-    let at = context.child("sysctls");
+    let at = POD_SPEC.below("securityContext.sysctls");
     for (i, sysctl) in sysctls.iter().enumerate() {
         let name = sysctl.name.replace('/', ".");
         let is_safe = SAFE_SYSCTLS.contains(&&*name)

@@ -32,8 +32,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
              controller is not on the list of paired controllers"
         ),
     };
-    let metadata = TEMPLATE.child("metadata");
-    let annotations = metadata.child("annotations");
+    let annotations = TEMPLATE.below("metadata.annotations");
     found.report(
         &annotations.key(NODE_ANNOTATION),
         Reason::Forbidden,

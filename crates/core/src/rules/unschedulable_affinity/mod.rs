@@ -1,5 +1,5 @@
-use crate::kubernetes::node_selector;
 use crate::rules::prelude::*;
+use crate::{finding::paths::NODE_TERMS, kubernetes::node_selector};
 
 pub(super) static RULE: Rule = rule! {
     id: "unschedulable-affinity",
@@ -13,11 +13,7 @@ pub(super) static RULE: Rule = rule! {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let spec = read::pod_spec(&subject.object);
     let Some(spec) = spec else { return };
-    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let required =
-        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    let terms = required.map(|required| required.node_selector_terms.as_slice());
-    let terms = terms.unwrap_or_default();
+    let terms = node_selector::required_terms(spec.affinity.as_ref()).unwrap_or_default();
     let why_not = |term| node_selector::why_not(spec.node_selector.as_ref(), term);
     let Some(reasons) = terms.iter().map(why_not).collect::<Option<Vec<_>>>() else { return };
     let Some(first) = reasons.first() else { return };
@@ -29,11 +25,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     };
     let others = if reasons.len() > 1 { ", and no other term can be met either" } else { "" };
     found.report(
-        &POD_SPEC
-            .child("affinity")
-            .child("nodeAffinity")
-            .child("requiredDuringSchedulingIgnoredDuringExecution")
-            .child("nodeSelectorTerms"),
+        &NODE_TERMS,
         Reason::Invalid,
         format!("{first}{others}, so {outcome}"),
         "write at least one term that a node can meet together with the nodeSelector",

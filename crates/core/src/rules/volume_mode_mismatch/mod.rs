@@ -24,15 +24,13 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
     let modes: BTreeMap<_, _> = ephemeral.chain(claims).collect();
     let is_block = |name: &str| modes.get(name).map(|mode| *mode == Some("Block"));
     visit(spec, &POD_SPEC, &mut |container, path| {
-        let at = path.child("volumeMounts");
         for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
             if is_block(&mount.name) == Some(true) {
                 let words =
                     ("a block device", "mounts it", "list it in volumeDevices, with a devicePath");
-                report(&mount.name, words, &at.index(i), found);
+                report(&mount.name, words, &path.item("volumeMounts", i), found);
             }
         }
-        let at = path.child("volumeDevices");
         for (i, device) in list(&container.volume_devices).iter().enumerate() {
             if is_block(&device.name) == Some(false) {
                 let words = (
@@ -40,7 +38,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
                     "wants a device",
                     "list it in volumeMounts, with a mountPath",
                 );
-                report(&device.name, words, &at.index(i), found);
+                report(&device.name, words, &path.item("volumeDevices", i), found);
             }
         }
     });

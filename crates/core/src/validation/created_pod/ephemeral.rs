@@ -31,8 +31,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
             let claim = volume.persistent_volume_claim.as_ref().map(|it| &it.claim_name);
             if let Some(claim) = claim.filter(|claim| is_created(claim)) {
                 let path = VOLUMES.index(i);
-                let path = path.child("persistentVolumeClaim");
-                found.at(&path.child("claimName")).invalid(claim, detail);
+                found.at(&path.below("persistentVolumeClaim.claimName")).invalid(claim, detail);
             }
         }
         for template in pod.claims() {

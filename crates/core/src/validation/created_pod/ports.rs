@@ -10,14 +10,12 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     }
     let help = "with hostNetwork each containerPort is a port of the node: list it once";
     found.quote(REFUSED, help, |found| {
-        let path = POD_SPEC.child("containers");
         let mut ports = Ports::new();
         for (i, container) in pod.spec.containers.iter().enumerate() {
-            ports.add(container, &found.at(&path.index(i)));
+            ports.add(container, &found.at(&POD_SPEC.item("containers", i)));
         }
-        let path = POD_SPEC.child("initContainers");
         for (i, container) in list(&pod.spec.init_containers).iter().enumerate() {
-            Ports::new().add(container, &found.at(&path.index(i)));
+            Ports::new().add(container, &found.at(&POD_SPEC.item("initContainers", i)));
         }
     });
 }
@@ -37,7 +35,6 @@ impl<'a> Ports<'a> {
     }
 
     fn add(&mut self, container: &'a Container, path: &At<'_>) {
-        let path = path.child("ports");
         for (i, port) in list(&container.ports).iter().enumerate() {
             let given = port.host_port.filter(|number| *number != 0);
             let number = given.unwrap_or(port.container_port);
@@ -50,7 +47,7 @@ impl<'a> Ports<'a> {
                 let (protocol, ip, number) = key;
                 let value = format!("{protocol}/{ip}/{number}");
                 let field = if given.is_some() { "hostPort" } else { "containerPort" };
-                path.index(i).child(field).duplicate(&value);
+                path.item("ports", i).child(field).duplicate(&value);
             }
         }
     }

@@ -4,6 +4,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::spread::match_label_keys;
+use crate::kubernetes::node_selector;
 use crate::validation::prelude::*;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -60,13 +61,11 @@ fn node_selector(selector: &NodeSelector, opts: &Options, path: &At<'_>) {
 
 /// Follows `ValidateNodeSelectorTerm`.
 fn node_term(term: &NodeSelectorTerm, values: Values, path: &At<'_>) {
-    let expressions = path.child("matchExpressions");
     for (i, requirement) in list(&term.match_expressions).iter().enumerate() {
-        node_requirement(requirement, values, &expressions.index(i));
+        node_requirement(requirement, values, &path.item("matchExpressions", i));
     }
-    let fields = path.child("matchFields");
     for (i, requirement) in list(&term.match_fields).iter().enumerate() {
-        node_field_requirement(requirement, &fields.index(i));
+        node_field_requirement(requirement, &path.item("matchFields", i));
     }
 }
 
@@ -177,11 +176,9 @@ pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
 
 /// Follows `hasInvalidLabelValueInRequiredNodeAffinity`.
 pub(crate) fn has_invalid_node_value(spec: &PodSpec) -> bool {
-    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let required =
-        affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
-    let terms = required.into_iter().flat_map(|selector| &selector.node_selector_terms);
+    let terms = node_selector::required_terms(spec.affinity.as_ref()).unwrap_or_default();
     terms
+        .iter()
         .flat_map(|term| list(&term.match_expressions))
         .flat_map(|requirement| list(&requirement.values))
         .any(|value| !names::is_label_value(value))

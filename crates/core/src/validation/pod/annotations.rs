@@ -72,10 +72,9 @@ pub(crate) fn match_fields(annotations: &Annotations, spec: &PodSpec, path: &At<
         if let Some(profile) = own.or(of_pod)
             && let Some(annotation) = of_container(annotations, APP_ARMOR, &container.name)
         {
-            let path = path.child("securityContext");
             let (kind, local) = (&profile.type_, profile.localhost_profile.as_deref());
             let wrong = disagreement(annotation, kind, local, &["runtime/default"]);
-            report("apparmor", wrong, &path.child("appArmorProfile"));
+            report("apparmor", wrong, &path.below("securityContext.appArmorProfile"));
         }
     });
 }

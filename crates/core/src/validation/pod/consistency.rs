@@ -57,8 +57,7 @@ fn consistency(spec: &PodSpec, resources: &ResourceRequirements, path: &At<'_>) 
                 && limit.cmp(&pod) == Ordering::Greater
             {
                 // The path is upstream's. No field of the object has it.
-                let at = path.child("containers");
-                let at = at.index(i);
+                let at = path.item("containers", i);
                 let at = at.key(name);
                 let why = format!("must be less than or equal to pod limits of {}", pod.to_text());
                 at.child("limits").invalid(&*limit.to_text(), why);

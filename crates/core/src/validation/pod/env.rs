@@ -231,11 +231,8 @@ pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &At<'_>) {
         for (i, var) in list(&container.env).iter().enumerate() {
             let source = var.value_from.as_ref().and_then(|from| from.file_key_ref.as_ref());
             let Some(name) = source.map(|source| source.volume_name.as_str()) else { continue };
-            let at = path.child("env");
-            let at = at.index(i);
-            let at = at.child("valueFrom");
-            let at = at.child("fileKeyRef");
-            let at = at.child("volumeName");
+            let at = path.item("env", i);
+            let at = at.below("valueFrom.fileKeyRef.volumeName");
             // If several volumes share a name, the last one counts.
             let sources: &mut HashMap<&str, bool> = sources.get_or_insert_with(|| {
                 let volumes = list(&spec.volumes).iter();

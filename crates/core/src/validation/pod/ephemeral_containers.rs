@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::EphemeralContainer;
 
 use super::containers::common;
+use crate::kubernetes::semantic;
 use crate::validation::prelude::*;
 
 /// Follows `validateEphemeralContainers`.
@@ -65,33 +66,8 @@ fn only_for_others(one: &EphemeralContainer, path: &At<'_>) {
     }
 }
 
+/// An ephemeral container has all fields of a container.
 fn as_container(ephemeral: &EphemeralContainer) -> Container {
-    let one = ephemeral.clone();
-    Container {
-        args: one.args,
-        command: one.command,
-        env: one.env,
-        env_from: one.env_from,
-        image: one.image,
-        image_pull_policy: one.image_pull_policy,
-        lifecycle: one.lifecycle,
-        liveness_probe: one.liveness_probe,
-        name: one.name,
-        ports: one.ports,
-        readiness_probe: one.readiness_probe,
-        resize_policy: one.resize_policy,
-        resources: one.resources,
-        restart_policy: one.restart_policy,
-        restart_policy_rules: one.restart_policy_rules,
-        security_context: one.security_context,
-        startup_probe: one.startup_probe,
-        stdin: one.stdin,
-        stdin_once: one.stdin_once,
-        termination_message_path: one.termination_message_path,
-        termination_message_policy: one.termination_message_policy,
-        tty: one.tty,
-        volume_devices: one.volume_devices,
-        volume_mounts: one.volume_mounts,
-        working_dir: one.working_dir,
-    }
+    let json = semantic::to_json(ephemeral);
+    json.and_then(|json| serde_json::from_value(json).ok()).unwrap_or_default()
 }

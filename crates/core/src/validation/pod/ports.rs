@@ -62,17 +62,15 @@ pub(crate) fn on_host_network(spec: &PodSpec, path: &At<'_>) {
     if spec.host_network != Some(true) {
         return;
     }
-    let path = path.child("containers");
     for (i, container) in spec.containers.iter().enumerate() {
-        let path = path.index(i);
-        let path = path.child("ports");
+        let path = path.item("containers", i);
         for (j, port) in list(&container.ports).iter().enumerate() {
             if let Some(host) = port.host_port
                 && host != 0
                 && host != port.container_port
             {
                 let why = "must match `containerPort` when `hostNetwork` is true";
-                path.index(j).child("hostPort").invalid(host, why);
+                path.item("ports", j).child("hostPort").invalid(host, why);
             }
         }
     }

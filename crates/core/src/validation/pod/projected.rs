@@ -26,9 +26,8 @@ pub(crate) fn validate(source: &ProjectedVolumeSource, opts: &Options, path: &At
     file_mode(source.default_mode, &path.child("defaultMode"));
     unix_id(source.default_user, &path.child("defaultUser"));
     let mut taken = UsedPaths::new();
-    let sources_path = path.child("sources");
     for (i, source) in list(&source.sources).iter().enumerate() {
-        let at = sources_path.index(i);
+        let at = path.item("sources", i);
         let mut given = 0;
         let keyed = [
             ("secret", source.secret.as_ref().map(|s| (&s.name, &s.items))),

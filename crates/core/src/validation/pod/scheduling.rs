@@ -19,9 +19,8 @@ pub(crate) fn group(spec: &PodSpec, path: &At<'_>) {
 
 /// Follows `validateReadinessGates` and `validateSchedulingGates`.
 pub(crate) fn gates(spec: &PodSpec, path: &At<'_>) {
-    let at = path.child("readinessGates");
     for (i, gate) in list(&spec.readiness_gates).iter().enumerate() {
-        label_key(&gate.condition_type, &at.index(i).child("conditionType"));
+        label_key(&gate.condition_type, &path.item("readinessGates", i).child("conditionType"));
     }
     let at = path.child("schedulingGates");
     let mut seen = Seen::new();

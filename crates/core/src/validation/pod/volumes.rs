@@ -40,8 +40,7 @@ pub(crate) fn validate<'a>(
         let path = path.index(i);
         let before = path.count();
         if name.is_empty() {
-            let claim = path.child("persistentVolumeClaim");
-            claim.child("claimName").required("");
+            path.below("persistentVolumeClaim.claimName").required("");
         }
         filled(name, names::dns1123_label, &path.child("name"));
         if path.count() == before {

@@ -105,9 +105,8 @@ pub(crate) fn host_process(spec: &PodSpec, path: &At<'_>) {
         {
             let why =
                 format!("pod hostProcess value must be identical if both are specified, was {pod}");
-            let path = path.child("securityContext");
-            let path = path.child("windowsOptions");
-            path.child("hostProcess").invalid(Value::Json(own.to_string()), why);
+            path.below("securityContext.windowsOptions.hostProcess")
+                .invalid(Value::Json(own.to_string()), why);
         }
         on_host += u32::from(own.or(pod) == Some(true));
     });

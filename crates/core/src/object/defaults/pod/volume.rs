@@ -7,7 +7,7 @@ const FILE_MODE: i32 = 0o644;
 
 /// `SetDefaults_Volume` and the functions for the volume's source.
 pub(super) fn volume(volume: &mut Volume) {
-    if has_no_source(volume) {
+    if *volume == (Volume { name: volume.name.clone(), ..Volume::default() }) {
         volume.empty_dir.get_or_insert_default();
     }
     if let Some(source) = &mut volume.host_path {
@@ -68,46 +68,6 @@ fn legacy(volume: &mut Volume) {
         text(&mut source.storage_mode, "ThinProvisioned");
         text(&mut source.fs_type, "xfs");
     }
-}
-
-/// The pattern lists all fields, so a source from a newer API is a compile error.
-const fn has_no_source(volume: &Volume) -> bool {
-    matches!(
-        volume,
-        Volume {
-            name: _,
-            aws_elastic_block_store: None,
-            azure_disk: None,
-            azure_file: None,
-            cephfs: None,
-            cinder: None,
-            config_map: None,
-            csi: None,
-            downward_api: None,
-            empty_dir: None,
-            ephemeral: None,
-            fc: None,
-            flex_volume: None,
-            flocker: None,
-            gce_persistent_disk: None,
-            git_repo: None,
-            glusterfs: None,
-            host_path: None,
-            image: None,
-            iscsi: None,
-            nfs: None,
-            persistent_volume_claim: None,
-            photon_persistent_disk: None,
-            portworx_volume: None,
-            projected: None,
-            quobyte: None,
-            rbd: None,
-            scale_io: None,
-            secret: None,
-            storageos: None,
-            vsphere_volume: None,
-        }
-    )
 }
 
 #[cfg(test)]
