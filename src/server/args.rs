@@ -27,7 +27,13 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR", env = "SETGUARD_LISTEN", default_value = "[::]:8443")]
     pub listen: SocketAddr,
     /// Address for probes and metrics, over plain HTTP
-    #[arg(long, value_name = "ADDR", env = "SETGUARD_ADMIN_LISTEN", default_value = "[::]:8080")]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        env = "SETGUARD_ADMIN_LISTEN",
+        default_value = "[::]:8080",
+        hide_short_help = true
+    )]
     pub admin_listen: SocketAddr,
     /// The policy; its file is read again when it changes
     #[command(flatten, next_help_heading = "Policy")]
@@ -38,7 +44,8 @@ pub struct ServeArgs {
         value_name = "ACTION",
         env = "SETGUARD_IF_POLICY_INVALID",
         value_enum,
-        default_value_t
+        default_value_t,
+        hide_short_help = true
     )]
     pub if_policy_invalid: IfInvalid,
     /// Certificate chain (PEM); read again when it changes
@@ -71,7 +78,7 @@ pub struct ServeArgs {
     /// Additional host name or IP address for the self-signed certificate, which always includes
     /// localhost; the first one is the host in the printed webhook configurations (repeatable)
     #[arg(long, value_name = "HOST", env = "SETGUARD_TLS_SAN", value_delimiter = ',', value_parser = host,
-        conflicts_with = "tls_cert", help_heading = "TLS")]
+        conflicts_with = "tls_cert", help_heading = "TLS", hide_short_help = true)]
     pub tls_san: Vec<String>,
     // For tests only.
     /// Lifetime of the self-signed certificate; a new one is signed after two thirds of it
@@ -86,14 +93,20 @@ pub struct ServeArgs {
     /// How long to wait for the first call of an API server before the log warns that none has called; 0 means for
     /// ever. With --arm-webhooks, setguard finds out by itself
     #[arg(long, value_name = "DURATION", env = "SETGUARD_EXPECT_CALL_WITHIN", default_value = "5m",
-        value_parser = duration::parse)]
+        value_parser = duration::parse, hide_short_help = true)]
     pub expect_call_within: Duration,
     /// The flags for the view of the cluster
     #[command(flatten, next_help_heading = "View of the cluster")]
     pub inventory: InventoryArgs,
     /// Accept only clients with a certificate from one of these CAs (PEM); read again when it
     /// changes
-    #[arg(long, value_name = "FILE", env = "SETGUARD_CLIENT_CA", help_heading = "TLS")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SETGUARD_CLIENT_CA",
+        help_heading = "TLS",
+        hide_short_help = true
+    )]
     pub client_ca: Option<PathBuf>,
     /// The oldest version of TLS that clients may use
     #[arg(
@@ -102,7 +115,8 @@ pub struct ServeArgs {
         env = "SETGUARD_TLS_MIN_VERSION",
         value_enum,
         default_value_t,
-        help_heading = "TLS"
+        help_heading = "TLS",
+        hide_short_help = true
     )]
     pub tls_min_version: MinVersion,
     // The sum of the drain delay and the grace period is less than a pod's default
@@ -110,11 +124,11 @@ pub struct ServeArgs {
     /// How long to keep accepting connections after SIGTERM while reporting not ready, so that the
     /// cluster can remove this server from its Service; SIGINT skips this delay
     #[arg(long, value_name = "DURATION", env = "SETGUARD_DRAIN_DELAY", default_value = "5s",
-        value_parser = duration::parse, help_heading = "Shutdown")]
+        value_parser = duration::parse, help_heading = "Shutdown", hide_short_help = true)]
     pub drain_delay: Duration,
     /// How long requests in flight may take to finish after the drain delay
     #[arg(long, value_name = "DURATION", env = "SETGUARD_GRACE_PERIOD", default_value = "20s",
-        value_parser = duration::parse, help_heading = "Shutdown")]
+        value_parser = duration::parse, help_heading = "Shutdown", hide_short_help = true)]
     pub grace_period: Duration,
     // The kubelet takes about a minute to update a Secret or ConfigMap in a pod anyway.
     /// How often to check files for changes

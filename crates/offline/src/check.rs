@@ -93,7 +93,7 @@ pub struct CheckArgs {
     /// Manifests of objects that the cluster has: Nodes, StorageClasses, PriorityClasses,
     /// ServiceAccounts and others, such as `kubectl get nodes,sc,pc,sa -A -o yaml`. Only with all
     /// objects of a kind can a rule find that one is missing. You can repeat it
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
     inventory: Vec<PathBuf>,
     /// The name of standard input in the report, such as the path of a chart
     #[arg(long, value_name = "NAME", hide_short_help = true)]

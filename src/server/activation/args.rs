@@ -13,7 +13,13 @@ pub struct ActivationArgs {
     pub arm_webhooks: Option<String>,
     /// Namespace that becomes the owner of webhook configurations that Helm installed, so that it takes them along when
     /// it is deleted
-    #[arg(long, value_name = "NS", env = "SETGUARD_ARM_OWNER", requires = "arm_webhooks")]
+    #[arg(
+        long,
+        value_name = "NS",
+        env = "SETGUARD_ARM_OWNER",
+        requires = "arm_webhooks",
+        hide_short_help = true
+    )]
     pub arm_owner: Option<String>,
     /// ConfigMap that setguard patches with dryRun, to see that the API server calls it; the default is NAME-rehearsal
     /// in the namespace of the pod
@@ -21,11 +27,17 @@ pub struct ActivationArgs {
         long,
         value_name = "NAMESPACE/NAME",
         env = "SETGUARD_ARM_REHEARSAL",
-        requires = "arm_webhooks"
+        requires = "arm_webhooks",
+        hide_short_help = true
     )]
     pub arm_rehearsal: Option<Target>,
     /// Compares the webhooks with the annotation and reports changes, but writes nothing
-    #[arg(long, env = "SETGUARD_ARM_COMPARE_ONLY", requires = "arm_webhooks")]
+    #[arg(
+        long,
+        env = "SETGUARD_ARM_COMPARE_ONLY",
+        requires = "arm_webhooks",
+        hide_short_help = true
+    )]
     pub arm_compare_only: bool,
     // For tests.
     /// How often to check the rules, in addition to after each change

@@ -22,7 +22,8 @@ pub struct ManagedArgs {
         long,
         value_name = "NS",
         env = "SETGUARD_TLS_MANAGED_NAMESPACE",
-        requires = "tls_managed"
+        requires = "tls_managed",
+        hide_short_help = true
     )]
     pub tls_managed_namespace: Option<String>,
     /// Name of the Secret with the CA. setguard creates it if it may
@@ -30,12 +31,13 @@ pub struct ManagedArgs {
         long,
         value_name = "NAME",
         env = "SETGUARD_TLS_MANAGED_SECRET",
-        requires = "tls_managed"
+        requires = "tls_managed",
+        hide_short_help = true
     )]
     pub tls_managed_secret: Option<String>,
     /// DNS name of the Service, such as setguard.setguard.svc (repeatable)
     #[arg(long, value_name = "NAME", env = "SETGUARD_TLS_MANAGED_DNS_NAME", value_delimiter = ',',
-        value_parser = host, requires = "tls_managed")]
+        value_parser = host, requires = "tls_managed", hide_short_help = true)]
     pub tls_managed_dns_name: Vec<String>,
     /// Name of both the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration; either
     /// may be missing, or be created later
@@ -43,7 +45,8 @@ pub struct ManagedArgs {
         long,
         value_name = "NAME",
         env = "SETGUARD_TLS_MANAGED_WEBHOOK_CONFIG",
-        requires = "tls_managed"
+        requires = "tls_managed",
+        hide_short_help = true
     )]
     pub tls_managed_webhook_config: Option<String>,
     // The flags below are for tests.

@@ -13,7 +13,7 @@ pub struct ManifestArgs {
     #[arg(value_name = "PATH|-")]
     paths: Vec<PathBuf>,
     /// Files and folders, separated by commas, as with kubectl. You can repeat it
-    #[arg(short, long, value_name = "PATH", value_delimiter = ',')]
+    #[arg(short, long, value_name = "PATH", value_delimiter = ',', hide_short_help = true)]
     filename: Vec<PathBuf>,
     /// Has no effect, since folders are always read with all folders below them
     #[arg(short = 'R', long, hide = true)]

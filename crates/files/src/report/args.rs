@@ -21,7 +21,7 @@ pub struct OutputArgs {
     #[arg(short, long)]
     pub(super) quiet: bool,
     /// Whether text has colors. With auto, on a terminal, unless NO_COLOR is set
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", hide_short_help = true)]
     color: ColorChoice,
 }
 

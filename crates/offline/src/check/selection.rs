@@ -20,7 +20,7 @@ pub(crate) struct Selection {
     ignore: Vec<String>,
     /// Reports only findings that are at least this severe: note, warning or error. With a format, such
     /// as sarif=note, for this format only. You can repeat it
-    #[arg(long, value_name = "[FORMAT=]SEVERITY")]
+    #[arg(long, value_name = "[FORMAT=]SEVERITY", hide_short_help = true)]
     min_severity: Vec<MinSeverity>,
 }
 
