@@ -1,18 +1,18 @@
 //! A position in a text that moves forward.
 
-use super::node::Mark;
+use super::{node::Mark, problem::Problem};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
-    at: usize,
+    pub(super) at: usize,
     /// In characters, the unit in which kubectl's parser limits the length of a key.
-    index: usize,
+    pub(super) index: usize,
     /// Line breaks so far, as editors count them.
     line: usize,
     /// Line breaks so far, as YAML 1.1 counts them.
-    row: usize,
-    column: usize,
+    pub(super) row: usize,
+    pub(super) column: usize,
 }
 
 impl<'a> Cursor<'a> {
@@ -21,24 +21,12 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0, index: 0, line, row: 0, column: 0 }
     }
 
-    pub(super) const fn at(&self) -> usize {
-        self.at
-    }
-
-    pub(super) const fn index(&self) -> usize {
-        self.index
-    }
-
-    pub(super) const fn row(&self) -> usize {
-        self.row
-    }
-
-    pub(super) const fn column(&self) -> usize {
-        self.column
-    }
-
     pub(super) const fn mark(&self) -> Mark {
         Mark { line: self.line + 1, column: self.column + 1, width: 0 }
+    }
+
+    pub(super) fn error(&self, message: &str) -> Problem {
+        Problem::not_yaml(self.mark(), message)
     }
 
     /// Returns `start` with the width of the text since then; 0 if the text spans several lines.

@@ -22,7 +22,7 @@ use std::{collections::VecDeque, mem};
 use self::candidate::Candidate;
 pub use self::token::Kind;
 pub(super) use self::token::{Style, Token};
-use super::{comment::Comment, cursor::Cursor, node::Mark, problem::Problem};
+use super::{comment::Comment, cursor::Cursor, problem::Problem};
 
 #[derive(Debug, Default)]
 pub(super) struct Scanner<'a> {
@@ -40,7 +40,7 @@ pub(super) struct Scanner<'a> {
     outer: Vec<Option<usize>>,
     is_key_allowed: bool,
     /// The last candidate outside all brackets, then the last one in each open bracket.
-    candidates: Vec<Candidate>,
+    candidates: Vec<Candidate<'a>>,
     comments: Vec<Comment<'a>>,
 }
 
@@ -60,8 +60,8 @@ impl<'a> Scanner<'a> {
         if !self.is_ready {
             self.fill()?;
         }
-        let mark = self.cursor.mark();
-        self.queue.front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
+        let cursor = self.cursor;
+        self.queue.front().ok_or_else(|| cursor.error("the text ends unexpectedly"))
     }
 
     /// Reads until the first token of the queue is final.
@@ -79,8 +79,7 @@ impl<'a> Scanner<'a> {
         }
         self.is_ready = false;
         self.taken += 1;
-        let mark = self.cursor.mark();
-        self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
+        self.queue.pop_front().ok_or_else(|| self.error("the text ends unexpectedly"))
     }
 
     pub(super) fn take_comments(&mut self) -> Vec<Comment<'a>> {
@@ -96,7 +95,7 @@ impl<'a> Scanner<'a> {
             return Ok(true);
         }
         let is_first =
-            |candidate: &&mut Candidate| candidate.is_awaited && candidate.token == self.taken;
+            |candidate: &&mut Candidate<'_>| candidate.is_awaited && candidate.token == self.taken;
         match self.candidates.iter_mut().find(is_first) {
             Some(candidate) => candidate.is_still_possible(&self.cursor),
             None => Ok(false),
@@ -105,17 +104,16 @@ impl<'a> Scanner<'a> {
 
     fn fetch(&mut self) -> Done {
         self.skip_to_token();
-        self.close_blocks(Some(self.cursor.column()));
+        self.close_blocks(Some(self.cursor.column));
         if self.cursor.is_end() {
             self.close_blocks(None);
-            self.forget_candidate()?;
-            self.is_key_allowed = false;
-            self.push(Kind::End, self.cursor.mark());
+            self.forget_candidate(false)?;
+            self.push(Kind::End, self.cursor);
             return Ok(());
         }
         let next_is_space = self.cursor.is_space_or_end(1);
         match self.cursor.peek(0) {
-            b'%' if self.cursor.column() == 0 => self.directive(),
+            b'%' if self.cursor.column == 0 => self.directive(),
             b'-' if self.cursor.is_marker(b'-') => self.document_marker(Kind::DocumentStart, 3),
             b'.' if self.cursor.is_marker(b'.') => self.document_marker(Kind::DocumentEnd, 3),
             b'[' => self.open_flow(Kind::FlowList),
@@ -123,8 +121,7 @@ impl<'a> Scanner<'a> {
             b']' => self.close_flow(Kind::FlowListEnd),
             b'}' => self.close_flow(Kind::FlowMappingEnd),
             b',' => {
-                self.forget_candidate()?;
-                self.is_key_allowed = true;
+                self.forget_candidate(true)?;
                 self.push_sign(Kind::FlowEntry, 1);
                 Ok(())
             }
@@ -135,17 +132,14 @@ impl<'a> Scanner<'a> {
             b'&' => self.name(Kind::Anchor),
             b'!' => {
                 self.save_candidate()?;
-                self.is_key_allowed = false;
                 self.tag()
             }
             style @ (b'|' | b'>') if self.flow == 0 => {
-                self.forget_candidate()?;
-                self.is_key_allowed = true;
+                self.forget_candidate(true)?;
                 self.block_scalar(style == b'|')
             }
             quote @ (b'\'' | b'"') => {
                 self.save_candidate()?;
-                self.is_key_allowed = false;
                 self.quoted(quote)
             }
             b'-' if !self.cursor.is_blank(1) => self.plain(),
@@ -178,14 +172,13 @@ impl<'a> Scanner<'a> {
         }
         let start = self.cursor;
         self.cursor.skip_comment();
-        let text = self.cursor.text_since(start.at());
+        let text = self.cursor.text_since(start.at);
         let comment = Comment::of(text, start.mark().line, start.line_before());
         self.comments.extend(comment);
     }
 
     fn name(&mut self, kind: fn(&'a str) -> Kind<'a>) -> Done {
         self.save_candidate()?;
-        self.is_key_allowed = false;
         let start = self.cursor;
         self.cursor.advance(1);
         let length = self.cursor.advance_while(|_, c, _| is_word(c));
@@ -195,31 +188,33 @@ impl<'a> Scanner<'a> {
             let message = "the name of an anchor can have only letters, digits, - and _";
             return Err(Problem::not_yaml(self.cursor.since(&start), message));
         }
-        let name = self.cursor.text_since(start.at() + 1);
-        self.push(kind(name), self.cursor.since(&start));
+        let name = self.cursor.text_since(start.at + 1);
+        self.push(kind(name), start);
         Ok(())
     }
 
     fn push_sign(&mut self, kind: Kind<'a>, bytes: usize) {
         let start = self.cursor;
         self.cursor.advance(bytes);
-        self.push(kind, self.cursor.since(&start));
+        self.push(kind, start);
     }
 
-    fn push(&mut self, kind: Kind<'a>, mark: Mark) {
-        self.queue.push_back(Token { kind, mark, end: self.cursor.at() });
+    fn push(&mut self, kind: Kind<'a>, start: Cursor<'a>) {
+        let (mark, bytes) = (self.cursor.since(&start), start.at..self.cursor.at);
+        self.queue.push_back(Token { kind, mark, bytes });
     }
 
-    /// Adds a token before the token with this number, or at the end without one.
-    fn insert(&mut self, number: Option<usize>, kind: Kind<'a>, mark: Mark) {
+    /// Adds a token without text before the token with this number, or at the end without one.
+    fn insert(&mut self, number: Option<usize>, kind: Kind<'a>, start: Cursor<'a>) {
+        let token = Token { kind, mark: start.mark(), bytes: start.at..start.at };
         match number.and_then(|number| number.checked_sub(self.taken)) {
-            Some(i) if i <= self.queue.len() => self.queue.insert(i, Token { kind, mark, end: 0 }),
-            _ => self.push(kind, mark),
+            Some(i) if i <= self.queue.len() => self.queue.insert(i, token),
+            _ => self.queue.push_back(token),
         }
     }
 
     fn error(&self, message: &str) -> Problem {
-        Problem::not_yaml(self.cursor.mark(), message)
+        self.cursor.error(message)
     }
 }
 

@@ -54,11 +54,11 @@ fn check_characters(text: &str, line: usize) -> Result<(), Problem> {
         return Ok(());
     };
     let mut cursor = Cursor::new(text, line);
-    while cursor.at() < i {
+    while cursor.at < i {
         if cursor.is_break(0) {
             cursor.take_break();
         } else {
-            cursor.advance_while(|cursor, _, n| cursor.at() + n < i && !cursor.is_break(n));
+            cursor.advance_while(|cursor, _, n| cursor.at + n < i && !cursor.is_break(n));
         }
     }
     let code = cursor.rest().chars().next().map_or(0, u32::from);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Done, Kind, Scanner, Style};
+use super::{Done, Kind, Scanner, Style, Token};
 use crate::{cursor::Cursor, problem::Problem};
 
 impl Scanner<'_> {
@@ -12,8 +12,7 @@ impl Scanner<'_> {
         let (keep, strip, digit) = self.header()?;
         let header = self.cursor.since(&start);
         if !self.cursor.is_break_or_end(0) {
-            let message = "the text after | or > must start on a new line";
-            return Err(Problem::not_yaml(self.cursor.mark(), message));
+            return Err(self.error("the text after | or > must start on a new line"));
         }
         if self.cursor.is_break(0) {
             self.cursor.take_break();
@@ -25,7 +24,7 @@ impl Scanner<'_> {
         let mut was_blank = false;
         let mut trailing = String::new();
         self.empty_lines(&mut indent, &mut trailing, &start)?;
-        while indent == Some(self.cursor.column()) && !self.cursor.is_end() {
+        while indent == Some(self.cursor.column) && !self.cursor.is_end() {
             let is_blank = self.cursor.is_blank(0);
             if !is_literal && !was_blank && !is_blank && leading == "\n" {
                 if trailing.is_empty() {
@@ -37,7 +36,7 @@ impl Scanner<'_> {
             text.push_str(&trailing);
             trailing.clear();
             was_blank = is_blank;
-            let line = self.cursor.at();
+            let line = self.cursor.at;
             self.cursor.advance_while(|cursor, _, n| !cursor.is_break_or_end(n));
             text.push_str(self.cursor.text_since(line));
             leading = if self.cursor.is_break(0) { self.cursor.take_break() } else { "" };
@@ -49,13 +48,15 @@ impl Scanner<'_> {
         if keep {
             text.push_str(&trailing);
         }
-        self.push(Kind::Scalar(Cow::Owned(text), Style::Text), header);
+        let bytes = start.at..self.cursor.at;
+        let kind = Kind::Scalar(Cow::Owned(text), Style::Text);
+        self.queue.push_back(Token { kind, mark: header, bytes });
         Ok(())
     }
 
     /// Reads the signs after `|` or `>`: whether line breaks at the end stay, or all go, and the explicit indentation.
     fn header(&mut self) -> Result<(bool, bool, Option<usize>), Problem> {
-        let start = self.cursor.mark();
+        let start = self.cursor;
         self.cursor.advance(1);
         let (mut keep, mut strip, mut digit) = (false, false, None);
         // The sign and the digit may come in any order, each at most once.
@@ -66,8 +67,7 @@ impl Scanner<'_> {
                     self.cursor.advance(1);
                 }
                 b'0' if digit.is_none() => {
-                    let message = "the indentation after | or > must be 1 to 9";
-                    return Err(Problem::not_yaml(start, message));
+                    return Err(start.error("the indentation after | or > must be 1 to 9"));
                 }
                 c @ b'1'..=b'9' if digit.is_none() => {
                     digit = Some(usize::from(c - b'0'));
@@ -91,16 +91,16 @@ impl Scanner<'_> {
         let mut deepest = 0;
         loop {
             let is_left = |column: usize| indent.is_none_or(|indent| column < indent);
-            while self.cursor.peek(0) == b' ' && is_left(self.cursor.column()) {
+            while self.cursor.peek(0) == b' ' && is_left(self.cursor.column) {
                 self.cursor.advance(1);
             }
-            deepest = deepest.max(self.cursor.column());
-            if self.cursor.peek(0) == b'\t' && is_left(self.cursor.column()) {
+            deepest = deepest.max(self.cursor.column);
+            if self.cursor.peek(0) == b'\t' && is_left(self.cursor.column) {
                 let message = format!(
                     "a tab indents this line of the text that begins on line {}",
                     start.mark().line
                 );
-                return Err(Problem::not_yaml(self.cursor.mark(), &message));
+                return Err(self.error(&message));
             }
             if !self.cursor.is_break(0) {
                 break;

@@ -1,10 +1,7 @@
 //! Mappings and lists: in blocks, delimited by columns, and in brackets.
 
 use super::{Done, Kind, Scanner, candidate::Candidate};
-use crate::{
-    node::{MAX_DEPTH, Mark},
-    problem::Problem,
-};
+use crate::{cursor::Cursor, node::MAX_DEPTH, problem::Problem};
 
 impl<'a> Scanner<'a> {
     pub(super) fn block_entry(&mut self) -> Done {
@@ -12,10 +9,9 @@ impl<'a> Scanner<'a> {
             if !self.is_key_allowed {
                 return Err(self.error("a list item cannot begin here"));
             }
-            self.open_block(self.cursor.column(), None, Kind::BlockList, self.cursor.mark())?;
+            self.open_block(None, Kind::BlockList, self.cursor)?;
         }
-        self.forget_candidate()?;
-        self.is_key_allowed = true;
+        self.forget_candidate(true)?;
         self.push_sign(Kind::BlockEntry, 1);
         Ok(())
     }
@@ -26,10 +22,9 @@ impl<'a> Scanner<'a> {
             if !self.is_key_allowed {
                 return Err(self.error("a key cannot begin here"));
             }
-            self.open_block(self.cursor.column(), None, Kind::BlockMapping, self.cursor.mark())?;
+            self.open_block(None, Kind::BlockMapping, self.cursor)?;
         }
-        self.forget_candidate()?;
-        self.is_key_allowed = self.flow == 0;
+        self.forget_candidate(self.flow == 0)?;
         self.push_sign(Kind::Key, 1);
         Ok(())
     }
@@ -45,9 +40,9 @@ impl<'a> Scanner<'a> {
             last.is_possible = false;
             last.is_awaited = false;
         }
-        if let Some(Candidate { token, column, mark, .. }) = key {
-            self.insert(Some(token), Kind::Key, mark);
-            self.open_block(column, Some(token), Kind::BlockMapping, mark)?;
+        if let Some(Candidate { token, start, .. }) = key {
+            self.insert(Some(token), Kind::Key, start);
+            self.open_block(Some(token), Kind::BlockMapping, start)?;
             self.is_key_allowed = false;
         } else {
             if self.flow == 0 {
@@ -58,8 +53,7 @@ impl<'a> Scanner<'a> {
                     problem.help = Some(help.to_owned());
                     return Err(problem);
                 }
-                let mark = self.cursor.mark();
-                self.open_block(self.cursor.column(), None, Kind::BlockMapping, mark)?;
+                self.open_block(None, Kind::BlockMapping, self.cursor)?;
             }
             self.is_key_allowed = self.flow == 0;
         }
@@ -68,18 +62,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// Opens a block at this column unless it is open. `token` is the number of its first token, if queued.
-    fn open_block(
-        &mut self,
-        column: usize,
-        token: Option<usize>,
-        kind: Kind<'a>,
-        mark: Mark,
-    ) -> Done {
-        if self.flow == 0 && self.indent < Some(column) {
+    fn open_block(&mut self, token: Option<usize>, kind: Kind<'a>, start: Cursor<'a>) -> Done {
+        if self.flow == 0 && self.indent < Some(start.column) {
             self.outer.push(self.indent);
-            self.indent = Some(column);
+            self.indent = Some(start.column);
             self.check_depth(self.outer.len())?;
-            self.insert(token, kind, mark);
+            self.insert(token, kind, start);
         }
         Ok(())
     }
@@ -87,7 +75,7 @@ impl<'a> Scanner<'a> {
     /// Closes the blocks to the right of this column; `None` closes all.
     pub(super) fn close_blocks(&mut self, column: Option<usize>) {
         while self.flow == 0 && self.indent > column {
-            self.push(Kind::BlockEnd, self.cursor.mark());
+            self.push(Kind::BlockEnd, self.cursor);
             self.indent = self.outer.pop().unwrap_or_default();
         }
     }
@@ -109,7 +97,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn close_flow(&mut self, kind: Kind<'a>) -> Done {
-        self.forget_candidate()?;
+        self.forget_candidate(false)?;
         if self.flow > 0
             && let Some(closed) = self.candidates.pop()
         {
@@ -119,7 +107,6 @@ impl<'a> Scanner<'a> {
                 candidate.is_awaited &= candidate.token != closed.token;
             }
         }
-        self.is_key_allowed = false;
         self.push_sign(kind, 1);
         Ok(())
     }

@@ -1,12 +1,12 @@
 use super::{Done, Scanner};
-use crate::{cursor::Cursor, node::Mark, problem::Problem};
+use crate::{cursor::Cursor, problem::Problem};
 
 /// The maximum number of characters between the start of a key and its `:`, as in libyaml.
 const MAX_KEY: usize = 1024;
 
 /// A token that becomes a key if a `:` follows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct Candidate<'a> {
     pub(super) is_possible: bool,
     /// Whether only a key is valid here.
     pub(super) is_required: bool,
@@ -14,16 +14,14 @@ pub(super) struct Candidate {
     pub(super) is_awaited: bool,
     /// The number of its first token in the document.
     pub(super) token: usize,
-    pub(super) row: usize,
-    pub(super) index: usize,
-    pub(super) column: usize,
-    pub(super) mark: Mark,
+    pub(super) start: Cursor<'a>,
 }
 
-impl Candidate {
+impl Candidate<'_> {
     /// Returns whether a `:` at the cursor would make the candidate a key.
     pub(super) fn is_still_possible(&mut self, cursor: &Cursor<'_>) -> Result<bool, Problem> {
-        if self.is_possible && (self.row < cursor.row() || self.index + MAX_KEY < cursor.index()) {
+        let is_far = self.start.row < cursor.row || self.start.index + MAX_KEY < cursor.index;
+        if self.is_possible && is_far {
             if self.is_required {
                 return Err(self.no_key());
             }
@@ -33,30 +31,28 @@ impl Candidate {
     }
 
     pub(super) fn no_key(&self) -> Problem {
-        let mut problem = Problem::not_yaml(self.mark, "expected a key here, followed by \": \"");
+        let mut problem = self.start.error("expected a key here, followed by \": \"");
         problem.help = Some("indent a value that continues on the next line".to_owned());
         problem
     }
 }
 
-impl Scanner<'_> {
-    pub(super) fn candidate(&self, is_possible: bool, is_required: bool) -> Candidate {
+impl<'a> Scanner<'a> {
+    pub(super) fn candidate(&self, is_possible: bool, is_required: bool) -> Candidate<'a> {
         Candidate {
             is_possible,
             is_required,
             is_awaited: is_possible,
             token: self.taken + self.queue.len(),
-            row: self.cursor.row(),
-            index: self.cursor.index(),
-            column: self.cursor.column(),
-            mark: self.cursor.mark(),
+            start: self.cursor,
         }
     }
 
+    /// A value begins here. No key is allowed after it on this line, other than the value itself.
     pub(super) fn save_candidate(&mut self) -> Done {
         if self.is_key_allowed {
-            self.forget_candidate()?;
-            let is_required = self.flow == 0 && self.indent == Some(self.cursor.column());
+            self.forget_candidate(false)?;
+            let is_required = self.flow == 0 && self.indent == Some(self.cursor.column);
             let candidate = self.candidate(true, is_required);
             if let Some(last) = self.candidates.last_mut() {
                 *last = candidate;
@@ -65,7 +61,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    pub(super) fn forget_candidate(&mut self) -> Done {
+    pub(super) fn forget_candidate(&mut self, is_key_allowed: bool) -> Done {
+        self.is_key_allowed = is_key_allowed;
         match self.candidates.last_mut() {
             Some(last) if last.is_possible => {
                 last.is_possible = false;

@@ -6,8 +6,7 @@ impl<'a> Scanner<'a> {
     /// Handles `---` or `...` at the start of a line. Neither is part of a document.
     pub(super) fn document_marker(&mut self, kind: Kind<'a>, bytes: usize) -> Done {
         self.close_blocks(None);
-        self.forget_candidate()?;
-        self.is_key_allowed = false;
+        self.forget_candidate(false)?;
         self.push_sign(kind, bytes);
         Ok(())
     }

@@ -9,13 +9,12 @@ impl<'a> Scanner<'a> {
     /// Upstream: `yaml_parser_scan_plain_scalar`.
     pub(super) fn plain(&mut self) -> Done {
         self.save_candidate()?;
-        self.is_key_allowed = false;
         let start = self.cursor;
         let indent = self.indent.map_or(0, |indent| indent + 1);
         let is_flow = self.flow > 0;
         // The earlier lines, folded; `None` while the text is borrowed.
         let mut folded: Option<String> = None;
-        let mut piece = start.at();
+        let mut piece = start.at;
         let mut end = start;
         let mut breaks = Breaks::default();
         let mut is_new_line = false;
@@ -23,7 +22,7 @@ impl<'a> Scanner<'a> {
             && !self.cursor.is_marker(b'.')
             && self.cursor.peek(0) != b'#'
         {
-            let begin = self.cursor.at();
+            let begin = self.cursor.at;
             let length = self
                 .cursor
                 .advance_to(&MAY_END, |cursor, byte, n| is_end_of_run(cursor, byte, n, is_flow));
@@ -41,7 +40,7 @@ impl<'a> Scanner<'a> {
                 break;
             }
             is_new_line = self.space(indent, is_new_line, &mut breaks)?;
-            if !is_flow && self.cursor.column() < indent {
+            if !is_flow && self.cursor.column < indent {
                 break;
             }
         }
@@ -50,7 +49,7 @@ impl<'a> Scanner<'a> {
         self.queue.push_back(Token {
             kind: Kind::Scalar(text, Style::Plain),
             mark: end.since(&start),
-            end: end.at(),
+            bytes: start.at..end.at,
         });
         self.is_key_allowed |= is_new_line;
         Ok(())
@@ -74,9 +73,8 @@ impl<'a> Scanner<'a> {
                 }
             } else if self.cursor.is_blank(0) {
                 let is_tab = self.cursor.peek(0) == b'\t';
-                if is_tab && is_new_line && self.cursor.column() < indent {
-                    let message = "a tab indents this line";
-                    return Err(Problem::not_yaml(self.cursor.mark(), message));
+                if is_tab && is_new_line && self.cursor.column < indent {
+                    return Err(self.error("a tab indents this line"));
                 }
                 self.cursor.advance(1);
             } else {

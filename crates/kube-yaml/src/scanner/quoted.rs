@@ -26,17 +26,14 @@ impl Scanner<'_> {
     pub(super) fn quoted(&mut self, quote: u8) -> Done {
         let start = self.cursor;
         self.cursor.advance(1);
-        let mut pieces = Pieces { before: None, start: self.cursor.at() };
+        let mut pieces = Pieces { before: None, start: self.cursor.at };
         let mut breaks = Breaks::default();
         loop {
             if self.cursor.is_marker(b'-') || self.cursor.is_marker(b'.') {
-                return Err(Problem::not_yaml(
-                    start.mark(),
-                    "the document ends before this quote is closed",
-                ));
+                return Err(start.error("the document ends before this quote is closed"));
             }
             if self.cursor.is_end() {
-                return Err(Problem::not_yaml(start.mark(), "this quote is never closed"));
+                return Err(start.error("this quote is never closed"));
             }
             let mut is_new_line = self.line(quote, &mut pieces)?;
             if self.cursor.peek(0) == quote {
@@ -56,13 +53,13 @@ impl Scanner<'_> {
             }
             if is_new_line {
                 breaks.fold_into(pieces.before.get_or_insert_default());
-                pieces.start = self.cursor.at();
+                pieces.start = self.cursor.at;
             }
         }
         let last = self.cursor.text_since(pieces.start);
         let text = pieces.before.map_or(Cow::Borrowed(last), |text| Cow::Owned(text + last));
         self.cursor.advance(1);
-        self.push(Kind::Scalar(text, Style::Text), self.cursor.since(&start));
+        self.push(Kind::Scalar(text, Style::Text), start);
         Ok(())
     }
 
@@ -81,19 +78,19 @@ impl Scanner<'_> {
                     self.cursor.advance(1);
                     pieces.end(&self.cursor);
                     self.cursor.advance(1);
-                    pieces.start = self.cursor.at();
+                    pieces.start = self.cursor.at;
                 }
                 b'\\' if !is_single => {
                     pieces.end(&self.cursor);
                     if self.cursor.is_break(1) {
                         self.cursor.advance(1);
                         self.cursor.take_break();
-                        pieces.start = self.cursor.at();
+                        pieces.start = self.cursor.at;
                         return Ok(true);
                     }
                     let c = self.escape()?;
                     pieces.before.get_or_insert_default().push(c);
-                    pieces.start = self.cursor.at();
+                    pieces.start = self.cursor.at;
                 }
                 _ => return Ok(false),
             }
@@ -125,7 +122,7 @@ impl Scanner<'_> {
                     Some(c) if other != 0 => format!("\\{c} is not an escape in double quotes"),
                     _ => "this quote is never closed".to_owned(),
                 };
-                let mut problem = Problem::not_yaml(start.mark(), &what);
+                let mut problem = start.error(&what);
                 problem.help = Some("write \\\\ for a backslash, or use single quotes".to_owned());
                 return Err(problem);
             }
@@ -137,7 +134,7 @@ impl Scanner<'_> {
     fn code(&mut self, digits: usize) -> Result<char, Problem> {
         let start = self.cursor;
         self.cursor.advance(2);
-        let begin = self.cursor.at();
+        let begin = self.cursor.at;
         let length = self.cursor.advance_while(|_, c, n| n < digits && c.is_ascii_hexdigit());
         let code = u32::from_str_radix(self.cursor.text_since(begin), 16).ok();
         code.filter(|_| length == digits).and_then(char::from_u32).ok_or_else(|| {

@@ -13,12 +13,12 @@ impl Scanner<'_> {
             self.cursor.advance(1);
             let uri = self.uri()?;
             if self.cursor.peek(0) != b'>' || uri.is_empty() {
-                return Err(Problem::not_yaml(start.mark(), "a tag in <> is incomplete"));
+                return Err(start.error("a tag in <> is incomplete"));
             }
             self.cursor.advance(1);
             uri
         } else {
-            let begin = self.cursor.at();
+            let begin = self.cursor.at;
             self.cursor.advance_while(|_, c, _| is_word(c));
             let name = self.cursor.text_since(begin);
             if self.cursor.peek(0) == b'!' {
@@ -32,11 +32,10 @@ impl Scanner<'_> {
                 format!("!{name}{}", self.uri()?)
             }
         };
-        let mark = self.cursor.since(&start);
         if !self.cursor.is_space_or_end(0) {
-            return Err(Problem::not_yaml(self.cursor.mark(), "a space must follow a tag"));
+            return Err(self.error("a space must follow a tag"));
         }
-        self.push(Kind::Tag(tag), mark);
+        self.push(Kind::Tag(tag), start);
         Ok(())
     }
 
@@ -47,17 +46,12 @@ impl Scanner<'_> {
                 b'%' => {
                     let start = self.cursor;
                     self.cursor.advance(1);
-                    let digits = self.cursor.at();
+                    let digits = self.cursor.at;
                     self.cursor.advance_while(|_, c, n| n < 2 && c.is_ascii_hexdigit());
                     let digits = self.cursor.text_since(digits);
                     match u8::from_str_radix(digits, 16) {
                         Ok(byte) if digits.len() == 2 => uri.push(byte),
-                        _ => {
-                            return Err(Problem::not_yaml(
-                                start.mark(),
-                                "two digits must follow % in a tag",
-                            ));
-                        }
+                        _ => return Err(start.error("two digits must follow % in a tag")),
                     }
                 }
                 c if is_word(c) || b";/?:@&=+$,.!~*'()[]".contains(&c) => {
@@ -67,8 +61,6 @@ impl Scanner<'_> {
                 _ => break,
             }
         }
-        String::from_utf8(uri).map_err(|_| {
-            Problem::not_yaml(self.cursor.mark(), "the codes in this tag are not UTF-8")
-        })
+        String::from_utf8(uri).map_err(|_| self.error("the codes in this tag are not UTF-8"))
     }
 }

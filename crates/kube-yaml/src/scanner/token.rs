@@ -1,4 +1,4 @@
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use crate::node::Mark;
 
@@ -6,7 +6,8 @@ use crate::node::Mark;
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind<'a>,
     pub(crate) mark: Mark,
-    pub(crate) end: usize,
+    /// Its bytes in the text of the scanner; empty for a token without text.
+    pub(crate) bytes: Range<usize>,
 }
 
 /// The kind of a token. A *flow* mapping or list is written in brackets; a *block* is indented.
