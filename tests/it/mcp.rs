@@ -156,6 +156,17 @@ fn check_returns_the_report_of_texts_and_of_files() {
         assert_eq!(rules(&report), [RULE], "{result}");
     }
     assert_eq!(by_path["messages"], json!([]), "{by_path}");
+    for arguments in
+        [json!({"manifests": faulty, "fix": true}), json!({"paths": ["."], "fix": true})]
+    {
+        let result = client.call("check", arguments);
+        let diff = result["diff"].as_str().unwrap_or_else(|| panic!("{result}"));
+        assert!(
+            diff.lines().any(|it| it.starts_with('-') && it.contains("rollingUpdate")),
+            "{diff}"
+        );
+    }
+    assert_eq!(client.folder.read("deploy/a.yaml"), faulty);
     // An unreadable document doesn't prevent the check of the others.
     let result = client.part("check", json!({"manifests": format!("{faulty}---\na: [\n")}));
     assert_eq!(result["report"]["summary"]["unreadable"], 1, "{result}");
@@ -186,7 +197,7 @@ fn check_returns_the_report_of_texts_and_of_files() {
         (json!({"paths": "a"}), "paths: invalid type: string \"a\""),
         (json!({"manifests": "", "skip": 5}), "skip: "),
         (json!({"paths": [""]}), "paths has an empty path"),
-        (json!({"fix": true}), "the arguments: unknown field `fix`"),
+        (json!({"repair": true}), "the arguments: unknown field `repair`"),
         (json!({"manifests": "", "kubeVersion": "2.0"}), "2.0"),
         (json!({"paths": ["deploy"], "kubeVersion": "2.0"}), "'2.0' for 'kubeVersion'"),
         (json!({"paths": ["deploy"], "rules": ["nope"]}), "'nope' for 'rules'"),

@@ -22,7 +22,8 @@ impl Answer {
     }
 }
 
-/// Returns the JSON output under `key` and standard error as `messages`. Without JSON, standard error is the error.
+/// Returns the JSON output, or the text of a diff, under `key` and standard error as `messages`. Without either, standard
+/// error is the error.
 pub(super) async fn run(
     key: &str,
     args: &[String],
@@ -52,7 +53,12 @@ pub(super) async fn run(
     let messages = messages.lines().filter(|it| !it.is_empty() && !it.contains("try '--help'"));
     let messages: Vec<_> = messages.map(|it| tools::of_tool(it, args)).collect();
     let code = output.status.code();
-    match serde_json::from_slice::<Value>(&output.stdout) {
+    let is_complete = matches!(code, Some(0 | 1));
+    let result = match key {
+        "diff" if is_complete => Ok(String::from_utf8_lossy(&output.stdout).into()),
+        _ => serde_json::from_slice::<Value>(&output.stdout),
+    };
+    match result {
         Ok(mut result) => {
             each_text(result.get_mut("errors"), &|text| tools::of_tool(text, args));
             for object in
@@ -62,7 +68,7 @@ pub(super) async fn run(
             }
             Ok(Answer {
                 value: json!({"exitCode": code, "messages": messages, key: result}),
-                is_complete: matches!(code, Some(0 | 1)),
+                is_complete,
                 skip,
             })
         }

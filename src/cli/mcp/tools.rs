@@ -28,7 +28,7 @@ pub(super) const TOOLS: [Tool; 4] = [
         name: "check",
         description: "Checks manifests of DaemonSets and StatefulSets without a cluster: what the API server would \
                       refuse, and what it accepts and then does not work. Returns the report of `setguard check \
-                      --format json`. Give manifests as text, or paths of files and folders.",
+                      --format json`, or the safe fixes as a diff. Give manifests as text, or paths of files and folders.",
         schema: || schema_for!(CheckTool).to_value(),
         asks_cluster: false,
     },
@@ -83,6 +83,9 @@ struct CheckTool {
     /// The ids of rules, to see only their findings.
     #[serde(default)]
     rules: Vec<String>,
+    /// Whether to return the safe fixes as a diff, instead of the report. Changes no file.
+    #[serde(default)]
+    fix: bool,
     /// The release of the cluster, such as 1.36.
     kube_version: Option<String>,
     /// Whether there may be nothing to check.
@@ -204,6 +207,9 @@ async fn check(it: CheckTool, server: &McpArgs) -> Result<Answer, String> {
     }
     let before = TextFile::of("before", it.before)?;
     let inventory = TextFile::of("inventory", it.inventory)?;
+    if it.fix && it.render {
+        return Err("fix is about files, not about what they render to".to_owned());
+    }
     let mut args = vec!["check".to_owned(), "--format=json".to_owned()];
     args.extend(before.flag("--against").into_iter().chain(inventory.flag("--inventory")));
     args.extend(it.against_ref.map(|value| format!("--against-ref={value}")));
@@ -211,6 +217,13 @@ async fn check(it: CheckTool, server: &McpArgs) -> Result<Answer, String> {
     args.extend(it.rules.iter().map(|value| format!("--select={value}")));
     args.extend(it.kube_version.map(|value| format!("--kube-version={value}")));
     args.extend(it.allow_empty.then(|| "--allow-empty".to_owned()));
+    if it.fix {
+        let file = TextFile::of("manifests", manifests)?;
+        let text = file.0.iter().map(|it| it.path().display().to_string());
+        args.extend(["--fix", "--dry-run", "--"].map(str::to_owned));
+        args.extend(it.paths.into_iter().chain(text));
+        return program::run("diff", &args, None, it.skip).await;
+    }
     args.extend(inputs(manifests.is_some(), it.paths, it.render, server)?);
     program::run("report", &args, manifests, it.skip).await
 }
