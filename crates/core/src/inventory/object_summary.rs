@@ -314,6 +314,11 @@ impl ObjectSummary {
         self.rare().is_some_and(|it| it.order.is_kept())
     }
 
+    /// Returns whether a hook of Helm makes a ConfigMap or Secret.
+    pub fn is_hook(&self) -> bool {
+        self.rare().is_some_and(|it| it.order.helm.is_some())
+    }
+
     /// Returns what few ConfigMaps and Secrets have.
     pub(crate) fn rare(&self) -> Option<&Rare> {
         self.config()?.rare.as_deref()

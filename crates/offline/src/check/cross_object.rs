@@ -133,10 +133,12 @@ impl CrossObject {
     fn removed(&self, checker: &Checker<'_>) -> BTreeSet<(Kind, Box<str>, Box<str>)> {
         let items = self.groups.iter().flat_map(|it| &it.items).map(|(_, item)| item);
         let items = items.chain(self.cluster.items().map(|(_, item)| item));
+        // Helm deletes what a release had and now makes by a hook.
+        let items = items.filter(|it| !it.is_hook());
         let there: HashSet<_> = items.map(|it| (it.kind(), it.name())).collect();
         let kinds = [Kind::ConfigMap, Kind::Secret, Kind::ServiceAccount];
         let old = checker.previous().items().map(|(_, item)| item);
-        let old = old.filter(|it| kinds.contains(&it.kind()) && !it.is_kept());
+        let old = old.filter(|it| kinds.contains(&it.kind()) && !it.is_kept() && !it.is_hook());
         let gone = old.filter(|it| !there.contains(&(it.kind(), it.name())));
         gone.map(|it| (it.kind(), it.namespace().into(), it.name().into())).collect()
     }

@@ -31,9 +31,18 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let is_new = names.insert((it.kind, &*it.name));
         if is_new && query.removes(it.kind, &it.name) {
             let Use { kind, name, field, .. } = it;
-            let message =
-                format!("the change removes {kind} {name}, and new pods do not start without it");
-            let help = format!("keep the {kind}, or leave it out of the template too");
+            let mut same = query.inventory().named(*kind, query.item.namespace(), name);
+            let (change, help) = match same.next() {
+                Some(_) => (
+                    format!("makes {kind} {name} a hook, so Helm deletes it"),
+                    "leave out the annotation helm.sh/hook".to_owned(),
+                ),
+                None => (
+                    format!("removes {kind} {name}"),
+                    format!("keep the {kind}, or leave it out of the template too"),
+                ),
+            };
+            let message = format!("the change {change}, and new pods do not start without it");
             found.report(*kind, field.clone(), Reason::NotFound, message, help);
         } else if is_new
             && it.kind == Kind::ConfigMap
