@@ -1,6 +1,9 @@
 //! What most rules import.
 
-pub(in crate::rules) use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+pub(in crate::rules) use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::LazyLock,
+};
 
 pub(in crate::rules) use k8s_openapi::{
     api::core::v1::{Container, PodSpec, PodTemplateSpec, Toleration, Volume, VolumeMount},

@@ -14,7 +14,7 @@ pub struct Rule {
     /// The functions, and what each needs to see. They are pure: no I/O, no clock, no policy.
     pub scopes: &'static [Scope],
     /// CEL expressions with which the API server finds the fault itself.
-    pub cel: Option<&'static Cel>,
+    pub cel: Option<fn() -> &'static Cel>,
 }
 
 /// How much the function of a rule needs to see.

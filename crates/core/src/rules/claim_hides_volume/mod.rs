@@ -7,15 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@claims@few && @volumes.exists(v, !has(v.emptyDir) && \
-            v.?persistentVolumeClaim.?claimName.orValue('') != v.name && \
-            @claims.exists(c, c.metadata.?name.orValue('') == v.name))",
-        message: "'no pod will have this volume: a claim template with the same name replaces ' + \
-            @volumes.filter(v, @claims@few && @claims.exists(c, c.metadata.?name.orValue('') == \
-            v.name)).map(v, v.name).join(', ')",
-        help: "give one of the two another name, or remove the volume",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

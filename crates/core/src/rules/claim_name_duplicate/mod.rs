@@ -7,12 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "[@.spec.?volumeClaimTemplates.orValue([]).map(c, c.metadata.?name.orValue(''))]@twice",
-        message: "'claim templates with the same name: each pod will get only one claim for them, made \
-            from the last'",
-        help: "give each claim template a different name",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

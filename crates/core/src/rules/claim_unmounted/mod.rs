@@ -7,14 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@claims@few && @claims.exists(c, c.metadata.?name.orValue('') != '' && !@all.exists(i, \
-            i.?volumeMounts.orValue([]).exists(m, m.name == c.metadata.name) || \
-            i.?volumeDevices.orValue([]).exists(d, d.name == c.metadata.name)))",
-        message: "'each pod gets a claim and waits for it, but no container mounts it: ' + \
-            @.spec.volumeClaimTemplates.map(c, c.metadata.?name.orValue('')).join(', ')",
-        help: "add a volumeMount of that name, or remove the claim template",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

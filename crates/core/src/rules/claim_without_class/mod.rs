@@ -10,16 +10,7 @@ pub(super) static RULE: Rule = rule! {
     group: NeverStarts,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@.spec.?volumeClaimTemplates.orValue([]).exists(c, \
-            c.?spec.?storageClassName.orValue('none') == '' && c.spec.?volumeName.orValue('') == \
-            '' && !has(c.spec.selector) && !('volume.beta.kubernetes.io/storage-class' in \
-            c.metadata.?annotations.orValue({})))",
-        message: "'with an empty class nothing provisions a volume for the claim, and the pods stay \
-            Pending until the volumes are created by hand'",
-        help: "leave it out for the default class, or add a selector for volumes created by hand",
-        only: Some(Operation::Create),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,18 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@.spec.?persistentVolumeClaimRetentionPolicy.?whenScaled.orValue('') == 'Delete' && \
-            @.spec.?volumeClaimTemplates.orValue([]).size() > 0 && \
-            oldObject.spec.?replicas.orValue(1) > 0 && (@start > \
-            oldObject.spec.?ordinals.?start.orValue(0) || @start + @replicas < \
-            oldObject.spec.?ordinals.?start.orValue(0) + oldObject.spec.?replicas.orValue(1))",
-        message: "'this update removes pods, and whenScaled Delete also deletes the claims of each \
-            removed pod'",
-        help: "set whenScaled to Retain unless the data is safe elsewhere",
-        only: Some(Operation::Update),
-        misses: Some("pods that an earlier change removes and that still exist"),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -13,24 +13,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: {
-        fault: "@.metadata.?labels[?'setguard.io/control-plane'].orValue('') != 'true' && \
-            (@pod.?hostPID.orValue(false) || @pod.?hostIPC.orValue(false) || @volumes.exists(v, \
-            has(v.hostPath))) && @pod.?nodeName.orValue('') == '' && \
-            @pod.?nodeSelector.orValue({}).all(k, k.endsWith('kubernetes.io/os') || \
-            k.endsWith('kubernetes.io/arch')) && \
-            @pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([]).all(t, \
-            t.?matchExpressions.orValue([]).all(e, e.key.endsWith('kubernetes.io/os') || \
-            e.key.endsWith('kubernetes.io/arch'))) && !@tolerations.exists(t, t.?key.orValue('') \
-            == 'node-role.kubernetes.io/master' || t.?effect.orValue('') in ['', 'NoSchedule'] \
-            && (t.?key.orValue('') == 'node-role.kubernetes.io/control-plane' ? \
-            (t.?operator.orValue('') == 'Exists' || t.?value.orValue('') == '') : \
-            (t.?key.orValue('') == '' && t.?operator.orValue('') == 'Exists')))",
-        message: "'no pod will run on control plane nodes, which have the taint \
-            node-role.kubernetes.io/control-plane'",
-        help: "add {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: \
-            NoSchedule} to tolerations",
-    },
+    cel: "cel.yaml",
 };
 
 const TAINT: &str = "node-role.kubernetes.io/control-plane";

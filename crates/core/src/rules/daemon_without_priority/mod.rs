@@ -8,18 +8,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: {
-        fault: "@pod.?priorityClassName.orValue('') == '' && !has(@pod.priority) && \
-            @volumes@few && @volumes.exists(v, \
-            v.?hostPath.?path.orValue('').matches('^((/etc/cni|/opt/cni|(/var)?/run/xtables[.]lock|(/var)?/run/ztunnel|.*/kubelet/plugins_registry|.*/kubelet/device-plugins)(/|$)|.*/kubelet/plugins/+[^/])') \
-            && @all.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name == v.name && \
-            !m.?readOnly.orValue(false))))",
-        message: "'a plugin for the network, storage or devices without a priorityClassName stays \
-            Pending on a full node'",
-        help: "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower \
-            priority from a full node, and system-node-critical evicts those of nearly all \
-            others, databases too",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,16 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@pod.?securityContext.?fsGroup.hasValue() && \
-            @pod.securityContext.?fsGroupChangePolicy.orValue('') != 'OnRootMismatch' && \
-            @claims.exists(c, dyn(c).?spec.?resources.?requests[?'storage'].hasValue() && \
-            quantity(string(dyn(c).spec.resources.requests['storage'])).compareTo(quantity('100Gi')) \
-            >= 0)",
-        message: "'at each start of a pod the group of every file of a claim of 100Gi or more is \
-            changed'",
-        help: "set fsGroupChangePolicy: OnRootMismatch",
-    },
+    cel: "cel.yaml",
 };
 
 const LARGE: &str = "100Gi";

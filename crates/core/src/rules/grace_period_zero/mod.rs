@@ -7,12 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@pod.?terminationGracePeriodSeconds.orValue(30) == 0",
-        message: "'a deleted pod disappears from the API before its processes have stopped, so two \
-            pods may run with the same name, and with the same claims if it has some'",
-        help: "set the seconds that the process needs to stop; the default is 30",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

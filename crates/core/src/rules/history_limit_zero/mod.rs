@@ -7,11 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@.spec.?revisionHistoryLimit.orValue(10) == 0",
-        message: "'once a rollout is complete, no old revision is kept, so `kubectl rollout undo` has nothing to roll back to'",
-        help: "use 1 or more, or leave the field out for the default of 10",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

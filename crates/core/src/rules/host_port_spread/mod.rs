@@ -9,17 +9,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@replicas >= 2 && \
-            @pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).size() \
-            == 0 && @running.exists(c, c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) != \
-            0 || @pod.?hostNetwork.orValue(false)))",
-        message: "'the pods claim a port of the node, so each of the ' + string(@replicas) + ' \
-            replicas needs its own node, and those that find none stay Pending'",
-        help: "use a Service instead, or make it explicit with a required podAntiAffinity by \
-            hostname",
-        misses: Some("sets with a required podAntiAffinity against other pods"),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -8,17 +8,7 @@ pub(super) static RULE: Rule = rule! {
     group: Upgrade,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@pod.?tolerations.orValue([]).exists(t, t.?key.orValue('') == \
-            'node-role.kubernetes.io/master' && t.?effect.orValue('') in ['', 'NoSchedule']) && \
-            !@pod.?tolerations.orValue([]).exists(t, t.?effect.orValue('') in ['', 'NoSchedule'] \
-            && (t.?key.orValue('') == 'node-role.kubernetes.io/control-plane' ? \
-            (t.?operator.orValue('') == 'Exists' || t.?value.orValue('') == '') : \
-            (t.?key.orValue('') == '' && t.?operator.orValue('') == 'Exists')))",
-        message: "'the toleration of node-role.kubernetes.io/master brings no pod to control plane \
-            nodes that have the taint node-role.kubernetes.io/control-plane'",
-        help: "tolerate node-role.kubernetes.io/control-plane too",
-    },
+    cel: "cel.yaml",
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";

@@ -10,15 +10,7 @@ pub(super) static RULE: Rule = rule! {
     group: Upgrade,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: {
-        fault: "'node-role.kubernetes.io/master' in @pod.?nodeSelector.orValue({}) || \
-            [@pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([])].exists(terms, \
-            terms.size() > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e, e.key == \
-            'node-role.kubernetes.io/master' && e.operator in ['In', 'Exists'])))",
-        message: "'newer clusters do not set the label node-role.kubernetes.io/master: there no node \
-            matches'",
-        help: "ask for node-role.kubernetes.io/control-plane",
-    },
+    cel: "cel.yaml",
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";

@@ -30,8 +30,8 @@ pub static RULE: Rule = rule! {
 pub static LIMIT_EXCEEDED: &Meta = &RULE.meta;
 
 /// Returns the CEL expressions for a change that deletes claims.
-pub const fn deletes_claims_in_cel() -> Option<&'static Cel> {
-    claims_deleted_on_scale_down::RULE.cel
+pub fn deletes_claims_in_cel() -> Option<&'static Cel> {
+    claims_deleted_on_scale_down::RULE.cel.map(|read| read())
 }
 
 /// Reports where an update exceeds the limits. `leaving` is `None` unless the nodes are known.

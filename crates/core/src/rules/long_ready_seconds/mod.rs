@@ -7,16 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@rolls && @.spec.?minReadySeconds.orValue(0) > 0 && (@.spec.minReadySeconds > 600 || \
-            (@.kind == 'StatefulSet' && @.spec.minReadySeconds * \
-            dyn(@).spec.?replicas.orValue(1) > 3600))",
-        message: "'each step of a rollout waits for ' + string(@.spec.minReadySeconds) + ' seconds'",
-        help: "use only as many seconds as a bad version needs to fail",
-        misses: Some(
-            "rollouts of DaemonSets that take more than an hour in steps of ten minutes or less",
-        ),
-    },
+    cel: "cel.yaml",
 };
 
 const LONG_STEP: i64 = 600;

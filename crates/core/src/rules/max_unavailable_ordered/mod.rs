@@ -10,17 +10,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @replicas - \
-            @partition >= 2 && \
-            [@.spec.updateStrategy.?rollingUpdate.?maxUnavailable.orValue(dyn(1))].exists(n, \
-            type(n) == int ? n >= 2 : (int(string(n).replace('%', '')) <= 100 && \
-            int(string(n).replace('%', '')) * @replicas / 100 >= 2))",
-        message: "'with podManagementPolicy OrderedReady an update takes several pods down together \
-            but brings them back one by one, so more pods are down and nothing is faster'",
-        help: "use maxUnavailable 1, or a new StatefulSet with podManagementPolicy Parallel",
-        gate: Some(MAX_UNAVAILABLE_STATEFUL_SET),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -9,13 +9,7 @@ pub(super) static RULE: Rule = rule! {
     group: NeverStarts,
     mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@.metadata.name.size() > (@.kind == 'StatefulSet' ? 52 : 242)",
-        message: "'with a name of ' + string(@.metadata.name.size()) + ' characters no pod can be \
-            created, unless the template happens to have a short hash, which the controller \
-            appends to it'",
-        help: "use a shorter name: 52 characters for a StatefulSet, 242 for a DaemonSet",
-    },
+    cel: "cel.yaml",
 };
 
 /// A hyphen and a hash: 32 bits in decimal, usually 10 characters.

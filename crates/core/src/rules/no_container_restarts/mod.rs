@@ -10,15 +10,7 @@ pub(super) static RULE: Rule = rule! {
     group: NeverStarts,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@pod.containers.all(c, c.?restartPolicy.orValue('Always') in ['Never', 'OnFailure'] \
-            && !c.?restartPolicyRules.orValue([]).exists(r, has(r.exitCodes) && \
-            (r.exitCodes.operator == 'In') == (0 in r.exitCodes.?values.orValue([]))))",
-        message: "'no container is restarted after exit code 0, so the pod ends, and the controller deletes it and \
-            creates it again'",
-        help: HELP,
-        gate: Some(GATE),
-    },
+    cel: "cel.yaml",
 };
 
 pub(super) const HELP: &str = "leave out restartPolicy of the container that has to run for ever";

@@ -8,14 +8,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: {
-        fault: "@pod.containers.exists(c, c.?ports.orValue([]).exists(p, p.?protocol.orValue('TCP') \
-            in ['', 'TCP'])) && !@running.exists(c, has(c.readinessProbe)) && \
-            @pod.?readinessGates.orValue([]).size() == 0",
-        message: "'each container counts as ready as soon as it has started, so a version that does \
-            not work is rolled out to all pods'",
-        help: "give it a readinessProbe",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -9,15 +9,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
-            !@.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) && \
-            @changes",
-        message: "'with OnDelete the changed template reaches a pod only when that pod is deleted by \
-            hand'",
-        help: "delete the pods one by one, or use RollingUpdate",
-        only: Some(Operation::Update),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -7,14 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: {
-        fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
-            @.spec.updateStrategy.?rollingUpdate.hasValue() && \
-            (!(@.spec.updateStrategy.rollingUpdate.?maxUnavailable.orValue(dyn(1)) in [dyn(0), dyn(1)]) || \
-            @.spec.updateStrategy.rollingUpdate.?maxSurge.orValue(dyn(0)) != dyn(0))",
-        message: "'type OnDelete ignores rollingUpdate: a pod is replaced only after you delete it'",
-        help: "use type RollingUpdate, or leave rollingUpdate out",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

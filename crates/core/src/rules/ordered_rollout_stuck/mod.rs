@@ -12,20 +12,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @start == \
-            @oldstart && @end >= @oldend && oldObject.?status.hasValue() && \
-            oldObject.status.?replicas.orValue(0) > oldObject.status.?readyReplicas.orValue(0) \
-            && @changes",
-        message: "'a pod is not ready, and the new template is not rolled out before it is, even if it \
-            is the fix'",
-        help: "if it does not become ready by itself, delete it",
-        only: Some(Operation::Update),
-        misses: Some(
-            "sets that are scaled down or renumbered in the same write, and pods whose template changed \
-             earlier",
-        ),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -7,12 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: NeverStarts,
     mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@replicas > 0 && @start + @replicas - 1 > 2147483647",
-        message: "'the ordinals would run from ' + string(@start) + ' to ' + string(@start + @replicas \
-            - 1) + ', and a pod with an ordinal above 2147483647 can never be created'",
-        help: "use a lower start",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -9,14 +9,7 @@ pub(super) static RULE: Rule = rule! {
     group: Data,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@start > @oldstart ? (@oldstart < @oldend && @oldend < @end && @start < @end) : \
-            (@end < @oldend && @oldstart < @oldend && @start < @oldstart && @start < @end)",
-        message: "'with ordinals.start ' + string(@start) + ' instead of ' + string(@oldstart) + ', \
-            pods are deleted and others created, with new volumes'",
-        help: "keep ordinals.start, or move the data by hand first",
-        only: Some(Operation::Update),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,13 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@rolls && @replicas >= 1 && @partition >= @replicas",
-        message: "'partition ' + string(@partition) + ' covers all replicas (' + string(@replicas) + \
-            '), so a changed template reaches no pod and `kubectl rollout status` still reports \
-            success'",
-        help: "use 0 to update all pods, or less than the replicas to update only the last ones",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,12 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@rolls && @start >= 1 && @partition >= @start && @partition < @replicas",
-        message: "'partition ' + string(@partition) + ' counts pods from 0, not from ordinals.start (' \
-            + string(@start) + ')'",
-        help: "subtract ordinals.start from it",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

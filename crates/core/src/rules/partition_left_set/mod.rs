@@ -9,17 +9,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@rolls && @partition >= 1 && @partition < @replicas && \
-            oldObject.spec.?updateStrategy.?type.orValue('') == 'RollingUpdate' && \
-            oldObject.spec.updateStrategy.?rollingUpdate.?partition.orValue(0) == @partition && \
-            oldObject.?status.hasValue() && oldObject.status.?currentRevision.orValue('') != \
-            oldObject.status.?updateRevision.orValue('') && @changes",
-        message: "'partition ' + string(@partition) + ' still holds back the previous template, and \
-            now this one too'",
-        help: "use partition 0 to end the rollout",
-        only: Some(Operation::Update),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -1,29 +1,50 @@
 //! A trap as CEL expressions that the API server can evaluate itself, without a webhook.
 
+use serde::{Deserialize, Deserializer};
+
 use super::operation::Operation;
 
-/// A trap's fault in CEL, for a ValidatingAdmissionPolicy. A policy may miss a fault that the trap's function finds,
-/// but never finds one that the function doesn't. The expressions may contain the names of [`MACROS`].
-#[derive(Clone, Copy, Debug)]
+/// Read once, and kept as long as the program runs.
+type Text = &'static str;
+
+/// A trap's fault in CEL, for a ValidatingAdmissionPolicy: the file `cel.yaml` of a rule. A policy may miss a fault
+/// that the trap's function finds, but never finds one that the function doesn't. The expressions may contain the names
+/// of [`MACROS`].
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Cel {
     /// An expression that is true if the object has the fault.
-    pub fault: &'static str,
+    #[serde(deserialize_with = "kept")]
+    pub fault: Text,
     /// An expression for a text about an object with the fault, like the message of a finding.
-    pub message: &'static str,
+    #[serde(deserialize_with = "kept")]
+    pub message: Text,
     /// The remedy.
-    pub help: &'static str,
+    #[serde(deserialize_with = "kept")]
+    pub help: Text,
     /// The only operation that can contain the fault, if any. On update the expression may read `oldObject`.
     pub only: Option<Operation>,
     /// The feature gate that must be on.
-    pub gate: Option<&'static str>,
+    #[serde(deserialize_with = "kept_if_any")]
+    pub gate: Option<Text>,
     /// The faults that the trap's function finds and the expression does not.
-    pub misses: Option<&'static str>,
+    #[serde(deserialize_with = "kept_if_any")]
+    pub misses: Option<Text>,
+}
+
+fn kept<'de, D: Deserializer<'de>>(from: D) -> Result<Text, D::Error> {
+    Ok(String::deserialize(from)?.leak())
+}
+
+fn kept_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Text>, D::Error> {
+    kept(from).map(Some)
 }
 
 impl Cel {
-    /// A base for other values. It has no expressions.
-    pub const EMPTY: Cel =
-        Cel { fault: "", message: "", help: "", only: None, gate: None, misses: None };
+    /// Reads the file of a rule. A test reads them all.
+    pub fn read(file: &'static str) -> Self {
+        kube_yaml::read_one(file).map(|(cel, _)| cel).unwrap_or_default()
+    }
 
     /// Returns whether the expression gives up on lists of more than [`FEW`] entries.
     pub fn is_bounded(&self) -> bool {
@@ -144,6 +165,14 @@ pub const MACROS: [(&str, &str); 18] = [
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn every_file_can_be_read() {
+        for (rule, cel) in crate::rules::in_cel() {
+            let id = rule.meta.id;
+            assert!(![cel.fault, cel.message, cel.help].contains(&""), "{id}");
+        }
+    }
+
     #[test]
     fn few_are_as_many_as_the_comment_of_an_export_says() {
         let (_, few) = super::MACROS.iter().find(|(name, _)| *name == "@few").unwrap();

@@ -1,5 +1,8 @@
+use serde::Deserialize;
+
 /// An operation that the API server calls webhooks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
     /// The object is new.
     Create,

@@ -8,17 +8,7 @@ pub(super) static RULE: Rule = rule! {
     group: NeverStarts,
     mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@.spec.selector.?matchLabels.orValue({}).exists(k, k == 'controller-revision-hash' \
-            || (@.kind == 'DaemonSet' && k == 'pod-template-generation')) || \
-            @.spec.selector.?matchExpressions.orValue([]).exists(e, (e.key == \
-            'controller-revision-hash' || (@.kind == 'DaemonSet' && e.key == \
-            'pod-template-generation')) && !(e.operator in ['Exists', 'NotIn']))",
-        message: "'the controller sets its own value of a label of the selector on each pod, so its \
-            pods stop matching, and it releases them'",
-        help: "leave the label out of the selector",
-        misses: Some("NotIn, and the labels with the name and the index of a pod"),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,22 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Names,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: {
-        fault: "@.spec.selector.?matchLabels.orValue({}).all(k, k in \
-            ['app.kubernetes.io/managed-by', 'app.kubernetes.io/part-of', \
-            'app.kubernetes.io/version', 'env', 'environment', 'helm.sh/chart', 'heritage']) && \
-            @.spec.selector.?matchExpressions.orValue([]).all(e, e.operator == 'In' ? e.key in \
-            ['app.kubernetes.io/managed-by', 'app.kubernetes.io/part-of', \
-            'app.kubernetes.io/version', 'env', 'environment', 'helm.sh/chart', 'heritage'] : \
-            (e.operator == 'Exists' ? (e.key in ['app.kubernetes.io/managed-by', \
-            'app.kubernetes.io/part-of', 'app.kubernetes.io/version', 'env', 'environment', \
-            'helm.sh/chart', 'heritage'] || e.key in ['app', 'app.kubernetes.io/component', \
-            'app.kubernetes.io/instance', 'app.kubernetes.io/name', 'component', 'k8s-app', \
-            'name']) : true))",
-        message: "'the selector also matches unrelated pods: those without an owner are adopted and \
-            deleted'",
-        help: "select by a label with a value that only these pods have, such as app: NAME",
-    },
+    cel: "cel.yaml",
 };
 
 /// Pods of many workloads have these labels with the same value.

@@ -7,14 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: {
-        fault: "@pod.?affinity.?podAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
-            @itself)",
-        message: "'a required podAffinity matches the pods themselves: only nodes in the place of the \
-            first pod get a running pod; on all others it stays Pending'",
-        help: "leave the term out",
-        misses: Some("terms with matchExpressions or namespaces"),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

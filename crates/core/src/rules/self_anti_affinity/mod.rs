@@ -7,15 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@replicas >= 2 && \
-            @pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
-            @itself)",
-        message: "'each of the ' + string(@replicas) + ' replicas needs a node or zone of its own, and \
-            those that find none stay Pending'",
-        help: "use topologySpreadConstraints or a preferred term if two may share one",
-        misses: Some("terms with matchExpressions or namespaces"),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

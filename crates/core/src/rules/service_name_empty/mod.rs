@@ -7,13 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Names,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: {
-        fault: "@replicas >= 2 && @.spec.?serviceName.orValue('') == '' && \
-            @pod.containers.exists(c, c.?ports.orValue([]).size() > 0)",
-        message: "'without serviceName no pod gets its own DNS name, and it cannot be set later'",
-        help: "set it to the name of the headless Service of these pods",
-        only: Some(Operation::Create),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,17 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: {
-        fault: "@pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
-            term.topologyKey != 'kubernetes.io/hostname' && @itself)",
-        message: "'the pods keep each other off nodes in the same place, but each can run on one node \
-            only: all but one stay Pending forever'",
-        help: "leave the term out",
-        misses: Some(
-            "terms by hostname, with matchExpressions or namespaces, and \
-            topologySpreadConstraints",
-        ),
-    },
+    cel: "cel.yaml",
 };
 
 const HOSTNAME: &str = "kubernetes.io/hostname";

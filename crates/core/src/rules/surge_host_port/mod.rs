@@ -9,13 +9,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: {
-        fault: "@surges && @running.exists(c, c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) \
-            != 0 || @pod.?hostNetwork.orValue(false)))",
-        message: "'the pods claim a port of the node, which the old pod still holds, so the surge pod \
-            stays Pending and the rollout never ends'",
-        help: "use maxSurge 0 and maxUnavailable 1 or more",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -9,19 +9,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: {
-        fault: "@surges && @pod.?hostNetwork.orValue(false) && !@running.exists(c, \
-            c.?ports.orValue([]).size() > 0) && @running.exists(c, [c.?readinessProbe, \
-            c.?livenessProbe, c.?startupProbe].exists(o, o.hasValue() && (has(o.value().httpGet) \
-            ? (o.value().httpGet.?host.orValue('') in ['', 'localhost', '127.0.0.1', '::1'] && \
-            type(o.value().httpGet.port) == int) : (has(o.value().tcpSocket) ? \
-            (o.value().tcpSocket.?host.orValue('') in ['', 'localhost', '127.0.0.1', '::1'] && \
-            type(o.value().tcpSocket.port) == int) : has(o.value().grpc)))))",
-        message: "'a container listens on a port of the node, which the old pod still holds: the surge \
-            pod cannot listen there, or the old one answers its probes'",
-        help: "use maxSurge 0 and maxUnavailable 1 or more",
-        misses: Some("ports that only an argument names"),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

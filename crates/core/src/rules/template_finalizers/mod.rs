@@ -8,16 +8,7 @@ pub(super) static RULE: Rule = rule! {
     group: Rollout,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@.spec.template.?metadata.?finalizers.orValue([]).size() > 0 && \
-            @.spec.template.metadata.finalizers.all(f, \
-            f.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$') \
-            && f.size() < 64)",
-        message: "'every deleted pod stays Terminating, and the rollout waits, until you remove ' + \
-            @.spec.template.metadata.finalizers.join(', ') + ' from it'",
-        help: "leave the finalizers out of the template",
-        misses: Some("finalizers without a domain, or of more than 63 characters"),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,17 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Names,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: {
-        fault: "@.kind == 'StatefulSet' \
-            ? (@pod.?hostname.orValue('') != '' || @pod.?subdomain.orValue('') != '' \
-               && dyn(@pod.subdomain) != dyn(@).spec.?serviceName.orValue('')) \
-            : (@pod.?hostname.orValue('') != '' && !@pod.?hostNetwork.orValue(false))",
-        message: "@.kind == 'StatefulSet' \
-            ? 'hostname and subdomain are ignored: each pod gets its own name and serviceName instead' \
-            : 'the pods on all nodes have the same hostname, ' + @pod.hostname",
-        help: "leave them out: each pod then has its own name",
-        misses: Some("hostnameOverride"),
-    },
+    cel: "cel.yaml",
 };
 
 /// While this gate is off, the API server drops `hostnameOverride`.

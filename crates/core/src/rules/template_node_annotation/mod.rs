@@ -10,12 +10,7 @@ pub(super) static RULE: Rule = rule! {
     group: Guard,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "'setguard.io/node' in @.spec.template.?metadata.?annotations.orValue({})",
-        message: "'all pods ask for the node ' + \
-            @.spec.template.metadata.annotations['setguard.io/node']",
-        help: "remove it: only a paired controller sets it, on each pod that it creates",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

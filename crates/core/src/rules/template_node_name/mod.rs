@@ -8,12 +8,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@pod.?nodeName.orValue('') != '' && @pod.?schedulingGates.orValue([]).size() == 0",
-        message: "'all pods are bound to node ' + @pod.nodeName + ' without the scheduler, and none \
-            can run if it is missing'",
-        help: "leave nodeName out and choose nodes by nodeSelector or node affinity",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

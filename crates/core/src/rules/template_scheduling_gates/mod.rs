@@ -8,12 +8,7 @@ pub(super) static RULE: Rule = rule! {
     group: NeverStarts,
     mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: {
-        fault: "@pod.?schedulingGates.orValue([]).size() > 0 && @pod.?nodeName.orValue('') == ''",
-        message: "'no pod is scheduled until you remove ' + @pod.schedulingGates.map(g, \
-            g.name).join(', ') + ' from it, again for each new pod'",
-        help: "leave the gates out of the template, and let a webhook put them on pods",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

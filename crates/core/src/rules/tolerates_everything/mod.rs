@@ -7,14 +7,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "['NoSchedule', 'NoExecute'].all(e, @pod.?tolerations.orValue([]).exists(t, \
-            t.?key.orValue('') == '' && t.?effect.orValue('') in ['', e] && \
-            t.?operator.orValue('') == 'Exists' && !has(t.tolerationSeconds)))",
-        message: "'every taint is tolerated, so the pods also stay on nodes that are drained by a \
-            taint or out of service'",
-        help: "list the taints that the pods must tolerate, or at least set the effect",
-    },
+    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

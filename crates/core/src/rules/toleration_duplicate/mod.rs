@@ -10,14 +10,7 @@ pub(super) static RULE: Rule = rule! {
     group: Nodes,
     mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: {
-        fault: "@tolerations.all(t, !has(t.tolerationSeconds)) && [@tolerations]@twice",
-        message: "'two tolerations are the same'",
-        help: "leave one of them out",
-        misses: Some(
-            "tolerations that a broader one covers, and those next to one with tolerationSeconds",
-        ),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

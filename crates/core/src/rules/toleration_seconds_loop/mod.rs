@@ -14,16 +14,7 @@ pub(crate) static RULE: Rule = rule! {
         // Injection reports it for pods.
         Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] },
     ],
-    cel: {
-        fault: "@tolerations@few && @tolerations.exists(t, has(t.tolerationSeconds) && !(t.?key.orValue('') in \
-            ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] && \
-            t.?operator.orValue('') == 'Exists' && t.?effect.orValue('') == 'NoExecute') && \
-            !@tolerations.exists(u, !has(u.tolerationSeconds) && (u.?key.orValue('') == '' || u.?key.orValue('') == t.?key.orValue(''))))",
-        message: "'after tolerationSeconds a pod of the daemon is evicted from a tainted node, \
-            recreated on the same node, and evicted again'",
-        help: "remove tolerationSeconds, or the toleration",
-        misses: Some("tolerations with a key for which another one has no limit"),
-    },
+    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,10 +1,7 @@
 //! An object that was not evaluated, or not by all rules.
 
 use crate::rules::prelude::*;
-use crate::{
-    object::size::{self, ObjectSize},
-    rules::rule::cel::LONG,
-};
+use crate::object::size::{self, ObjectSize};
 
 /// The rule for objects that are too large to evaluate.
 pub static RULE: Rule = rule! {
@@ -17,13 +14,7 @@ pub static RULE: Rule = rule! {
         kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod],
         by: &[Runner::Check, Runner::Validate],
     }],
-    // The policies give up on smaller objects than the webhook.
-    cel: {
-        fault: LONG,
-        message: "'a list has more than 256 entries, and policies that read the list pass over this object'",
-        help: "make the list shorter",
-        misses: Some("objects that are large without a long list"),
-    },
+    cel: "cel.yaml",
 };
 
 /// The description of this rule.
