@@ -6,11 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::{
-    api::core::v1::{Namespace, PodTemplateSpec},
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
+    api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use setguard_core::{
     inventory::{
         object_summary::ObjectSummary,
@@ -125,10 +124,11 @@ impl PlannedCluster {
             ("apps/v1", "ControllerRevision") => self.add_revision(json)?,
             ("v1", "Event") => self.add_event(json)?,
             ("v1", "Namespace") => {
-                let Namespace { metadata, .. } = serde_json::from_str(json)?;
-                let name = metadata.name.unwrap_or_default().into();
+                let metadata = &serde_json::from_str::<Value>(json)?["metadata"];
+                let text = |key: &str| metadata[key].as_str();
+                let ending = text("name").zip(text("deletionTimestamp"));
                 self.ending_namespaces
-                    .extend(metadata.deletion_timestamp.map(|at| (name, at.0.to_string())));
+                    .extend(ending.map(|(name, at)| (name.into(), at.to_owned())));
             }
             _ => {}
         }

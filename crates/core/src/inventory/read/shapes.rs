@@ -4,7 +4,7 @@ use k8s_openapi::{
     api::{
         admissionregistration::v1::ServiceReference,
         apps::v1::{StatefulSetOrdinals, StatefulSetPersistentVolumeClaimRetentionPolicy},
-        autoscaling::{v1::CrossVersionObjectReference, v2::MetricSpec},
+        autoscaling::v1::CrossVersionObjectReference,
         core::v1::{Affinity, ContainerPort, LimitRangeSpec, NodeSpec, ResourceQuotaSpec},
         policy::v1::PodDisruptionBudgetSpec,
     },
@@ -121,7 +121,7 @@ struct AutoscalerSpec {
     scale_target_ref: CrossVersionObjectReference,
     min_replicas: Option<i32>,
     max_replicas: i32,
-    metrics: Option<Vec<MetricSpec>>,
+    metrics: Option<Vec<Value>>,
     /// Of version 1.
     #[serde(rename = "targetCPUUtilizationPercentage")]
     target_utilization: Option<i32>,
@@ -380,14 +380,14 @@ fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let CrossVersionObjectReference { kind, name, .. } = spec.scale_target_ref;
     let (least, most) = (Some(spec.min_replicas.unwrap_or(1)), spec.max_replicas);
     let metrics = spec.metrics.into_iter().flatten();
-    let resources = metrics.flat_map(|it| {
-        let of_pod = it.resource.map(|it| (it.name, None, it.target));
-        let of_one =
-            it.container_resource.map(|it| (it.name, Some(it.container.into()), it.target));
-        [of_pod, of_one]
-    });
-    let by_use = resources.flatten().filter(|(.., target)| target.average_utilization.is_some());
-    let mut by_use: Vec<_> = by_use.map(|(name, container, _)| (name.into(), container)).collect();
+    let of_pods = |metric: &Value, key: &str| {
+        let it = &metric[key];
+        it["target"]["averageUtilization"].as_i64()?;
+        Some((it["name"].as_str()?.into(), it["container"].as_str().map(Into::into)))
+    };
+    let kinds = ["resource", "containerResource"];
+    let by_use = metrics.flat_map(|it| kinds.map(|kind| of_pods(&it, kind)));
+    let mut by_use: Vec<_> = by_use.flatten().collect();
     by_use.extend(spec.target_utilization.map(|_| ("cpu".into(), None)));
     let (kind, name, by_use) = (kind.into(), name.into(), by_use.into());
     Some((metadata, Role::Autoscaler(Box::new(Autoscaler { kind, name, least, most, by_use }))))
