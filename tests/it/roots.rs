@@ -121,8 +121,11 @@ fn no_chart_and_no_kustomization_hides_a_change() {
                 passed.push(format!("{way}: {command}: {ran:#?}"));
             }
         }
+        let status = ["status", "--porcelain", "--ignored"];
+        let left = Ran::from(folder.command("git").args(status).output().unwrap());
+        assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 57);
+    assert_eq!(seen, 61);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -267,5 +270,30 @@ fn a_change_of_a_dependency_is_compared() {
                 said.contains("field is immutable") || said.contains("at the commit, helm");
             assert!(ran.code > 0 && is_compared, "{way}: {command}: {ran:#?}");
         }
+    }
+}
+
+/// A program that renders must not write into the work tree, whatever a chart says.
+#[cfg(unix)]
+#[test]
+fn dependencies_are_copied_only_into_the_copy_of_a_commit() {
+    if !has("helm", "--short") {
+        return;
+    }
+    let needs = "dependencies: [{name: lib, version: 1.0.0, repository: \"file://../lib\"}]\n";
+    let folder = Folder::new([
+        ("lib/Chart.yaml", LIBRARY),
+        ("lib/templates/_db.yaml", &included("db")),
+        ("plain/Chart.yaml", &format!("{CHART}{needs}")),
+        ("linked/Chart.yaml", &format!("{CHART}{needs}")),
+        ("out/README.md", "a"),
+    ]);
+    std::os::unix::fs::symlink("../out", folder.path("linked/charts")).unwrap();
+    folder.commit();
+    for command in RENDERED {
+        run(&folder, command).ends(2).reports("missing in charts/ directory: lib");
+        let status = ["status", "--porcelain", "--ignored"];
+        let left = Ran::from(folder.command("git").args(status).output().unwrap());
+        assert_eq!(left.stdout, "", "{command}");
     }
 }

@@ -170,7 +170,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     // A kustomization can only have an exception for what it takes.
     let exceptions = policy.exceptions.iter();
     let (by_file, others): (Vec<_>, Vec<_>) = exceptions.partition(|it| it.names_files());
-    let has_namespaces = others.iter().any(|it| !it.namespaces.is_empty());
+    let has_namespaces = others.iter().any(|it| !it.namespaces.is_empty() || !it.names.is_empty());
     let patterns: Vec<_> = by_file.iter().map(|it| it.patterns(&whole(&root))).collect();
     let is_exempt = |it: &Root| patterns.iter().any(|own| own.matches(&whole(&it.file())));
     rendered.inner.retain(|(_, takers)| has_namespaces || takers.iter().any(is_exempt));

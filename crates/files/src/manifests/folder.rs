@@ -62,6 +62,10 @@ pub(super) fn list(
         contents.wrong.clear();
     }
     not_checked.extend(not_built);
+    let absent = git::absent_submodules(folder).into_iter();
+    let absent = absent.filter(|it| !leaves_out(folder, it, exclude));
+    let why = "it is a submodule that is not checked out";
+    not_checked.extend(absent.map(|it| NotChecked::at(&it, Cause::Unreadable, why)));
     contents.notes = notes;
     contents.not_checked = not_checked;
     contents

@@ -26,6 +26,7 @@ use self::{
 use super::{
     edits::Edits,
     encoding,
+    exclude::whole,
     files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
     folder,
     layout::{Layout, clean},
@@ -122,6 +123,30 @@ pub(super) fn tracked(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
         }
     }
     Ok(paths)
+}
+
+/// Returns the submodules below a folder of the repository, each with its commit.
+fn submodules(git: &Git, inside: &Path) -> Result<Vec<(PathBuf, String)>, FileError> {
+    let args = ["ls-files", "-z", "--stage", "--"].map(OsStr::new).into_iter();
+    // Without a path, git lists everything.
+    let path = Some(inside.as_os_str()).filter(|it| !it.is_empty());
+    let listed = git.output(&args.chain(path).collect::<Vec<_>>())?;
+    let all = tree::listed(&listed).filter(|(head, _)| head.starts_with(SUBMODULE));
+    let all = all.map(|(head, path)| (path, head.split(' ').nth(1).unwrap_or_default().to_owned()));
+    Ok(all.collect())
+}
+
+/// Returns the submodules in a folder that are not checked out.
+pub(super) fn absent_submodules(folder: &Path) -> Vec<PathBuf> {
+    let base = whole(folder);
+    let Ok(git) = Git::around(&base) else { return Vec::new() };
+    if !git.top.join(".gitmodules").exists() {
+        return Vec::new();
+    }
+    let inside = base.strip_prefix(&git.top).unwrap_or(Path::new(""));
+    let all = submodules(&git, inside).unwrap_or_default().into_iter();
+    let all = all.map(|(path, _)| git.top.join(path)).filter(|it| !it.join(".git").exists());
+    all.map(|it| below(folder, &it, &base)).collect()
 }
 
 /// Where git looks for a name, with the word for each.
@@ -359,10 +384,13 @@ impl Commit {
         let top = self.git.top.join(&submodule.blob.path);
         let git = Git::around(&top).ok().filter(|it| it.top == top);
         let (id, tree, edits) = (submodule.blob.id.clone(), Arc::default(), Arc::default());
-        git.is_some_and(|git| {
-            let commit = Commit { git, id, tree, edits, ..self.clone() };
-            commit.changed(&[file]).is_ok_and(|it| it == [false])
-        })
+        let Some(git) = git else {
+            // Without its files, git has the commit that it is at now.
+            let now = submodules(&self.git, &submodule.blob.path).unwrap_or_default();
+            return itself == top && now.iter().any(|(_, it)| *it == id);
+        };
+        let commit = Commit { git, id, tree, edits, ..self.clone() };
+        commit.changed(&[file]).is_ok_and(|it| it == [false])
     }
 
     /// Returns the files to which a path leads at the commit, each with the file of the work tree that must be the same.

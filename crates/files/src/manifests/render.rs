@@ -136,7 +136,7 @@ impl Rendering {
             let by = above.find_map(|it| exclude.excludes(&named(it, &there, folder), it, true));
             Some(if by.is_some() { NotRead::Excluded } else { NotRead::Foreign })
         };
-        let rendered = self.render_found(&mut roots, &files, &find, &unread, &mut listing, done);
+        let rendered = self.render_found(&mut roots, &files, at, &unread, &mut listing, done);
         self.record(&roots, rendered, at, &mut listing);
         listing.add_not_rendered(taken, &roots);
         listing.roots = roots;
@@ -172,7 +172,7 @@ impl Rendering {
         let roots = missing(others, &known.roots);
         let roots = roots.filter_map(|it| installed(it).or_else(|| it.on_other_side(&find)));
         let roots: Vec<_> = roots.collect();
-        let rendered = all(&roots, &self.settings, &mut || {});
+        let rendered = all(&roots, &self.settings, at, &mut || {});
         self.record(&roots, rendered, at, known);
         known.roots.extend(roots);
     }
@@ -239,19 +239,21 @@ impl Rendering {
         &self,
         roots: &mut Vec<Root>,
         files: &[(PathBuf, PathBuf)],
-        find: &dyn Fn(&Path) -> PathBuf,
+        at: Option<&Checkout>,
         unread: &dyn Fn(&Path) -> Option<NotRead>,
         listing: &mut Listing,
         done: &mut dyn FnMut(usize),
     ) -> Vec<Result<Source, String>> {
+        let find = &|path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
         let known: Vec<_> = roots.iter().filter(|it| it.is_found).cloned().collect();
+        let inner: Vec<_> = listing.inner.iter().map(|(it, _)| it.clone()).collect();
         let (of_layout, mut rendered) = (roots.len(), Vec::new());
         let (releases, folder) = &self.releases;
         let charts = known.iter().filter(|it| it.is_default_chart());
         roots.extend(charts.flat_map(|root| {
             releases.iter().filter_map(|it| root.released(it, folder, find)).collect::<Vec<_>>()
         }));
-        let mut releases = Releases::of(&known, unread);
+        let mut releases = Releases::of((&known, &inner), unread);
         for round in 0..ROUNDS {
             let first = rendered.len();
             if self.upgrades_too {
@@ -259,7 +261,7 @@ impl Rendering {
                 roots.extend(upgraded.collect::<Vec<_>>());
             }
             let (count, new) = (roots.len(), roots.split_off(first));
-            let all = all(&new, &self.settings, &mut || done(count));
+            let all = all(&new, &self.settings, at, &mut || done(count));
             // At a commit, the installation is left to compare with.
             let is_now = |root: &Root| find(&root.folder) == root.folder;
             let failed = new.iter().zip(&all).filter(|(it, _)| it.is_upgrade && is_now(it));
@@ -362,9 +364,14 @@ fn differing(
 }
 
 /// Renders all roots in parallel. Calls `done` after each.
-fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Result<Source, String>> {
-    // Variants of a chart share its folder.
-    let copied = roots.iter().filter(|it| it.at != it.folder && it.is_chart());
+fn all(
+    roots: &[Root],
+    settings: &Settings,
+    at: Option<&Checkout>,
+    done: &mut dyn FnMut(),
+) -> Vec<Result<Source, String>> {
+    // Only into a copy. Variants of a chart share its folder.
+    let copied = roots.iter().filter(|it| at.is_some() && it.is_chart());
     copied.for_each(|it| helm::add_dependencies(&it.at, &it.folder, helm::LEVELS));
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(roots.len());
     let open = Mutex::new(roots.iter().enumerate());

@@ -31,8 +31,8 @@ pub(super) struct FindingSink {
     occurrences: HashMap<Option<String>, Occurrences>,
     reports: Reports,
     rendered: RenderedFindings,
-    /// The findings in rendered objects that the policy exempts, each by rule, field, message and kind.
-    exempt: HashSet<(&'static str, String, String, String)>,
+    /// The findings in rendered objects that the policy exempts, each by rule, kind and field without keys.
+    exempt: HashSet<(&'static str, String, String)>,
     /// Why parts of the input could not be checked. Printed last, where people look.
     pub(super) failures: Vec<String>,
 }
@@ -107,8 +107,10 @@ impl FindingSink {
     fn keep_exempt(&mut self, source: &Source, object: &mut ObjectReport) {
         let Some(rendered) = source.rendered() else { return };
         let kind = &object.id.kind;
-        let key =
-            |it: &Diagnostic| (it.rule.id, it.field.clone(), it.message.clone(), kind.clone());
+        let key = |it: &Diagnostic| {
+            let names = it.field.split(['[', ']']).step_by(2);
+            (it.rule.id, kind.clone(), names.collect::<String>())
+        };
         if rendered.is_part() {
             object.diagnostics.retain(|it| self.exempt.contains(&key(it)));
         } else {

@@ -30,6 +30,8 @@ use crate::manifests::{
 pub(super) struct Releases<'a> {
     /// The charts and kustomizations that were found in folders.
     known: &'a [Root],
+    /// The kustomizations that others take.
+    inner: &'a [Root],
     /// The folders of those that were rendered, and whether there may be a set.
     rendered: HashMap<PathBuf, bool>,
     /// Returns why a chart in one of the folders is not read.
@@ -66,11 +68,24 @@ pub(super) enum NotRead {
 }
 
 impl<'a> Releases<'a> {
-    pub(super) fn of(known: &'a [Root], unread: &'a dyn Fn(&Path) -> Option<NotRead>) -> Self {
+    pub(super) fn of(
+        (known, inner): (&'a [Root], &'a [Root]),
+        unread: &'a dyn Fn(&Path) -> Option<NotRead>,
+    ) -> Self {
         let (rendered, charts) = (HashMap::new(), HashMap::new());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
         let waiting = Vec::new();
-        Releases { known, rendered, unread, roots, not_rendered, not_checked, charts, waiting }
+        Releases {
+            known,
+            inner,
+            rendered,
+            unread,
+            roots,
+            not_rendered,
+            not_checked,
+            charts,
+            waiting,
+        }
     }
 
     /// Adds those in the output of roots that were found in folders.
@@ -118,7 +133,7 @@ impl<'a> Releases<'a> {
         let group = object.api_version().split('/').next().unwrap_or_default();
         let json = || serde_json::from_str::<Value>(&object.node.to_json()).unwrap_or_default();
         let declared = match (group, object.kind()) {
-            ("argoproj.io", "Application") => applications(&json()),
+            ("argoproj.io", "Application") => applications(&json(), &holder.top),
             ("argoproj.io", "ApplicationSet") => application_set(&json()),
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
                 let json = json();
@@ -176,6 +191,11 @@ impl<'a> Releases<'a> {
         let files: Vec<_> = declared.files.iter().map(|it| (it, files(it))).collect();
         let all_files = files.iter().flat_map(|(_, all)| all.clone());
         let (Some(chart), true) = (chart, declared.is_release) else {
+            // The object says that a kustomization is applied, although another one takes it.
+            let applied = self.inner.iter().find(|it| whole(&it.at) == at);
+            if let Some(root) = applied.filter(|it| self.roots.iter().all(|own| own.at != it.at)) {
+                self.roots.push(root.clone());
+            }
             let is_plain = declared.is_directory && found.is_empty();
             let is_chart = at.is_file() || at.join("Chart.yaml").is_file();
             let is_unread = declared.is_release && found.is_empty() && is_chart;
@@ -201,7 +221,7 @@ impl<'a> Releases<'a> {
                 let is_all = matches!(declared.changes, Changes::All | Changes::Found);
                 // What is excluded may change.
                 let at = Some(at).filter(|_| unread != Some(NotRead::Excluded));
-                let parts = all_files.chain(at).filter(|_| is_all);
+                let parts = all_files.chain(at).chain(declared.overrides).filter(|_| is_all);
                 let of = parts.chain(holder.of.iter().cloned());
                 self.not_checked.push(NotChecked { by_namespace, ..entry.of(of) });
             }
@@ -307,6 +327,8 @@ struct Declared {
     /// From the root of the repository if the path begins with a slash, otherwise from the chart.
     files: Vec<String>,
     skips_missing: bool,
+    /// The files in the folder that override what the object says.
+    overrides: Vec<PathBuf>,
     inline: Option<String>,
     name: String,
     namespace: Option<String>,
@@ -328,8 +350,8 @@ fn strings(of: &Value) -> Vec<String> {
 /// A file of a different source of the same Application begins with its name.
 fn value_file(file: &str) -> String {
     match file.strip_prefix('$').and_then(|it| it.split_once('/')) {
-        Some((_, file)) => format!("/{file}"),
-        None => file.to_owned(),
+        Some((name, file)) if !name.contains("ARGOCD_") => format!("/{file}"),
+        _ => file.to_owned(),
     }
 }
 
@@ -399,8 +421,77 @@ fn sources(spec: &Value) -> impl Iterator<Item = &Value> {
     all.filter(|it| text(it, "path").is_some())
 }
 
-fn applications(object: &Value) -> Vec<Declared> {
-    sources(&object["spec"]).map(|source| application(object, source)).collect()
+fn applications(object: &Value, top: &Path) -> Vec<Declared> {
+    let sources = sources(&object["spec"]);
+    let of = |source| {
+        let (merged, overrides) = overridden(source, object, top);
+        Declared { overrides, ..application(object, &merged) }
+    };
+    sources.map(of).collect()
+}
+
+/// Returns a source with the parameters that files in its folder override, and these files.
+///
+/// Upstream: `mergeSourceParameters`, reposerver/repository/repository.go in github.com/argoproj/argo-cd.
+fn overridden(source: &Value, object: &Value, top: &Path) -> (Value, Vec<PathBuf>) {
+    let metadata = |key| object["metadata"][key].as_str().unwrap_or_default();
+    let (namespace, name) = (metadata("namespace"), metadata("name"));
+    let folder = top.join(source["path"].as_str().unwrap_or_default().trim_start_matches('/'));
+    let names = [String::new(), format!("-{name}"), format!("-{namespace}_{name}")];
+    let files = names.map(|it| folder.join(format!(".argocd-source{it}.yaml")));
+    let mut merged = source.clone();
+    for file in &files {
+        let Ok(text) = files::text(file) else { continue };
+        for document in kube_yaml::documents(&text).flatten() {
+            let patch = serde_json::from_str(&document.root.to_json()).unwrap_or_default();
+            merge(&mut merged, &patch);
+        }
+    }
+    (merged, files.into())
+}
+
+/// Applies a JSON merge patch.
+fn merge(value: &mut Value, patch: &Value) {
+    let Value::Object(fields) = patch else {
+        *value = patch.clone();
+        return;
+    };
+    if !value.is_object() {
+        *value = Value::Object(serde_json::Map::new());
+    }
+    fields.iter().for_each(|(key, patch)| merge(&mut value[key], patch));
+}
+
+/// Returns a text with the variables that Argo CD replaces, or the name of one whose value is not known.
+///
+/// Upstream: `Env.Envsubst`, pkg/apis/application/v1alpha1/types.go, and `newEnv`,
+/// reposerver/repository/repository.go.
+fn expanded(text: &str, object: &Value, source: &Value) -> Result<String, String> {
+    let (mut done, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('$') {
+        done.push_str(before);
+        if let Some(after) = after.strip_prefix('$') {
+            done.push('$');
+            rest = after;
+            continue;
+        }
+        let inner = after.strip_prefix('{').and_then(|it| it.split_once('}'));
+        let (name, after) = inner.unwrap_or_else(|| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            after.split_at(after.find(|c| !is_part(c)).unwrap_or(after.len()))
+        });
+        let value = match name {
+            "ARGOCD_APP_NAME" => object["metadata"]["name"].as_str(),
+            "ARGOCD_APP_NAMESPACE" => object["spec"]["destination"]["namespace"].as_str(),
+            "ARGOCD_APP_PROJECT_NAME" => object["spec"]["project"].as_str(),
+            "ARGOCD_APP_SOURCE_PATH" => source["path"].as_str(),
+            _ => None,
+        };
+        done.push_str(value.ok_or_else(|| format!("setguard does not know the value of ${name}"))?);
+        rest = after;
+    }
+    done.push_str(rest);
+    Ok(done)
 }
 
 /// Upstream: `helmTemplate`, reposerver/repository/repository.go in github.com/argoproj/argo-cd.
@@ -418,9 +509,15 @@ fn application(object: &Value, source: &Value) -> Declared {
     let helm = "passCredentials skipCrds skipSchemaValidation skipTests version";
     let helm = fields::<ArgoHelm>(without(&source["helm"], helm), "helm");
     let helm = helm.and_then(|mut helm| {
+        for file in &mut helm.value_files {
+            *file = expanded(&value_file(file), object, source)?;
+        }
         let all = std::mem::take(&mut helm.parameters).into_iter();
-        let all = all.map(|it| fields::<Parameter>(without(&it, ""), "parameters"));
-        Ok((helm, all.collect::<Result<Vec<_>, _>>()?))
+        let all = all.map(|it| {
+            let it = fields::<Parameter>(without(&it, ""), "parameters")?;
+            Ok(Parameter { value: expanded(&it.value, object, source)?, ..it })
+        });
+        Ok((helm, all.collect::<Result<Vec<_>, String>>()?))
     });
     let (helm, parameters) = match helm {
         Ok(helm) => helm,
@@ -444,7 +541,7 @@ fn application(object: &Value, source: &Value) -> Declared {
     let cluster = cluster.filter_map(|it| Some(format!("{it} {}", text(destination, it)?))).next();
     let inline = helm.values_object.map_or(helm.values, |it| it.to_string());
     Declared {
-        files: helm.value_files.iter().map(|it| value_file(it)).collect(),
+        files: helm.value_files,
         skips_missing: helm.ignore_missing_value_files,
         inline: Some(inline).filter(|it| !it.is_empty()),
         name: release.or_else(|| text(&object["metadata"], "name")).unwrap_or_default(),

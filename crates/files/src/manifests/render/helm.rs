@@ -158,6 +158,10 @@ fn legal(name: &str) -> String {
 /// `levels` is how many of the charts in the repository may need each other.
 pub(super) fn add_dependencies(chart: &Path, now: &Path, levels: usize) {
     let (charts, archives) = (chart.join("charts"), now.join("charts"));
+    // A link leads anywhere.
+    if charts.is_symlink() {
+        return;
+    }
     let locked = dependencies(chart, "Chart.lock");
     for [name, version, repository] in
         locked.or_else(|| dependencies(chart, "Chart.yaml")).unwrap_or_default()
@@ -170,15 +174,28 @@ pub(super) fn add_dependencies(chart: &Path, now: &Path, levels: usize) {
         let _ = fs::create_dir_all(&charts);
         if let Some(way) = repository.strip_prefix("file://").filter(|_| levels > 0) {
             let inside = chart.join(way);
+            if repository_of(&inside).is_none_or(|it| repository_of(chart) != Some(it)) {
+                continue;
+            }
             add_dependencies(&inside, &now.join(way), levels - 1);
             let _ = copy(&inside, &charts.join(&name));
             continue;
         }
         let archive = (archives.join(&archive), charts.join(&archive));
-        if !archives.is_symlink() && archive.0.symlink_metadata().is_ok_and(|it| it.is_file()) {
+        let is_own = repository_of(&archives).is_some_and(|it| repository_of(now) == Some(it));
+        if is_own
+            && !archives.is_symlink()
+            && archive.0.symlink_metadata().is_ok_and(|it| it.is_file())
+        {
             let _ = fs::copy(archive.0, archive.1);
         }
     }
+}
+
+/// Returns the folder of the repository that a path leads to.
+fn repository_of(path: &Path) -> Option<PathBuf> {
+    let path = dunce::canonicalize(path).ok()?;
+    path.ancestors().find(|it| it.join(".git").exists()).map(Path::to_owned)
 }
 
 /// Copies the files of a folder, without links, which may lead anywhere.
