@@ -10,7 +10,7 @@ mod rollout_waits;
 pub mod rule;
 pub mod status;
 
-use self::rule::{Cel, Rule};
+use crate::rules::prelude::*;
 
 macro_rules! rule {
     (

@@ -1,6 +1,6 @@
 //! The kinds of objects in an inventory.
 
-use crate::kubernetes::kind::Kind;
+use crate::inventory::prelude::*;
 
 /// Every kind, in alphabetical order.
 pub const KINDS: [Kind; 25] = [

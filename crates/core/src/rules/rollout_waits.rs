@@ -2,11 +2,8 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 
-use crate::{
-    finding::Help,
-    object::{DaemonSetSpec, StatefulSetSpec},
-    rollout::daemon_set::Settings,
-};
+use crate::rollout::daemon_set::Settings;
+use crate::rules::prelude::*;
 
 /// How many pods of a DaemonSet are unavailable, and how many may be during an update.
 ///

@@ -1,4 +1,3 @@
-use super::neighbors::services::Governed;
 use crate::inventory::{object_summary::Service, waits::On};
 use crate::rules::prelude::*;
 

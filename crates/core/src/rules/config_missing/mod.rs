@@ -1,6 +1,5 @@
 //! A ConfigMap or Secret that pods need, and that has no such key or another name.
 
-use super::neighbors::missing::is_missing;
 use crate::inventory::configs::{How, Use};
 use crate::rules::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
 
-use crate::kubernetes::{node_selector::required_terms, tolerations::tolerates};
+use crate::kubernetes::tolerations::tolerates;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,6 +1,5 @@
 //! A DaemonSet whose new template excludes nodes that its pods run on.
 
-use super::neighbors::nodes::MatchingNodes;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

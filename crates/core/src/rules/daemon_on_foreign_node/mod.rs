@@ -1,6 +1,5 @@
 //! A DaemonSet whose pods are assigned to nodes that cannot run them.
 
-use super::neighbors::nodes::MatchingNodes;
 use crate::inventory::{node::Node, system::System};
 use crate::rules::prelude::*;
 

@@ -4,9 +4,11 @@ use super::{
     no_container_restarts,
     status::{outlook::IDLE, refusal::annotate, template_churn, webhooks::down_for},
 };
-use crate::observed::{Call, Phase, Ready, RolloutStatus, SLACK};
-use crate::rollout::stateful_set::COMPLETE;
 use crate::rules::prelude::*;
+use crate::{
+    observed::{Phase, Ready, RolloutStatus, SLACK},
+    rollout::stateful_set::COMPLETE,
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "fewer-ready-than-wanted",

@@ -2,10 +2,7 @@
 
 use crate::rules::prelude::*;
 use crate::{
-    inventory::{
-        details::Details,
-        nodes::{Alternative, Wanted},
-    },
+    inventory::nodes::{Alternative, Wanted},
     kubernetes::tolerations::tolerates,
 };
 

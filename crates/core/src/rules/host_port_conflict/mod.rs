@@ -1,7 +1,4 @@
-use crate::inventory::{
-    host_port::HostPorts,
-    object_summary::{Controller, Ports},
-};
+use crate::inventory::{host_port::HostPorts, object_summary::Ports};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,7 +1,6 @@
 use k8s_openapi::api::core::v1::NodeSelectorTerm;
 
 use crate::rules::prelude::*;
-use crate::{finding::paths::NODE_TERMS, kubernetes::node_selector::required_terms};
 
 pub(super) static RULE: Rule = rule! {
     id: "legacy-node-label",

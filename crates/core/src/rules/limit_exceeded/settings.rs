@@ -1,7 +1,6 @@
 //! The limits of a policy for some objects.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
+use crate::rules::prelude::*;
 use crate::{
     kubernetes::int_or_percent::shown,
     rules::read::{Wave, scaled},

@@ -1,5 +1,5 @@
+use crate::inventory::details::replaces_all;
 use crate::rules::prelude::*;
-use crate::{inventory::details::replaces_all, kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET};
 
 pub(super) static RULE: Rule = rule! {
     id: "max-unavailable-everything",

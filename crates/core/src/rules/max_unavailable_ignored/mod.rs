@@ -1,4 +1,3 @@
-use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

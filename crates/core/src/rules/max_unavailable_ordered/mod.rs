@@ -1,6 +1,5 @@
 //! Pods that are deleted together and recreated one by one.
 
-use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -2,7 +2,6 @@ use super::status::{
     budget_eaten::eats_budget, daemon_set::Lack, node_without_pod_since::Lacking, outlook::IDLE,
     refusal::annotate, webhooks::down_for,
 };
-use crate::observed::Call;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-use std::ops::Range;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,7 +1,7 @@
-use crate::kubernetes::cluster::{MAX_UNAVAILABLE_STATEFUL_SET, since};
-use crate::rules::{
-    prelude::*,
-    rollout_waits::{WRITE_BLOCK, lacks_block},
+use crate::rules::prelude::*;
+use crate::{
+    kubernetes::cluster::since,
+    rules::rollout_waits::{WRITE_BLOCK, lacks_block},
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -1,7 +1,7 @@
 mod neighbors;
 mod status;
 
-use crate::{finding::Mode, rules::rule::Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "pdb-blocks-drain",

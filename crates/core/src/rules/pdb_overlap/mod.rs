@@ -1,4 +1,3 @@
-use super::neighbors::budgets::Protection;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,6 +1,5 @@
 //! A DaemonSet whose PodDisruptionBudget needs a scale subresource. DaemonSets have none.
 
-use super::neighbors::budgets::Protection;
 use crate::inventory::object_summary::DisruptionBudget;
 use crate::rules::prelude::*;
 

@@ -1,15 +1,10 @@
 mod limit_range;
 mod quota;
 
-use std::borrow::Cow;
-
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::kubernetes::quantity;
 use crate::rules::prelude::*;
-use crate::{
-    inventory::{demand::Demand, view::Freshness},
-    kubernetes::quantity,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "pods-refused-by-limits",

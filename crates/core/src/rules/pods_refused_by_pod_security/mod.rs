@@ -1,10 +1,7 @@
 //! Pods that their namespace's Pod Security level rejects.
 
+use crate::kubernetes::pod_security::{FailedCheck, Standard};
 use crate::rules::prelude::*;
-use crate::{
-    inventory::view::Freshness,
-    kubernetes::pod_security::{FailedCheck, Standard},
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "pods-refused-by-pod-security",

@@ -1,4 +1,3 @@
-use super::neighbors::missing::is_missing;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

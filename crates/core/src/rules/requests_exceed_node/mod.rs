@@ -1,4 +1,3 @@
-use super::neighbors::nodes::MatchingNodes;
 use crate::inventory::resources::Resources;
 use crate::rules::prelude::*;
 

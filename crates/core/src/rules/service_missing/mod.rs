@@ -1,4 +1,3 @@
-use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

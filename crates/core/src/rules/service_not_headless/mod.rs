@@ -1,6 +1,5 @@
 //! A StatefulSet whose Service has a cluster IP.
 
-use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,9 +1,6 @@
-use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 use crate::{
-    finding::ClusterAssumption,
-    inventory::object_summary::{Controller, Service},
-    kubernetes::managed_labels,
+    finding::ClusterAssumption, inventory::object_summary::Service, kubernetes::managed_labels,
 };
 
 pub(super) static RULE: Rule = rule! {

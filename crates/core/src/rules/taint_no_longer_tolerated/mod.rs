@@ -1,4 +1,3 @@
-use super::neighbors::nodes::MatchingNodes;
 use crate::kubernetes::taints::written;
 use crate::rules::prelude::*;
 

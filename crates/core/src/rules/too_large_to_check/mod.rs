@@ -1,7 +1,7 @@
 //! An object that was not evaluated, or not by all rules.
 
-use crate::rules::prelude::*;
 use crate::object::size::{self, ObjectSize};
+use crate::rules::prelude::*;
 
 /// The rule for objects that are too large to evaluate.
 pub static RULE: Rule = rule! {

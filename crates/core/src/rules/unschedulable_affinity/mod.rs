@@ -1,5 +1,5 @@
+use crate::kubernetes::node_selector;
 use crate::rules::prelude::*;
-use crate::{finding::paths::NODE_TERMS, kubernetes::node_selector};
 
 pub(super) static RULE: Rule = rule! {
     id: "unschedulable-affinity",

@@ -1,4 +1,3 @@
-use crate::inventory::demand::Demand;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

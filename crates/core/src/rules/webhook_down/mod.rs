@@ -1,7 +1,7 @@
 use super::status::webhooks::{
     CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace,
 };
-use crate::observed::{Call, Webhook};
+use crate::observed::Webhook;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
