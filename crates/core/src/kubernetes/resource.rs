@@ -2,24 +2,18 @@
 
 use std::fmt;
 
-/// The kinds of workload that setguard validates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WorkloadKind {
-    /// One pod per node.
-    DaemonSet,
-    /// Pods that each have an identity.
-    StatefulSet,
+words! {
+    /// The kinds of workload that setguard validates.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum WorkloadKind {
+        /// One pod per node.
+        DaemonSet => "DaemonSet",
+        /// Pods that each have an identity.
+        StatefulSet => "StatefulSet",
+    }
 }
 
 impl WorkloadKind {
-    /// Returns the name as in the field `kind`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            WorkloadKind::DaemonSet => "DaemonSet",
-            WorkloadKind::StatefulSet => "StatefulSet",
-        }
-    }
-
     /// Returns the lowercase name that some of the API server's messages use, such as `daemonset`.
     pub const fn lower(self) -> &'static str {
         match self {
