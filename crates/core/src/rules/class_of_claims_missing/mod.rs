@@ -65,13 +65,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         let help = Help::say("create it as the driver of its volumes documents; ")
             .run(list)
             .and(" lists those that exist");
-        let about = ObjectName {
-            namespace: "".into(),
-            kind: Kind::StorageClass,
-            name: class.into(),
-            api_version: "storage.k8s.io/v1",
-            uid: "".into(),
-        };
+        let about = ObjectName::new(Kind::StorageClass, "", class, "");
         found.add(Report::new(&NAME, facts, help).about(about));
     }
 }

@@ -25,7 +25,6 @@ impl Consequence {
     /// Every consequence, in the order of the policy.
     pub const ALL: [Self; 4] =
         [Self::AtMostUnavailable, Self::DeletesClaims, Self::NeverEnds, Self::ReplacesAll];
-
 }
 
 /// The effects that a change must not have.

@@ -59,13 +59,7 @@ fn out_of_service(audit: &Audit<'_>, node: &Node) -> Report<'static> {
 }
 
 fn about(node: &Node) -> ObjectName {
-    ObjectName {
-        namespace: "".into(),
-        kind: Kind::Node,
-        name: node.place.name.as_str().into(),
-        api_version: "v1",
-        uid: node.uid.clone(),
-    }
+    ObjectName::new(Kind::Node, "", &node.place.name, &node.uid)
 }
 
 fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> Report<'static> {

@@ -86,13 +86,7 @@ fn report(
         .cause(format!("{why}, and its failurePolicy is Fail"))
         .effect(format!("{effect}{own}"))
         .since(times.iter().min().copied().unwrap_or_default());
-    let about = ObjectName {
-        namespace: "".into(),
-        kind: webhook.kind,
-        name: webhook.configuration.clone(),
-        api_version: webhook.kind.api_version(),
-        uid: webhook.uid.clone(),
-    };
+    let about = ObjectName::new(webhook.kind, "", &webhook.configuration, &webhook.uid);
     Some(Report::new(&CONFIG, facts, advice(audit, webhook, fault.as_ref())).about(about))
 }
 
