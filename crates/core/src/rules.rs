@@ -12,13 +12,14 @@ pub mod status;
 
 use crate::rules::prelude::*;
 
+/// A rule warns unless it sets `mode`.
 macro_rules! rule {
     (
         id: $id:literal,
         title: $title:literal,
         summary: $summary:literal,
         group: $group:ident,
-        mode: $mode:expr,
+        $(mode: $mode:expr,)?
         $(adjustable: $adjustable:literal,)?
         scopes: $scopes:expr,
         $(cel: $cel:literal,)?
@@ -32,13 +33,15 @@ macro_rules! rule {
                 why: include_str!("why.md"),
                 bad: include_str!("bad.yaml"),
                 good: include_str!("good.yaml"),
-                mode: $mode,
+                mode: rule!(@mode $($mode)?),
                 adjustable: true $(&& $adjustable)?,
             },
             scopes: &$crate::rules::rule::linked($scopes),
             cel: rule!(@cel $($cel)?),
         }
     };
+    (@mode) => { $crate::finding::Mode::Warn };
+    (@mode $mode:expr) => { $mode };
     (@cel) => { None };
     (@cel $file:literal) => {
         Some(|| {

@@ -26,7 +26,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the API server warns about this setting",
     summary: "a setting that the API server accepts with a warning",
     group: Refused,
-    mode: Mode::Warn,
     scopes: [Scope::Object {
         phase: Phase::Warned,
         openkruise: OpenKruise::Applies,

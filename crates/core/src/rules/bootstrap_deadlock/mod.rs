@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the first pod waits for later ones",
     summary: "ordered pods whose first one becomes ready only after later ones exist",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

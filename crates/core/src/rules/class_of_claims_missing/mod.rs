@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the StorageClass of claims does not exist",
     summary: "a missing StorageClass that claims of several sets wait for",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) }],
 };
 

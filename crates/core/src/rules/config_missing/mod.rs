@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the ConfigMap or Secret lacks what pods read",
     summary: "a key that the ConfigMap or Secret lacks, or a slip in its name",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

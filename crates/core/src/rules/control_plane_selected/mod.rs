@@ -10,7 +10,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the selected nodes refuse the pods",
     summary: "pods for control plane nodes that do not tolerate their taint",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

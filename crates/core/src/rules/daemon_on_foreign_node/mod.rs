@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a daemon for Linux runs on other nodes",
     summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

@@ -15,7 +15,6 @@ pub(super) static RULE: Rule = rule! {
     title: "fewer pods are ready than wanted",
     summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
 

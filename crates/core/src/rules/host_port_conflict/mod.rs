@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "another controller uses the same host port",
     summary: "a DaemonSet that claims the same port of a node as another controller",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "nodes no longer have this label",
     summary: "a nodeSelector or node affinity that asks for the control plane's old label",
     group: Upgrade,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
     cel: "cel.yaml",
 };

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "an update takes all pods down at once",
     summary: "maxUnavailable so high that an update takes all pods down at once",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
         Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check: webhook },

@@ -11,7 +11,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a node is not ready",
     summary: "a node that is not ready, or is ready and still marked as out of service",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
 };
 

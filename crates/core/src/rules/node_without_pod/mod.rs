@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "nodes lack a working pod",
     summary: "nodes that should have a pod of the DaemonSet, and have none that works",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 

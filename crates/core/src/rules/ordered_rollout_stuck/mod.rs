@@ -10,7 +10,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the rollout waits for a broken pod",
     summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

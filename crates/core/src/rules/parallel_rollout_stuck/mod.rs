@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "broken pods use up maxUnavailable",
     summary: "a new template while broken parallel pods use up maxUnavailable",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
 };
 

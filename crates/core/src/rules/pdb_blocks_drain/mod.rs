@@ -8,6 +8,5 @@ pub(super) static RULE: Rule = rule! {
     title: "the budget never allows an eviction",
     summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
     group: Upgrade,
-    mode: Mode::Warn,
     scopes: [neighbors::SCOPE, status::SCOPE],
 };

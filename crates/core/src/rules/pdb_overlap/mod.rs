@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "two budgets select the same pods",
     summary: "pods that more than one PodDisruptionBudget selects",
     group: Upgrade,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

@@ -11,7 +11,6 @@ pub(super) static RULE: Rule = rule! {
     title: "limits of the namespace refuse the pods",
     summary: "pods or claims that a LimitRange or ResourceQuota of the namespace refuses",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

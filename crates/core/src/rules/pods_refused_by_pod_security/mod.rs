@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "Pod Security refuses the pods",
     summary: "a template whose pods the Pod Security level of the namespace refuses",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

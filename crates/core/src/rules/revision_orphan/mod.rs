@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no set owns these revisions",
     summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::ControllerRevision], check: StatusCheck::Others(check) }],
 };
 

@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "one label keeps the selector from the pods",
     summary: "a Service or budget whose selector misses the pods by a single label",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

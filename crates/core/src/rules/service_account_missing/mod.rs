@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the ServiceAccount does not exist",
     summary: "a template whose ServiceAccount does not exist",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the Service is not headless",
     summary: "a StatefulSet whose Service is not headless",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

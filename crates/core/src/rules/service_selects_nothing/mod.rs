@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the Service does not select the pods",
     summary: "a StatefulSet whose Service does not select its pods",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

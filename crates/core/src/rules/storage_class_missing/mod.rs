@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the StorageClass does not exist",
     summary: "a claim template whose StorageClass does not exist, or that needs a default one",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no node can meet this affinity",
     summary: "node affinity that no node can ever meet",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

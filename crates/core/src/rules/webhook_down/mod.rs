@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a webhook cannot be called",
     summary: "a webhook that cannot be called, so that pods, claims or nodes are refused",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status {
         kinds: &[Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration],
         check: StatusCheck::Others(check),
