@@ -6,7 +6,7 @@ use setguard::{
     engine::Context,
     finding::Mode,
     inventory::{
-        kind::KINDS,
+        kind::kinds,
         object_summary::ObjectSummary,
         view::{Freshness, View},
     },
@@ -31,7 +31,7 @@ pub fn view_of_json(objects: &[String]) -> View {
         let item = ObjectSummary::of_json(object);
         view.inventory.put(item.unwrap_or_else(|| panic!("{object:.300}")));
     }
-    for kind in KINDS {
+    for kind in kinds() {
         view.set_freshness(kind, Freshness::Fresh);
     }
     view

@@ -7,36 +7,35 @@ mod cross_object;
 pub mod deadline;
 mod limits;
 mod permit;
+mod prelude;
 mod scale;
 pub mod status;
 pub mod verdict;
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::cell::RefCell;
+
+use self::verdict::Violation;
+use crate::engine::prelude::*;
+use crate::{
+    inject::{Injection, left_over},
+    object::{
+        namespace_or_default,
+        size::{self, ObjectSize},
+    },
+    rules::{
+        api_validation::{self, API_VALIDATION},
+        rule::Phase,
+        too_large_to_check::{self, TOO_LARGE},
+        traps,
+    },
+};
 
 pub use self::cross_object::Neighbors;
-use self::{
-    adjustment::Why,
-    verdict::{Verdict, Violation},
-};
 pub use self::{
     context::{Context, Identity, Origin},
     cross_object::{evaluate_cross_object, evaluate_stored},
     limits::evaluate_rollout,
     scale::{Scaling, evaluate_scaling},
-};
-use crate::{
-    finding::{Finding, Findings, Meta, Mode},
-    inject::{Injection, left_over},
-    object::{
-        Subject, namespace_or_default,
-        size::{self, ObjectSize},
-    },
-    rules::{
-        api_validation::{self, API_VALIDATION},
-        rule::{Phase, Rule},
-        too_large_to_check::{self, TOO_LARGE},
-        traps,
-    },
 };
 
 /// Evaluates an object.

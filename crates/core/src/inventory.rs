@@ -21,6 +21,7 @@ pub(crate) mod links;
 pub(crate) mod node;
 pub(crate) mod nodes;
 pub mod object_summary;
+mod prelude;
 mod query;
 pub(crate) mod read;
 pub mod relist;

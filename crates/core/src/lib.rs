@@ -23,6 +23,29 @@
 //! printable/    text that cannot steer a terminal
 //! ```
 
+/// Declares an enum, each variant with its word.
+macro_rules! words {
+    (
+        $(#[$about:meta])* $vis:vis enum $name:ident {
+            $($(#[$of:meta])* $variant:ident => $word:literal,)*
+        }
+    ) => {
+        $(#[$about])*
+        $vis enum $name {
+            $($(#[$of])* $variant,)*
+        }
+
+        impl $name {
+            /// Returns the word.
+            $vis const fn as_str(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
 pub mod admission;
 pub mod catalogue;
 pub mod engine;

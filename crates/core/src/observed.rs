@@ -14,6 +14,7 @@ mod meta;
 mod node;
 mod not_ready;
 mod pod;
+mod prelude;
 mod quota;
 mod readiness;
 mod revision;

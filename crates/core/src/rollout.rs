@@ -22,22 +22,14 @@ use std::rc::Rc;
 
 pub use self::pod::{Health, NeverReady, Revision};
 
-/// An action of the controller on a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Creates the pod.
-    Create,
-    /// Deletes the pod.
-    Delete,
-}
-
-impl Action {
-    /// Returns the name in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Action::Create => "create",
-            Action::Delete => "delete",
-        }
+words! {
+    /// An action of the controller on a pod.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Action {
+        /// Creates the pod.
+        Create => "create",
+        /// Deletes the pod.
+        Delete => "delete",
     }
 }
 

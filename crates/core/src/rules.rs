@@ -10,15 +10,16 @@ mod rollout_waits;
 pub mod rule;
 pub mod status;
 
-use self::rule::{Cel, Rule};
+use crate::rules::prelude::*;
 
+/// A rule warns unless it sets `mode`.
 macro_rules! rule {
     (
         id: $id:literal,
         title: $title:literal,
         summary: $summary:literal,
         group: $group:ident,
-        mode: $mode:expr,
+        $(mode: $mode:expr,)?
         $(adjustable: $adjustable:literal,)?
         scopes: $scopes:expr,
         $(cel: $cel:literal,)?
@@ -32,13 +33,15 @@ macro_rules! rule {
                 why: $crate::rules::rule::explanation(&$scopes, include_str!("why.md")),
                 bad: $crate::rules::rule::explanation(&$scopes, include_str!("bad.yaml")),
                 good: $crate::rules::rule::explanation(&$scopes, include_str!("good.yaml")),
-                mode: $mode,
+                mode: rule!(@mode $($mode)?),
                 adjustable: true $(&& $adjustable)?,
             },
             scopes: &$crate::rules::rule::linked($scopes),
             cel: rule!(@cel $($cel)?),
         }
     };
+    (@mode) => { $crate::finding::Mode::Warn };
+    (@mode $mode:expr) => { $mode };
     (@cel) => { None };
     // A browser exports no policies.
     (@cel $file:literal) => {

@@ -23,26 +23,17 @@ impl Endpoint {
     }
 }
 
-/// What an answer does with the object.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Decision {
-    /// Allowed unchanged.
-    #[default]
-    Allowed,
-    /// Denied.
-    Denied,
-    /// Allowed with a patch.
-    Patched,
-}
-
-impl Decision {
-    /// Returns the value of the metric label.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Decision::Allowed => "allowed",
-            Decision::Denied => "denied",
-            Decision::Patched => "patched",
-        }
+words! {
+    /// What an answer does with the object.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Decision {
+        /// Allowed unchanged.
+        #[default]
+        Allowed => "allowed",
+        /// Denied.
+        Denied => "denied",
+        /// Allowed with a patch.
+        Patched => "patched",
     }
 }
 

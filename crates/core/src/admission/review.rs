@@ -71,34 +71,23 @@ pub struct Gvr<'a> {
     pub resource: Str<'a>,
 }
 
-/// The requested operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Operation {
-    /// Connects to a subresource.
-    Connect,
-    /// Creates the object.
-    Create,
-    /// Deletes the object.
-    Delete,
-    /// Replaces the old object.
-    Update,
-    /// An operation that this version of setguard does not know.
-    #[default]
-    #[serde(other)]
-    Unknown,
-}
-
-impl Operation {
-    /// Returns the name as in the review.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Operation::Connect => "CONNECT",
-            Operation::Create => "CREATE",
-            Operation::Delete => "DELETE",
-            Operation::Unknown => "UNKNOWN",
-            Operation::Update => "UPDATE",
-        }
+words! {
+    /// The requested operation.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "UPPERCASE")]
+    pub enum Operation {
+        /// Connects to a subresource.
+        Connect => "CONNECT",
+        /// Creates the object.
+        Create => "CREATE",
+        /// Deletes the object.
+        Delete => "DELETE",
+        /// Replaces the old object.
+        Update => "UPDATE",
+        /// An operation that this version of setguard does not know.
+        #[default]
+        #[serde(other)]
+        Unknown => "UNKNOWN",
     }
 }
 

@@ -4,14 +4,10 @@
 //! on feature gates shows that setguard assumes the wrong ones. Then it would be wrong to deny the object in the API
 //! server's own words.
 
-use super::{
-    context::{Context, Origin},
-    verdict::Verdict,
-};
+use super::context::Origin;
+use crate::engine::prelude::*;
 use crate::{
-    finding::{Finding, Findings, Meta, Mode},
     kubernetes::cluster::{ApiServer, Cluster},
-    object::Subject,
     rules::api_validation::{self, API_VALIDATION},
 };
 

@@ -2,15 +2,10 @@
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-use super::{
-    adjustment::Why,
-    deadline::Deadline,
-    verdict::{Verdict, Violation},
-};
+use super::{deadline::Deadline, verdict::Violation};
+use crate::engine::prelude::*;
 use crate::{
-    finding::{Finding, Meta, Mode},
     inject::pod::PartialPod,
-    inventory::{object_summary::ObjectSummary, view::View},
     object::{
         Metadata, Object, User,
         annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},

@@ -1,19 +1,11 @@
 //! Runs the cross-object rules, on the objects of an input or on one object in a cluster.
 
-use std::collections::BTreeMap;
-
-use super::{context::Context, limits, verdict::Verdict};
+use super::limits;
+use crate::engine::prelude::*;
 use crate::{
-    finding::{Finding, Mode},
-    inventory::{
-        Inventory,
-        object_summary::ObjectSummary,
-        view::{Freshness, View},
-    },
-    object::Subject,
+    inventory::Inventory,
     rules::{
         cross_object,
-        rule::Rule,
         rule::inventory::{Coverage, Evidence, InventoryFindings, OldSummary, Query},
     },
 };

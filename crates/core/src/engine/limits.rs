@@ -1,19 +1,9 @@
 use std::cell::OnceCell;
 
-use super::{
-    adjustment::Why,
-    context::{Context, Identity},
-    permit::{self, Permit},
-    verdict::Verdict,
-};
+use super::permit::{self, Permit};
+use crate::engine::prelude::*;
 use crate::{
-    finding::{Findings, Mode},
-    inventory::{
-        object_summary::ObjectSummary,
-        view::{Freshness, View},
-    },
     kubernetes::kind::Kind,
-    object::Subject,
     policy::limit::Limit,
     rules::{
         daemon_leaves_nodes,

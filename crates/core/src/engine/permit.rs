@@ -2,7 +2,8 @@
 
 use jiff::{ToSpan as _, civil::Date};
 
-use super::context::{Context, Origin};
+use super::context::Origin;
+use crate::engine::prelude::*;
 use crate::{
     finding::shorten,
     object::annotations::EXCEED_ANNOTATION,

@@ -1,14 +1,9 @@
 //! Evaluates a write to the scale subresource, by `kubectl scale` or an autoscaler. The write contains only two
 //! numbers; everything else comes from the view.
 
-use super::{
-    context::{Context, Identity},
-    limits::{add_beyond, covering},
-    verdict::Verdict,
-};
+use super::limits::{add_beyond, covering};
+use crate::engine::prelude::*;
 use crate::{
-    finding::Findings,
-    inventory::view::Freshness,
     kubernetes::kind::Kind,
     rules::limit_exceeded::{self, LIMIT_EXCEEDED, Limits},
 };

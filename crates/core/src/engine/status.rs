@@ -1,17 +1,12 @@
 //! Runs the status rules on a running cluster.
 
-use std::collections::BTreeMap;
-
-use super::{
-    context::{Context, Identity},
-    verdict::Verdict,
-};
+use crate::engine::prelude::*;
 use crate::{
-    finding::{Command, Effect, Finding, Mode},
+    finding::{Command, Effect},
     rules::{
         about_status,
         rule::{
-            Rule, StatusCheck,
+            StatusCheck,
             status::{Audit, ObjectName, StatusFinding, StatusFindings, StatusQuery},
         },
     },

@@ -1,10 +1,7 @@
 //! Verdicts: findings with their modes.
 
-use super::adjustment::Why;
-use crate::{
-    finding::{Finding, Meta, Mode},
-    rules::api_validation::METAS,
-};
+use crate::engine::prelude::*;
+use crate::rules::api_validation::METAS;
 
 /// A finding and its mode.
 #[derive(Clone, Debug)]

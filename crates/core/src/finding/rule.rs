@@ -4,31 +4,21 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// How strictly a rule is enforced.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The rule does not run.
-    Off,
-    /// Findings are counted but not shown to the user; `check` shows them as notes.
-    Audit,
-    /// Findings are shown as warnings, and the object is allowed.
-    Warn,
-    /// Findings deny the object.
-    Deny,
-}
-
-impl Mode {
-    /// Returns `deny`, `warn`, `audit` or `off`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Mode::Audit => "audit",
-            Mode::Deny => "deny",
-            Mode::Off => "off",
-            Mode::Warn => "warn",
-        }
+words! {
+    /// How strictly a rule is enforced.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "lowercase")]
+    pub enum Mode {
+        /// The rule does not run.
+        Off => "off",
+        /// Findings are counted but not shown to the user; `check` shows them as notes.
+        Audit => "audit",
+        /// Findings are shown as warnings, and the object is allowed.
+        Warn => "warn",
+        /// Findings deny the object.
+        Deny => "deny",
     }
 }
 

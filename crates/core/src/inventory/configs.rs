@@ -1,9 +1,7 @@
 //! ConfigMaps and Secrets: the keys that they have, and the keys that pods read.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use k8s_openapi::api::core::v1::{Container, PodSpec, VolumeMount};
-use serde::{Deserialize, de::IgnoredAny};
+use k8s_openapi::api::core::v1::VolumeMount;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
@@ -12,15 +10,11 @@ use super::{
     leftovers,
     read::shapes::{Marks, Metadata},
 };
-use crate::{
-    finding::{Field, Path, paths::POD_SPEC},
-    kubernetes::{
-        absent::{list, text},
-        config_references::visit_config_references,
-        containers::visit,
-        exec::{actions, executed, is_shell},
-        kind::Kind,
-    },
+use crate::inventory::prelude::*;
+use crate::kubernetes::{
+    absent::text,
+    config_references::visit_config_references,
+    exec::{actions, executed, is_shell},
 };
 
 type Texts = Box<[(Box<str>, Box<str>)]>;

@@ -1,16 +1,8 @@
 //! The resources that the containers and claims of a set ask for.
 
-use std::collections::BTreeMap;
+use k8s_openapi::api::core::v1::ResourceRequirements;
 
-use k8s_openapi::{
-    api::core::v1::{PodSpec, ResourceRequirements},
-    apimachinery::pkg::api::resource::Quantity,
-};
-
-use crate::{
-    finding::{Field, paths::POD_SPEC},
-    kubernetes::containers::visit,
-};
+use crate::inventory::prelude::*;
 
 /// Amounts by the names of their resources.
 pub(crate) type Amounts = BTreeMap<String, Quantity>;

@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use k8s_openapi::{
-    api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration},
-    apimachinery::pkg::{api::resource::Quantity, util::intstr::IntOrString},
-};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Toleration};
 use memchr::memmem;
 
 use super::{
@@ -13,16 +10,16 @@ use super::{
     demand::Demand,
     hosts::{self, Lookups},
     links,
-    nodes::Nodes,
     object_summary::NamedPort,
     resources::Resources,
     system::System,
     waits::{Wait, is_host},
     zones,
 };
+use crate::inventory::prelude::*;
 use crate::{
-    finding::{Field, paths::CLAIM_TEMPLATES},
-    kubernetes::{containers::containers, int_or_percent::scaled, pod_security::FailedCheck},
+    finding::paths::CLAIM_TEMPLATES,
+    kubernetes::{int_or_percent::scaled, pod_security::FailedCheck},
     object::{
         DaemonSetSpec, Object, StatefulSetSpec, Workload,
         annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},

@@ -1,9 +1,5 @@
-use super::{
-    index::{Index, Key, Selecting},
-    labels::{Bucket, Selector},
-    object_summary::{Controller, ObjectSummary, Role},
-};
-use crate::object::storage_class::StorageClass;
+use super::index::{Index, Selecting};
+use crate::inventory::prelude::*;
 
 /// The most node labels under which a host port is filed.
 pub(super) const MOST_PINS: usize = 8;

@@ -1,11 +1,9 @@
 use std::collections::{HashMap, HashSet};
 
-use k8s_openapi::api::core::v1::{ContainerPort, PodSpec};
+use k8s_openapi::api::core::v1::ContainerPort;
 
-use crate::{
-    finding::{Path, paths::POD_SPEC},
-    kubernetes::containers::running,
-};
+use crate::inventory::prelude::*;
+use crate::kubernetes::containers::running;
 
 /// All addresses of a node; the default.
 ///

@@ -1,15 +1,7 @@
 //! The names of hosts that pods look up.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
-use crate::kubernetes::{
-    absent::list,
-    config_references::visit_config_references,
-    containers::{arguments, containers},
-    kind::Kind,
-};
+use crate::inventory::prelude::*;
+use crate::kubernetes::{config_references::visit_config_references, containers::arguments};
 
 /// The pods resolve names by their nodes' DNS, although they ask for the cluster's.
 ///

@@ -3,13 +3,13 @@
 //! A key is a hash. Different keys may have the same hash, so an index returns candidates, and the caller compares
 //! them.
 
-use std::{hash::BuildHasher as _, hash::RandomState, slice, sync::Arc};
-
-use super::{
-    labels::Bucket,
-    shards::{Shards, grow_little},
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    slice,
 };
-use crate::kubernetes::kind::Kind;
+
+use super::shards::{Shards, grow_little};
+use crate::inventory::prelude::*;
 
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) enum Key<'a> {

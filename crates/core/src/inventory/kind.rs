@@ -1,41 +1,21 @@
 //! The kinds of objects in an inventory.
 
-use crate::kubernetes::kind::Kind;
+use crate::inventory::prelude::*;
 
-/// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 31] = [
-    Kind::ClusterRole,
-    Kind::ClusterRoleBinding,
-    Kind::ConfigMap,
-    Kind::DaemonSet,
-    Kind::Deployment,
-    Kind::ExternalSecret,
-    Kind::HorizontalPodAutoscaler,
-    Kind::Job,
-    Kind::LimitRange,
-    Kind::MutatingWebhookConfiguration,
-    Kind::Namespace,
-    Kind::Node,
-    Kind::PersistentVolume,
-    Kind::PodDisruptionBudget,
-    Kind::PodMonitor,
-    Kind::PriorityClass,
-    Kind::ReplicaSet,
-    Kind::ReplicationController,
-    Kind::ResourceQuota,
-    Kind::Role,
-    Kind::RoleBinding,
-    Kind::RuntimeClass,
-    Kind::ScaledObject,
-    Kind::Secret,
-    Kind::Service,
-    Kind::ServiceAccount,
-    Kind::ServiceMonitor,
-    Kind::StatefulSet,
-    Kind::StorageClass,
-    Kind::ValidatingWebhookConfiguration,
-    Kind::VerticalPodAutoscaler,
-];
+/// Returns every kind but Pod, in alphabetical order.
+pub fn kinds() -> impl Iterator<Item = Kind> {
+    Kind::ALL.into_iter().filter(|kind| {
+        !matches!(
+            kind,
+            Kind::ControllerRevision
+                | Kind::EndpointSlice
+                | Kind::Event
+                | Kind::PersistentVolumeClaim
+                | Kind::Pod
+                | Kind::Policy
+        )
+    })
+}
 
 /// Returns the kind of an object if an inventory contains this kind. Excludes OpenKruise's kinds.
 pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
@@ -48,7 +28,7 @@ pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
         Kind::VerticalPodAutoscaler => api_version.starts_with("autoscaling.k8s.io/"),
         _ => it.api_version() == api_version,
     };
-    let known = KINDS.into_iter().find(|it| it.as_str() == kind && is_right(it));
+    let known = kinds().find(|it| it.as_str() == kind && is_right(it));
     known.or_else(|| makes_pods(api_version, kind).then_some(Kind::Pod))
 }
 

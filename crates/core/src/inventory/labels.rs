@@ -1,9 +1,10 @@
 //! Compact labels and selectors. Determines whether one set of labels can match two selectors.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
+use std::{borrow::Cow, fmt};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+use crate::inventory::prelude::*;
 use crate::kubernetes::{
     allowed::{Allowed, Test},
     selector,

@@ -1,6 +1,6 @@
 //! Numbers that Go's templates print as floating-point ones.
 
-use std::collections::BTreeMap;
+use crate::inventory::prelude::*;
 
 /// The maximum number that is kept of a ConfigMap.
 const MOST: usize = 10;

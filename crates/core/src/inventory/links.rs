@@ -1,11 +1,6 @@
 //! Images that misread a variable that Kubernetes sets for a Service.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
-
-use crate::{
-    finding::{Field, paths::POD_SPEC},
-    kubernetes::{absent::list, containers::visit},
-};
+use crate::inventory::prelude::*;
 
 /// Images, and the variable of each that has to be something else than an address such as
 /// `tcp://10.96.0.7:9092`. Sources: the script `configure` of confluentinc/kafka-images and

@@ -1,11 +1,7 @@
-use std::collections::BTreeMap;
+use k8s_openapi::api::core::v1::{Taint, Toleration};
 
-use k8s_openapi::{
-    api::core::v1::{Taint, Toleration},
-    apimachinery::pkg::api::resource::Quantity,
-};
-
-use super::{labels::Labels, resources::Resources};
+use super::resources::Resources;
+use crate::inventory::prelude::*;
 use crate::kubernetes::{taints::is_transient, tolerations};
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,6 @@
-use std::collections::BTreeMap;
+use k8s_openapi::api::core::v1::{Affinity, NodeSelectorRequirement, NodeSelectorTerm};
 
-use k8s_openapi::api::core::v1::{Affinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec};
-
-use super::labels::Labels;
+use crate::inventory::prelude::*;
 use crate::kubernetes::node_selector;
 
 #[derive(Clone, Debug, Default, PartialEq)]

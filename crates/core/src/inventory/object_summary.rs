@@ -1,29 +1,20 @@
 //! The data of an object for rules about several objects.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::fmt;
 
-use k8s_openapi::{
-    api::core::v1::{LimitRangeItem, PodSpec, PodTemplateSpec},
-    apimachinery::pkg::util::intstr::IntOrString,
-};
+use k8s_openapi::api::core::v1::{LimitRangeItem, PodTemplateSpec};
 
 use super::{
     access::Access,
     configs::{Config, Rare, Use},
     demand::{Amounts, Demand},
     details::Details,
-    host_port::HostPort,
-    labels::{ALLOCATION, Labels, Selector},
-    node::Node,
-    nodes::Nodes,
+    labels::ALLOCATION,
 };
+use crate::inventory::prelude::*;
 use crate::{
-    finding::{
-        Field, Path,
-        paths::{CONTAINERS, POD_SPEC, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS},
-    },
-    kubernetes::{containers::is_sidecar, kind::Kind, pod_security::FailedCheck},
-    object::storage_class::StorageClass,
+    finding::paths::{CONTAINERS, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS},
+    kubernetes::{containers::is_sidecar, pod_security::FailedCheck},
 };
 
 /// A position in a file.

@@ -1,14 +1,9 @@
 use super::{
     file::{MOST_PINS, looks_at, rarest},
-    host_port::HostPort,
-    index::{Key, Selecting},
-    labels::{Labels, Selector},
-    node::Node,
-    nodes::{Nodes, Wanted},
-    object_summary::{Controller, ObjectSummary, Role},
-    store::Inventory,
+    index::Selecting,
+    nodes::Wanted,
 };
-use crate::kubernetes::kind::Kind;
+use crate::inventory::prelude::*;
 
 /// The most nodes that are compared with the allowed nodes of an object.
 const MOST_COMPARED: usize = 50_000;

@@ -1,20 +1,10 @@
 mod services;
 pub(super) mod shapes;
 
-use std::sync::Arc;
-
-use serde::Deserialize;
-
-use super::{
-    details::Details,
-    host_port::HostPort,
-    labels::{Labels, Selector},
-    nodes::Nodes,
-    object_summary::{Controller, MemorySize, ObjectSummary, Ports, Role},
-};
+use super::{details::Details, object_summary::Ports};
+use crate::inventory::prelude::*;
 use crate::{
     inventory::kind,
-    kubernetes::kind::Kind,
     object::{Object, Workload},
 };
 

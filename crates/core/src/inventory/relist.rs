@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{object_summary::ObjectSummary, store::Inventory};
-use crate::kubernetes::kind::Kind;
+use crate::inventory::prelude::*;
 
 /// The objects that a new list has not contained so far. If the list ends early, drop this value to keep them.
 #[derive(Debug)]

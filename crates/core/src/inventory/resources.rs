@@ -1,10 +1,8 @@
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
-use k8s_openapi::{
-    api::core::v1::{Container, PodSpec, ResourceRequirements},
-    apimachinery::pkg::api::resource::Quantity,
-};
+use k8s_openapi::api::core::v1::ResourceRequirements;
 
+use crate::inventory::prelude::*;
 use crate::kubernetes::{containers::is_sidecar, quantity};
 
 /// CPU in thousandths, and memory in bytes.

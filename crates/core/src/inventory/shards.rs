@@ -3,7 +3,7 @@
 //! The map is a table of small sorted lists. A change after a clone copies the table and one list. Crates for
 //! persistent maps allocate each entry separately and take three times the memory.
 
-use std::sync::Arc;
+use crate::inventory::prelude::*;
 
 /// The number of lists. With half a million entries, each list has five hundred.
 const COUNT: usize = 1024;

@@ -1,13 +1,11 @@
-use std::sync::Arc;
-
 use super::{
     file,
-    index::{Index, Key},
-    labels::{Bucket, Label, split},
-    object_summary::{Autoscaler, MemorySize, ObjectSummary, Role},
+    index::Index,
+    labels::{Label, split},
+    object_summary::Autoscaler,
     shards::Shards,
 };
-use crate::kubernetes::kind::Kind;
+use crate::inventory::prelude::*;
 
 /// Objects in insertion order, with indexes.
 #[derive(Clone, Debug, Default)]

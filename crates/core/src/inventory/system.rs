@@ -1,6 +1,6 @@
-use k8s_openapi::api::core::v1::{PodSpec, SecurityContext, Volume};
+use k8s_openapi::api::core::v1::{SecurityContext, Volume};
 
-use crate::kubernetes::containers::containers;
+use crate::inventory::prelude::*;
 
 /// Folders of a node that exist only on Linux.
 const FOLDERS: [&str; 4] = ["/dev", "/lib/modules", "/proc", "/sys"];

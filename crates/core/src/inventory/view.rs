@@ -1,11 +1,8 @@
 //! A recent state of a cluster, and its age.
 
-use std::{collections::BTreeMap, sync::Arc};
-
 use jiff::Timestamp;
 
-use super::store::Inventory;
-use crate::kubernetes::kind::Kind;
+use crate::inventory::prelude::*;
 
 /// How current the objects of a kind are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

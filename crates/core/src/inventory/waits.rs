@@ -1,11 +1,9 @@
 //! DNS names that a StatefulSet's first pod waits for, although they exist only once that pod is ready.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec, Probe};
+use k8s_openapi::api::core::v1::Probe;
 
-use crate::{
-    finding::{Path, paths::POD_SPEC},
-    object::StatefulSetSpec,
-};
+use crate::inventory::prelude::*;
+use crate::object::StatefulSetSpec;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {

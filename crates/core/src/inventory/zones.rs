@@ -1,8 +1,6 @@
 //! How pods depend on the zones of their nodes.
 
-use k8s_openapi::api::core::v1::PodSpec;
-
-use super::nodes::Nodes;
+use crate::inventory::prelude::*;
 use crate::kubernetes::pod_affinity::groups;
 
 const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];

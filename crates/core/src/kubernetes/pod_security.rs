@@ -33,28 +33,20 @@ pub struct PodSecurityDefaults {
     pub exempt_namespaces: Vec<String>,
 }
 
-/// A level of the Pod Security Standards.
-#[derive(
-    Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord,
-)]
-#[serde(rename_all = "camelCase")]
-pub enum EnforcedLevel {
-    /// Refuses nothing.
-    #[default]
-    Privileged,
-    /// Refuses known ways to the host.
-    Baseline,
-    /// Also demands what limits a pod.
-    Restricted,
-}
-
-impl EnforcedLevel {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            EnforcedLevel::Privileged => "privileged",
-            EnforcedLevel::Baseline => "baseline",
-            EnforcedLevel::Restricted => "restricted",
-        }
+words! {
+    /// A level of the Pod Security Standards.
+    #[derive(
+        Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord,
+    )]
+    #[serde(rename_all = "camelCase")]
+    pub enum EnforcedLevel {
+        /// Refuses nothing.
+        #[default]
+        Privileged => "privileged",
+        /// Refuses known ways to the host.
+        Baseline => "baseline",
+        /// Also demands what limits a pod.
+        Restricted => "restricted",
     }
 }
 

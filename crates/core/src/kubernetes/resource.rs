@@ -2,24 +2,18 @@
 
 use std::fmt;
 
-/// The kinds of workload that setguard validates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WorkloadKind {
-    /// One pod per node.
-    DaemonSet,
-    /// Pods that each have an identity.
-    StatefulSet,
+words! {
+    /// The kinds of workload that setguard validates.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum WorkloadKind {
+        /// One pod per node.
+        DaemonSet => "DaemonSet",
+        /// Pods that each have an identity.
+        StatefulSet => "StatefulSet",
+    }
 }
 
 impl WorkloadKind {
-    /// Returns the name as in the field `kind`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            WorkloadKind::DaemonSet => "DaemonSet",
-            WorkloadKind::StatefulSet => "StatefulSet",
-        }
-    }
-
     /// Returns the lowercase name that some of the API server's messages use, such as `daemonset`.
     pub const fn lower(self) -> &'static str {
         match self {
@@ -50,43 +44,30 @@ pub struct Resource {
 
 /// Every resource that setguard validates.
 pub const RESOURCES: &[Resource] = &[
-    Resource { group: "apps", version: "v1", plural: "daemonsets", kind: WorkloadKind::DaemonSet },
-    Resource {
-        group: "apps",
-        version: "v1",
-        plural: "statefulsets",
-        kind: WorkloadKind::StatefulSet,
-    },
-    Resource {
-        group: KRUISE,
-        version: "v1alpha1",
-        plural: "daemonsets",
-        kind: WorkloadKind::DaemonSet,
-    },
-    Resource {
-        group: KRUISE,
-        version: "v1beta1",
-        plural: "daemonsets",
-        kind: WorkloadKind::DaemonSet,
-    },
-    Resource {
-        group: KRUISE,
-        version: "v1beta1",
-        plural: "statefulsets",
-        kind: WorkloadKind::StatefulSet,
-    },
+    Resource::new("apps", "v1", "daemonsets", WorkloadKind::DaemonSet),
+    Resource::new("apps", "v1", "statefulsets", WorkloadKind::StatefulSet),
+    Resource::new(KRUISE, "v1alpha1", "daemonsets", WorkloadKind::DaemonSet),
+    Resource::new(KRUISE, "v1beta1", "daemonsets", WorkloadKind::DaemonSet),
+    Resource::new(KRUISE, "v1beta1", "statefulsets", WorkloadKind::StatefulSet),
 ];
 
 /// OpenKruise's sets. The rules for the built-in sets apply where the fields have the same meaning.
 const KRUISE: &str = "apps.kruise.io";
 
 impl Resource {
+    const fn new(
+        group: &'static str,
+        version: &'static str,
+        plural: &'static str,
+        kind: WorkloadKind,
+    ) -> Self {
+        Resource { group, version, plural, kind }
+    }
+
     /// Returns the resource of an `apiVersion` and a `kind`, if setguard validates it.
     pub fn of(api_version: &str, kind: &str) -> Option<&'static Resource> {
-        RESOURCES.iter().find(|r| {
-            r.kind.as_str() == kind
-                && api_version.split_once('/').is_some_and(|(g, v)| g == r.group && v == r.version)
-        })
+        let (group, version) = api_version.split_once('/')?;
+        Resource::of_gvk(group, version, kind)
     }
 
     /// Returns the resource of a group, a version and a kind, if setguard validates it.

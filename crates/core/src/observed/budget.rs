@@ -1,16 +1,11 @@
-use std::collections::BTreeMap;
-
 use k8s_openapi::{
     api::policy::v1::PodDisruptionBudgetSpec,
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
-use serde::{Deserialize, de::IgnoredAny};
 
-use super::{
-    meta::{Condition, Metadata},
-    not_ready::LONGEST,
-};
-use crate::{finding::shorten, kubernetes::selector, object::whole::Whole};
+use super::not_ready::LONGEST;
+use crate::observed::prelude::*;
+use crate::{finding::shorten, kubernetes::selector};
 
 /// A PodDisruptionBudget.
 #[derive(Clone, Debug)]

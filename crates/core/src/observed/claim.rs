@@ -1,10 +1,7 @@
-use std::collections::BTreeMap;
-
 use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource::Quantity};
-use serde::Deserialize;
 
-use super::meta::{Metadata, Name};
-use crate::{kubernetes::quantity, object::whole::Whole};
+use crate::kubernetes::quantity;
+use crate::observed::prelude::*;
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug)]

@@ -1,12 +1,12 @@
 //! Warnings about objects, and the few other events that rules need.
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
-use serde::{Deserialize, Serialize};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use serde::Serialize;
 use serde_json::json;
 
-use super::meta::Metadata;
-use crate::{finding::shorten, kubernetes::kind::Kind};
+use crate::finding::shorten;
+use crate::observed::prelude::*;
 
 /// The reasons that rules need, in addition to those of [`is_of_ended`].
 const REASONS: [&str; 21] = [

@@ -1,5 +1,4 @@
-use super::meta::Metadata;
-use crate::object::whole::Whole;
+use crate::observed::prelude::*;
 
 /// A pod with the name of a StatefulSet's pod that does not belong to the set.
 #[derive(Clone, Debug)]

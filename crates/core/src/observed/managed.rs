@@ -1,5 +1,4 @@
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde::Deserialize;
+use crate::observed::prelude::*;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

@@ -1,9 +1,5 @@
-use std::collections::BTreeMap;
-
-use super::{
-    meta::{self, Owner},
-    pod::{Pod, RawPod},
-};
+use super::{meta, pod::RawPod};
+use crate::observed::prelude::*;
 
 /// A pod, with everything that a plan needs to know about it.
 #[derive(Clone, Debug)]

@@ -1,15 +1,7 @@
-use std::collections::BTreeMap;
+use serde::de::DeserializeOwned;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
-
-use crate::{
-    kubernetes::resource::WorkloadKind,
-    object::{namespace_or_default, whole::Whole},
-};
+use crate::object::namespace_or_default;
+use crate::observed::prelude::*;
 
 pub(super) type Name = (Box<str>, Box<str>);
 

@@ -1,13 +1,8 @@
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::Taint;
-use serde::Deserialize;
 
-use super::{
-    meta::{Condition, Metadata},
-    not_ready::LONGEST,
-};
-use crate::{finding::shorten, object::whole::Whole, rollout::node::NodeInfo};
+use super::not_ready::LONGEST;
+use crate::observed::prelude::*;
+use crate::{finding::shorten, rollout::node::NodeInfo};
 
 /// A node, reduced to what matters for the pods of sets.
 #[derive(Clone, Debug)]

@@ -1,11 +1,9 @@
 //! Why a pod is not ready, according to its status.
 
 use jiff::SignedDuration;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde::Deserialize;
 
-use super::meta::Condition;
 use crate::finding::shorten;
+use crate::observed::prelude::*;
 
 /// The states of containers that do not start without intervention.
 const BROKEN: [&str; 13] = [

@@ -1,17 +1,12 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Affinity;
-use serde::Deserialize;
 
 use super::{
     event::SLACK,
-    meta::{Metadata, Owner},
     not_ready::{NotReadyKind, NotReadyReason, Placed, Status},
 };
-use crate::{
-    kubernetes::{node_selector::required_terms, resource::WorkloadKind},
-    object::whole::Whole,
-    rollout::Health,
-};
+use crate::observed::prelude::*;
+use crate::{kubernetes::node_selector::required_terms, rollout::Health};
 
 /// True once a pod has its volumes and network. Every supported kubelet sets this condition.
 const SANDBOX: &str = "PodReadyToStartContainers";

@@ -1,10 +1,6 @@
-use std::collections::BTreeMap;
-
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde::{Deserialize, de::IgnoredAny};
 
-use super::meta::{Metadata, Name};
-use crate::object::whole::Whole;
+use crate::observed::prelude::*;
 
 /// A ResourceQuota.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,7 +1,6 @@
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::meta::{Metadata, Owner};
+use crate::observed::prelude::*;
 
 /// A ControllerRevision.
 #[derive(Clone, Debug)]

@@ -1,7 +1,5 @@
-use super::{
-    store::Observed,
-    workload::{DaemonSet, StatefulSet, WorkloadState, WorkloadStatus},
-};
+use super::workload::{DaemonSet, StatefulSet, WorkloadState};
+use crate::observed::prelude::*;
 use crate::{
     kubernetes::cluster::Cluster,
     rollout::stateful_set::{Settings, Strategy},

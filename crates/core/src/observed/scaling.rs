@@ -1,12 +1,9 @@
 //! How node autoscalers react to pods without a node, and preemption.
 
-use super::{
-    event::{CREATED, Event, LONGEST_WAIT, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP, SLACK},
-    pod::Pod,
-    store::Observed,
-    workload::WorkloadStatus,
+use super::event::{
+    CREATED, Event, LONGEST_WAIT, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP, SLACK,
 };
-use crate::kubernetes::kind::Kind;
+use crate::observed::prelude::*;
 
 /// How long a new node may take, in seconds. Both autoscalers then give up and try a different node.
 ///

@@ -1,23 +1,22 @@
 mod add;
 mod get;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
     budget::PodDisruptionBudget,
     claim::{PersistentVolume, PersistentVolumeClaim},
-    event::{About, Event},
+    event::Event,
     foreign_pod::ForeignPod,
-    meta::Owner,
     node::Node,
-    pod::Pod,
     quota::Quota,
     revision::Revision,
     webhook::{Endpoints, Webhook},
-    workload::{WorkloadState, WorkloadStatus},
+    workload::WorkloadState,
 };
+use crate::observed::prelude::*;
 use crate::{
-    kubernetes::{cluster::Cluster, kind::Kind},
+    kubernetes::cluster::Cluster,
     object::storage_class::StorageClass,
     rollout::{
         node::{Placement, placements},

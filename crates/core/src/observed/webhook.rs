@@ -7,10 +7,8 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
 };
-use serde::{Deserialize, de::IgnoredAny};
 
-use super::meta::Name;
-use crate::kubernetes::kind::Kind;
+use crate::observed::prelude::*;
 
 /// A webhook that can block pods or nodes: the API server calls it for such requests, and its `failurePolicy` is
 /// `Fail`.

@@ -1,29 +1,22 @@
-use std::collections::BTreeMap;
-
-use k8s_openapi::{
-    api::{
-        apps::v1::{DaemonSetStatus, StatefulSetStatus},
-        core::v1::PodTemplateSpec,
-    },
-    apimachinery::pkg::apis::meta::v1::Time,
+use k8s_openapi::api::{
+    apps::v1::{DaemonSetStatus, StatefulSetStatus},
+    core::v1::PodTemplateSpec,
 };
-use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     managed::{Managed, Writes},
-    pod::Pod,
     readiness::Readiness,
 };
+use crate::observed::prelude::*;
 use crate::{
     kubernetes::{
         cluster::Version,
         containers,
         pod_security::{FailedCheck, Standard},
-        resource::WorkloadKind,
     },
     object::{
         DaemonSetSpec, StatefulSetSpec, annotations::IGNORE_ANNOTATION, defaults,
-        deployer::Deployer, whole::Whole,
+        deployer::Deployer,
     },
     rollout::{daemon_set::Settings, node::Placing},
 };

@@ -1,19 +1,11 @@
-/// The template that a pod was made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Revision {
-    /// An earlier template.
-    Old,
-    /// The template of the new object.
-    New,
-}
-
-impl Revision {
-    /// Returns the name in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Revision::Old => "old",
-            Revision::New => "new",
-        }
+words! {
+    /// The template that a pod was made from.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Revision {
+        /// An earlier template.
+        Old => "old",
+        /// The template of the new object.
+        New => "new",
     }
 }
 

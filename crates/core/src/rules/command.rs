@@ -1,8 +1,6 @@
 //! Commands that users can paste safely.
 
-use std::borrow::Cow;
-
-use crate::finding::{Command, Effect};
+use crate::rules::prelude::*;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kubectl<'a> {

@@ -1,7 +1,9 @@
 //! What most rules import.
 
 pub(in crate::rules) use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    ops::Range,
     sync::LazyLock,
 };
 
@@ -12,42 +14,52 @@ pub(in crate::rules) use k8s_openapi::{
         util::intstr::IntOrString,
     },
 };
+pub(in crate::rules) use serde_json::json;
 
-pub(in crate::rules) use super::{
-    read,
-    rule::{
-        Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Runner, SETS, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-        status::{Audit, ObjectName, Report, StatusCheck, StatusFindings, StatusQuery},
-    },
-    status::{
-        daemon_set::Daemons,
-        phrases::{at, count, names, one_line, positive, sets_of, since, words},
-        refusal::Refusal,
-        stateful_set::Replicas,
-    },
-};
 pub(in crate::rules) use crate::{
     finding::{
         At, Command, Effect, Facts, Field, Finding, Findings, Fix, Help, Hold, Meta, Mode, Outlook,
         Path, Reason, Value, nearest_of,
         paths::{
-            CLAIM_TEMPLATES, METADATA, POD_SPEC, ROLLING_UPDATE, SELECTOR, SPEC, STATUS, TEMPLATE,
-            TEMPLATE_LABELS, TOLERATIONS, UPDATE_STRATEGY, VOLUMES,
+            CLAIM_TEMPLATES, METADATA, NODE_TERMS, POD_SPEC, ROLLING_UPDATE, SELECTOR, SPEC,
+            STATUS, TEMPLATE, TEMPLATE_LABELS, TOLERATIONS, UPDATE_STRATEGY, VOLUMES,
         },
     },
-    inventory::object_summary::ObjectSummary,
+    inventory::{
+        demand::Demand,
+        details::Details,
+        object_summary::{Controller, ObjectSummary},
+        view::Freshness,
+    },
     kubernetes::{
         absent::{list, text},
-        cluster::Cluster,
+        cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
         containers::{arguments, containers, is_sidecar, running, visit},
         int_or_percent,
         kind::Kind,
+        node_selector::required_terms,
         quantity::Quantity,
         resource::WorkloadKind,
         selector,
     },
     object::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
-    observed::{Event, Node, NotReadyKind, Observed, Pod, WorkloadState, WorkloadStatus},
+    observed::{Call, Event, Node, NotReadyKind, Observed, Pod, WorkloadState, WorkloadStatus},
     rollout::node::{Placement, WhyNot},
+    rules::{
+        neighbors::{
+            budgets::Protection, missing::is_missing, nodes::MatchingNodes, services::Governed,
+        },
+        read,
+        rule::{
+            Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Runner, SETS, Scope,
+            inventory::{Evidence, InventoryFindings, Query},
+            status::{Audit, ObjectName, Report, StatusCheck, StatusFindings, StatusQuery},
+        },
+        status::{
+            daemon_set::Daemons,
+            phrases::{at, count, names, one_line, positive, sets_of, since, words},
+            refusal::Refusal,
+            stateful_set::Replicas,
+        },
+    },
 };

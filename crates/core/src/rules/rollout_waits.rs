@@ -2,11 +2,8 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 
-use crate::{
-    finding::Help,
-    object::{DaemonSetSpec, StatefulSetSpec},
-    rollout::daemon_set::Settings,
-};
+use crate::rollout::{daemon_set, stateful_set::Settings};
+use crate::rules::prelude::*;
 
 /// How many pods of a DaemonSet are unavailable, and how many may be during an update.
 ///
@@ -22,7 +19,7 @@ pub(super) struct Unavailability {
 impl Unavailability {
     /// `None` unless the update deletes pods a few at a time.
     pub(super) fn of<T>(spec: &DaemonSetSpec<T>, status: &DaemonSetStatus) -> Option<Self> {
-        let settings = Settings::of(spec);
+        let settings = daemon_set::Settings::of(spec);
         let desired = status.desired_number_scheduled;
         let budget = settings.budget(usize::try_from(desired).unwrap_or_default());
         let allowed = budget.max_unavailable;
@@ -62,14 +59,21 @@ pub(super) const ORDERED: &str = "with podManagementPolicy OrderedReady the new 
 pub(super) const BARE: &str =
     ": without spec.updateStrategy.rollingUpdate, the pod comes back with the old template";
 
-/// Returns whether deleted pods come back with the old template because the block is missing. In a rollout, only those of
-/// its first revision do.
-pub(super) fn is_bare<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> bool {
-    lacks_block(spec) && status.current_revision == status.update_revision
-}
-
-pub(super) fn lacks_block<T>(spec: &StatefulSetSpec<T>) -> bool {
-    spec.update_strategy.as_ref().is_some_and(|it| it.rolling_update.is_none())
+/// Returns whether a pod that is deleted, or else the first one, comes back with the old template because the block is
+/// missing.
+pub(super) fn is_bare(
+    object: &Object<'_>,
+    status: &StatefulSetStatus,
+    ordinal: Option<i64>,
+    cluster: &Cluster,
+) -> bool {
+    let outdated = status.replicas - status.updated_replicas.unwrap_or_default();
+    let others = status.current_replicas.unwrap_or(outdated) - 1;
+    let spec = object.stateful_set();
+    spec.and_then(|it| Settings::of(object.name(), it, cluster)).is_some_and(|it| {
+        let others = usize::try_from(others).unwrap_or_default();
+        it.is_bare && it.creates_old(ordinal.unwrap_or(it.ordinals.start), others)
+    })
 }
 
 /// The same, while the manifest is written.

@@ -143,31 +143,20 @@ pub enum StatusCheck {
     Others(fn(&Audit<'_>, &mut StatusFindings)),
 }
 
-/// A command that runs rules.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Runner {
-    /// `setguard check`
-    Check,
-    /// `setguard serve`, as a validating webhook.
-    Validate,
-    /// `setguard serve`, as a mutating webhook.
-    Mutate,
-    /// `setguard audit`, and for status rules also `setguard wait`.
-    Audit,
-    /// The API server itself, through a policy from `setguard export vap`.
-    Policy,
-}
-
-impl Runner {
-    /// Returns the name for a table.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Runner::Check => "`check`",
-            Runner::Validate => "webhook",
-            Runner::Mutate => "webhook that mutates",
-            Runner::Audit => "`audit`",
-            Runner::Policy => "admission policy",
-        }
+words! {
+    /// A command that runs rules.
+    #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+    pub enum Runner {
+        /// `setguard check`
+        Check => "`check`",
+        /// `setguard serve`, as a validating webhook.
+        Validate => "webhook",
+        /// `setguard serve`, as a mutating webhook.
+        Mutate => "webhook that mutates",
+        /// `setguard audit`, and for status rules also `setguard wait`.
+        Audit => "`audit`",
+        /// The API server itself, through a policy from `setguard export vap`.
+        Policy => "admission policy",
     }
 }
 

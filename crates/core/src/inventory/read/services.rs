@@ -1,11 +1,7 @@
 //! Services, and the environment variables that they add to containers.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use serde::Deserialize;
-
 use crate::inventory::object_summary::NamedPort;
+use crate::inventory::prelude::*;
 
 /// The length of an address that is assigned later, such as `10.96.123.45`.
 const ADDRESS: usize = 12;

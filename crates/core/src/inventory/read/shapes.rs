@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use k8s_openapi::{
     api::{
         admissionregistration::v1::ServiceReference,
@@ -8,39 +6,21 @@ use k8s_openapi::{
         core::v1::{Affinity, ContainerPort, LimitRangeSpec, NodeSpec, ResourceQuotaSpec},
         policy::v1::PodDisruptionBudgetSpec,
     },
-    apimachinery::pkg::{
-        api::resource::Quantity,
-        apis::meta::v1::{LabelSelector, OwnerReference},
-    },
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference},
 };
-use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::services::ServiceSpec;
+use crate::inventory::prelude::*;
 use crate::{
     inventory::{
         access::Access,
         configs::Config,
-        host_port::HostPort,
-        labels::{Labels, Selector},
-        node::Node,
-        nodes::Nodes,
-        object_summary::{
-            Autoscaler, Controller, DisruptionBudget, MemorySize, ObjectSummary, PodSecurity,
-            Ports, Role, ScaledClaims, Service,
-        },
+        object_summary::{Autoscaler, DisruptionBudget, PodSecurity, Ports, ScaledClaims, Service},
     },
-    kubernetes::{
-        kind::Kind,
-        pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
-    },
-    object::{
-        annotations::EXCEED_ANNOTATION, namespace_or_default, storage_class::StorageClass,
-        whole::Whole,
-    },
+    kubernetes::pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
+    object::{annotations::EXCEED_ANNOTATION, namespace_or_default, whole::Whole},
 };
 
 /// `M` is the type of the labels and of the annotations.

@@ -5,9 +5,9 @@ use k8s_openapi::api::core::v1::{
     PodSpec, PodTemplateSpec, Probe, SELinuxOptions, SeccompProfile, SecurityContext, Volume,
 };
 
-use super::standard::{
-    Check,
-    Level::{self, Baseline, Restricted},
+use super::{
+    EnforcedLevel::{self as Level, Baseline, Restricted},
+    standard::Check,
 };
 use crate::kubernetes::containers::containers;
 

@@ -1,22 +1,6 @@
-use std::fmt;
-
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
-/// `privileged` refuses nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
-    Baseline,
-    Restricted,
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Level::Baseline => "baseline",
-            Level::Restricted => "restricted",
-        })
-    }
-}
+use super::EnforcedLevel as Level;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standard {
@@ -61,8 +45,8 @@ impl Check {
         let (first, end) = self.minors;
         (first..end).contains(&minor)
             && match level {
-                Level::Baseline => self.level == Level::Baseline,
                 Level::Restricted => minor < self.replaced,
+                Level::Baseline | Level::Privileged => self.level == level,
             }
     }
 }

@@ -1,13 +1,10 @@
 //! Adds objects to the store, reduced to what the status rules need.
 
-use super::{Observed, owner};
-use crate::{
-    kubernetes::{kind::Kind, resource::WorkloadKind},
-    observed::{
-        Endpoints, Event, ForeignPod, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod,
-        PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadStatus, event::About,
-        meta,
-    },
+use super::owner;
+use crate::observed::prelude::*;
+use crate::observed::{
+    Endpoints, Event, ForeignPod, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod,
+    PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadStatus, meta,
 };
 
 const MOST_TEMPLATES: usize = 3;

@@ -1,13 +1,10 @@
-use std::collections::BTreeMap;
-
-use super::{Observed, owner};
+use super::owner;
+use crate::observed::prelude::*;
 use crate::{
-    kubernetes::{kind::Kind, resource::WorkloadKind},
     object::storage::{Storage, is_shareable},
     observed::{
         Endpoints, Event, ForeignPod, Node, PersistentVolume, PersistentVolumeClaim, Pod,
         PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadState, WorkloadStatus,
-        event::About,
     },
 };
 

@@ -1,10 +1,10 @@
 //! The remedies for the most frequent errors. The API server's message stays as it is; the remedy becomes the help,
 //! with other fields that belong to the error.
 
-use std::{borrow::Cow, cell::OnceCell};
+use std::cell::OnceCell;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::{kruise, stateful_set, template};
 use crate::rules::prelude::*;

@@ -3,7 +3,6 @@
 //! Kubernetes: `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/daemonset/strategy.go`.
 
 use k8s_openapi::api::apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet};
-use serde_json::json;
 
 use super::{
     rule::API_VALIDATION,

@@ -8,7 +8,6 @@ use k8s_openapi::api::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSetPersistentVolumeClaimRetentionPolicy,
     StatefulSetUpdateStrategy,
 };
-use serde_json::json;
 
 use super::{
     kruise,
@@ -18,7 +17,7 @@ use super::{
 use crate::rules::prelude::*;
 use crate::{
     kubernetes::{
-        cluster::{MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
+        cluster::{STATEFUL_SET_RECREATE_STRATEGY, since},
         names, semantic,
     },
     object::{LazyJson, Metadata},

@@ -12,22 +12,20 @@ use k8s_openapi::{
     apimachinery::pkg::api::resource::Quantity as Text,
 };
 
-pub(super) use self::{containers::is_hidden, ports::conflict};
 use super::{api_validation::wording::of_release, legacy_node_label};
 use crate::rules::prelude::*;
 use crate::{
-    finding::paths::NODE_TERMS,
-    kubernetes::{names, node_selector::required_terms, pod_affinity},
+    kubernetes::{names, pod_affinity},
     object::dropped::drop_disabled,
     validation::pod::util::Seen,
 };
 
+pub(super) use self::{containers::is_hidden, ports::conflict};
 pub(super) static RULE: Rule = rule! {
     id: "api-warning",
     title: "the API server warns about this setting",
     summary: "a setting that the API server accepts with a warning",
     group: Refused,
-    mode: Mode::Warn,
     scopes: [Scope::Object {
         phase: Phase::Warned,
         openkruise: OpenKruise::Applies,

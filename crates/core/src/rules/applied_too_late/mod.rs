@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "pods need this before it is applied",
     summary: "a ConfigMap or Secret that Helm or Argo CD applies after the pods that need it",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

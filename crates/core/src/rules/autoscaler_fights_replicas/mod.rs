@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "replicas are set, and an autoscaler sets them",
     summary: "a StatefulSet that sets replicas, and an autoscaler that sets them too",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the autoscaler has no target",
     summary: "an autoscaler that names another kind than that of the set, or a DaemonSet",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

@@ -1,4 +1,3 @@
-use super::neighbors::services::Governed;
 use crate::inventory::{object_summary::Service, waits::On};
 use crate::rules::prelude::*;
 
@@ -7,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the first pod waits for later ones",
     summary: "ordered pods whose first one becomes ready only after later ones exist",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a claim template replaces a volume",
     summary: "a claim template that replaces a volume of the same name in every pod",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the data is at a different path",
     summary: "a claim that a change mounts at a different path, or with a different subPath",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the StorageClass makes no such volume",
     summary: "a claim template for which the driver of its StorageClass makes no volume",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a pod waits for its claim",
     summary: "a pod of a StatefulSet that waits for a claim that is not bound",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 

@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a claim in use was deleted",
     summary: "a claim of a StatefulSet that was deleted while its pod uses it",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
 };
 

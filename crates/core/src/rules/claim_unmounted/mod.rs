@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no container mounts this claim",
     summary: "a claim template that no container mounts",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

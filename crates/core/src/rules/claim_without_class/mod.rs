@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "nothing provisions volumes of the empty class",
     summary: "a claim template with an empty storageClassName: nothing provisions its volumes",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

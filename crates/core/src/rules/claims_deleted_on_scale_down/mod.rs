@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "scaling down deletes claims",
     summary: "a scale-down with whenScaled Delete: the claims of removed pods are deleted",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the StorageClass of claims does not exist",
     summary: "a missing StorageClass that claims of several sets wait for",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) }],
 };
 
@@ -65,13 +64,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         let help = Help::say("create it as the driver of its volumes documents; ")
             .run(list)
             .and(" lists those that exist");
-        let about = ObjectName {
-            namespace: "".into(),
-            kind: Kind::StorageClass,
-            name: class.into(),
-            api_version: "storage.k8s.io/v1",
-            uid: "".into(),
-        };
+        let about = ObjectName::new(Kind::StorageClass, "", class, "");
         found.add(Report::new(&NAME, facts, help).about(about));
     }
 }

@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no program has this name",
     summary: "a command whose arguments are in the same string as its program",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

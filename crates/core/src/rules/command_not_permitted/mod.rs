@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the container may not run this command",
     summary: "a chown, mount, nsenter or sysctl -w without the right that it needs",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -1,6 +1,6 @@
 //! A ConfigMap or Secret that pods need, and that has no such key or another name.
 
-use super::neighbors::missing::{is_missing, only_elsewhere};
+use super::neighbors::missing::only_elsewhere;
 use crate::inventory::configs::{How, Use};
 use crate::rules::prelude::*;
 
@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the ConfigMap or Secret lacks what pods read",
     summary: "a key that the ConfigMap or Secret lacks, or a slip in its name",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

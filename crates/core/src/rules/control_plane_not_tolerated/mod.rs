@@ -1,10 +1,7 @@
 //! A node agent that does not run on control plane nodes.
 
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::{node_selector::required_terms, tolerations},
-    object::annotations,
-};
+use crate::{kubernetes::tolerations, object::annotations};
 
 pub(super) static RULE: Rule = rule! {
     id: "control-plane-not-tolerated",

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
 
-use crate::kubernetes::{node_selector::required_terms, tolerations::tolerates};
+use crate::kubernetes::tolerations::tolerates;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -10,7 +10,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the selected nodes refuse the pods",
     summary: "pods for control plane nodes that do not tolerate their taint",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

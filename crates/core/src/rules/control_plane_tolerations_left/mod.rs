@@ -8,7 +8,6 @@ pub static RULE: Rule = rule! {
     title: "tolerations that setguard added are left",
     summary: "tolerations that setguard added, in a DaemonSet that no longer requests them",
     group: Guard,
-    mode: Mode::Warn,
     scopes: [Scope::Engine { kinds: &[Kind::DaemonSet], by: &[Runner::Check, Runner::Validate] }],
 };
 

@@ -11,7 +11,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the API server refuses to create pods",
     summary: "pods that the API server refuses to create",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 

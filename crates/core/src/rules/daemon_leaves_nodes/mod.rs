@@ -1,6 +1,5 @@
 //! A DaemonSet whose new template excludes nodes that its pods run on.
 
-use super::neighbors::nodes::MatchingNodes;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -8,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "pods disappear from many nodes",
     summary: "a DaemonSet whose new node selector takes its pods away from many nodes",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

@@ -1,6 +1,5 @@
 //! A DaemonSet whose pods are assigned to nodes that cannot run them.
 
-use super::neighbors::nodes::MatchingNodes;
 use crate::inventory::{node::Node, system::System};
 use crate::rules::prelude::*;
 
@@ -9,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a daemon for Linux runs on other nodes",
     summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a plugin of the node has no priority",
     summary: "a network, storage or device plugin of the node without a priorityClassName",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
     cel: "cel.yaml",
 };

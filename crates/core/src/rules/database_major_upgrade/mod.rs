@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the new release does not read the data",
     summary: "a new release of a database that does not start with the data of the old one",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the database has no volume",
     summary: "a database whose data is on no volume",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "pods cannot be deleted",
     summary: "pods that the API server refuses to delete, so that a rollout does not go on",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 

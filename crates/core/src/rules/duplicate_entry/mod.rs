@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the same entry twice in a list",
     summary: "an entry twice in a list with keys: server-side apply refuses the object",
     group: Refused,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -4,16 +4,17 @@ use super::{
     no_container_restarts,
     status::{outlook::IDLE, refusal::annotate, template_churn, webhooks::down_for},
 };
-use crate::observed::{Call, Phase, Ready, RolloutStatus, SLACK};
-use crate::rollout::stateful_set::COMPLETE;
 use crate::rules::prelude::*;
+use crate::{
+    observed::{Phase, Ready, RolloutStatus, SLACK},
+    rollout::stateful_set::COMPLETE,
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "fewer-ready-than-wanted",
     title: "fewer pods are ready than wanted",
     summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
 

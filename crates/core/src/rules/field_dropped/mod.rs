@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the API server drops this field",
     summary: "a field that the API server drops, because its feature gate is off",
     group: Refused,
-    mode: Mode::Warn,
     scopes: [Scope::Object {
         phase: Phase::Manifest,
         openkruise: OpenKruise::DoesNotApply,

@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the host name is too long for Linux",
     summary: "setHostnameAsFQDN with a name of more than 64 characters, so that no pod starts",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -2,10 +2,7 @@
 
 use crate::rules::prelude::*;
 use crate::{
-    inventory::{
-        details::Details,
-        nodes::{Alternative, Wanted},
-    },
+    inventory::nodes::{Alternative, Wanted},
     kubernetes::tolerations::tolerates,
 };
 
@@ -14,7 +11,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the taint of GPU nodes is not tolerated",
     summary: "a DaemonSet for GPU nodes that lacks the toleration of another one of the input",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Manifest, check }],
 };
 

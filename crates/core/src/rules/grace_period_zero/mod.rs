@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "pods disappear before they have stopped",
     summary: "a StatefulSet whose pods disappear from the API before they have stopped",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the heap reaches the memory limit",
     summary: "a heap or cache as large as the memory limit, so that the container is killed",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

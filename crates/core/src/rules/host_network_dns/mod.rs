@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "hostNetwork cannot resolve the name of a Service",
     summary: "hostNetwork with the name of a Service that the node's DNS does not know",
     group: Names,
-    mode: Mode::Warn,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check: among },

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the user cannot write to this directory",
     summary: "a hostPath that the kubelet creates for root, mounted for another user",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,7 +1,4 @@
-use crate::inventory::{
-    host_port::HostPorts,
-    object_summary::{Controller, Ports},
-};
+use crate::inventory::{host_port::HostPorts, object_summary::Ports};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -9,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "another controller uses the same host port",
     summary: "a DaemonSet that claims the same port of a node as another controller",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

@@ -10,7 +10,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the kubelet listens on this port",
     summary: "hostNetwork and port 10250, the kubelet's port on every node",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no two replicas fit on one node",
     summary: "replicas that claim a port of the node, so that no two fit on one node",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the image is gone from its registry",
     summary: "an image whose registry or repository no longer has it",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "volumes may be in the wrong zone",
     summary: "volumes whose zone is chosen first, for pods that need certain zones",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

@@ -9,7 +9,6 @@ pub static RULE: Rule = rule! {
     title: "this field cannot be changed",
     summary: "a change to an immutable field, and what to do instead",
     group: Refused,
-    mode: Mode::Warn,
     scopes: [Scope::Object {
         phase: Phase::Before {
             operations: &[Operation::Update],

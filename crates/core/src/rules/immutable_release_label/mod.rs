@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "this label changes with each release",
     summary: "a label of a release in an immutable field, or in a Service's selector",
     group: Refused,
-    mode: Mode::Warn,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "only the control plane's old taint is tolerated",
     summary: "a toleration of the control plane's old taint without the new one",
     group: Upgrade,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
     cel: "cel.yaml",
 };

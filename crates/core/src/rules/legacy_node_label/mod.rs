@@ -1,14 +1,12 @@
 use k8s_openapi::api::core::v1::NodeSelectorTerm;
 
 use crate::rules::prelude::*;
-use crate::{finding::paths::NODE_TERMS, kubernetes::node_selector::required_terms};
 
 pub(super) static RULE: Rule = rule! {
     id: "legacy-node-label",
     title: "nodes no longer have this label",
     summary: "a nodeSelector or node affinity that asks for the control plane's old label",
     group: Upgrade,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
     cel: "cel.yaml",
 };

@@ -1,7 +1,5 @@
 //! Limits on pods and claims that a change removes without a rollout.
 
-use std::ops::Range;
-
 use super::settings::{Consequence, Limits};
 use crate::rules::prelude::*;
 use crate::rules::read::pod_names;

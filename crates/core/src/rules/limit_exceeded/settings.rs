@@ -1,39 +1,30 @@
 //! The limits of a policy for some objects.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
+use crate::rules::prelude::*;
 use crate::{
     kubernetes::int_or_percent::shown,
     rules::read::{Wave, scaled},
 };
 
-/// Something that a limit may forbid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consequence {
-    /// Too many pods are down at once.
-    AtMostUnavailable,
-    /// Claims are deleted.
-    DeletesClaims,
-    /// A rollout begins that cannot finish.
-    NeverEnds,
-    /// All pods are replaced in one wave.
-    ReplacesAll,
+words! {
+    /// Something that a limit may forbid.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Consequence {
+        /// Too many pods are down at once.
+        AtMostUnavailable => "atMostUnavailable",
+        /// Claims are deleted.
+        DeletesClaims => "deletesClaims",
+        /// A rollout begins that cannot finish.
+        NeverEnds => "neverEnds",
+        /// All pods are replaced in one wave.
+        ReplacesAll => "replacesAll",
+    }
 }
 
 impl Consequence {
     /// Every consequence, in the order of the policy.
     pub const ALL: [Self; 4] =
         [Self::AtMostUnavailable, Self::DeletesClaims, Self::NeverEnds, Self::ReplacesAll];
-
-    /// Returns the name in the policy.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Consequence::AtMostUnavailable => "atMostUnavailable",
-            Consequence::DeletesClaims => "deletesClaims",
-            Consequence::NeverEnds => "neverEnds",
-            Consequence::ReplacesAll => "replacesAll",
-        }
-    }
 }
 
 /// The effects that a change must not have.

@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the limit is too small",
     summary: "a limit below what any program or the volume of the pod may take",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

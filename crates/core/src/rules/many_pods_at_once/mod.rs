@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "many pods are replaced or removed at once",
     summary: "an update that replaces or removes many pods at once",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::Both(check))],
 };
 

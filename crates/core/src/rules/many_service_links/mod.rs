@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "pods get too many variables of Services",
     summary: "pods that get so many variables of Services that programs may not start",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

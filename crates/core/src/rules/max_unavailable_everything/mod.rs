@@ -1,12 +1,11 @@
+use crate::inventory::details::replaces_all;
 use crate::rules::prelude::*;
-use crate::{inventory::details::replaces_all, kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET};
 
 pub(super) static RULE: Rule = rule! {
     id: "max-unavailable-everything",
     title: "an update takes all pods down at once",
     summary: "maxUnavailable so high that an update takes all pods down at once",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
         Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check: webhook },

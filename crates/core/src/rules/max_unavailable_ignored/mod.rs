@@ -1,4 +1,3 @@
-use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -6,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "maxUnavailable is ignored",
     summary: "maxUnavailable of a StatefulSet while its feature gate is off",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::Object {
         phase: Phase::Before {
             operations: &[Operation::Create, Operation::Update],

@@ -1,6 +1,5 @@
 //! Pods that are deleted together and recreated one by one.
 
-use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -8,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "maxUnavailable above 1 makes nothing faster",
     summary: "maxUnavailable above 1 with OrderedReady: more pods are down, nothing is faster",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

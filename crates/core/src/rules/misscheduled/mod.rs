@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "pods run on nodes that are not selected",
     summary: "pods of a DaemonSet on nodes that the DaemonSet no longer selects",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
 };
 

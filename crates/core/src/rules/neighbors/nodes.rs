@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::inventory::object_summary::ObjectSummary;
+use crate::rules::prelude::*;
 
 const MOST_NAMED: usize = 3;
 

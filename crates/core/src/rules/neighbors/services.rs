@@ -1,5 +1,5 @@
 use super::missing::may_be_elsewhere;
-use crate::inventory::object_summary::{Controller, Service};
+use crate::inventory::object_summary::Service;
 use crate::rules::prelude::*;
 
 /// A StatefulSet and the Services with its `serviceName`: none, one, or several versions of one.

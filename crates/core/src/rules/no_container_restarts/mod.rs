@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no container is restarted after exit code 0",
     summary: "no container is restarted after exit code 0, so pods end and are recreated",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
     cel: "cel.yaml",
 };

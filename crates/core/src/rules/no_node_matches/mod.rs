@@ -11,7 +11,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no node matches the template",
     summary: "a template whose node selector and affinity no node matches",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }, status::SCOPE],
 };
 

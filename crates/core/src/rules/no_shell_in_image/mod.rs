@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the image does not have this program",
     summary: "a command, probe or hook with a shell or tool that the image lacks",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -11,7 +11,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a node is not ready",
     summary: "a node that is not ready, or is ready and still marked as out of service",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
 };
 
@@ -59,13 +58,7 @@ fn out_of_service(audit: &Audit<'_>, node: &Node) -> Report<'static> {
 }
 
 fn about(node: &Node) -> ObjectName {
-    ObjectName {
-        namespace: "".into(),
-        kind: Kind::Node,
-        name: node.place.name.as_str().into(),
-        api_version: "v1",
-        uid: node.uid.clone(),
-    }
+    ObjectName::new(Kind::Node, "", &node.place.name, &node.uid)
 }
 
 fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> Report<'static> {

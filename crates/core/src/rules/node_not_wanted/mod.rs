@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a taint keeps the daemon off nodes",
     summary: "nodes without a pod of the DaemonSet, because of a taint",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
 };
 

@@ -2,7 +2,6 @@ use super::status::{
     budget_eaten::eats_budget, daemon_set::Lack, node_without_pod_since::Lacking, outlook::IDLE,
     refusal::annotate, webhooks::down_for,
 };
-use crate::observed::Call;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -10,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "nodes lack a working pod",
     summary: "nodes that should have a pod of the DaemonSet, and have none that works",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 

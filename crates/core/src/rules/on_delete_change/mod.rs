@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "running pods do not get this template",
     summary: "a changed template under OnDelete: running pods do not get it",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
     cel: "cel.yaml",
 };

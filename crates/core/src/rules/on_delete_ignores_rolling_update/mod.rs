@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "rollingUpdate is ignored under OnDelete",
     summary: "a DaemonSet with settings for rolling updates under OnDelete",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
     cel: "cel.yaml",
 };

@@ -10,7 +10,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the rollout waits for a broken pod",
     summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };
@@ -35,8 +34,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let pods = if created == 1 { "pod" } else { "pods" };
     let is = if waiting == 1 { "is" } else { "are" };
     let start = read::ordinals(spec).start;
-    let is_among = |ordinal| ordinal - start < i64::from(created) - 1;
-    let is_bare = rollout_waits::is_bare(spec, &status) && suspect.is_none_or(is_among);
+    let is_bare = rollout_waits::is_bare(&subject.object, &status, suspect, cluster);
     let help = advice(&subject.object, suspect, start, partition);
     found.report(
         &SPEC.child("template"),

@@ -1,5 +1,3 @@
-use std::ops::Range;
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -7,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "new ordinals mean new pods and volumes",
     summary: "a new ordinals.start that deletes pods and creates others with new volumes",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

@@ -1,7 +1,7 @@
-use crate::kubernetes::cluster::{MAX_UNAVAILABLE_STATEFUL_SET, since};
-use crate::rules::{
-    prelude::*,
-    rollout_waits::{WRITE_BLOCK, lacks_block},
+use crate::rules::prelude::*;
+use crate::{
+    kubernetes::cluster::since,
+    rules::rollout_waits::{WRITE_BLOCK, is_bare},
 };
 
 pub(super) static RULE: Rule = rule! {
@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "broken pods use up maxUnavailable",
     summary: "a new template while broken parallel pods use up maxUnavailable",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
 };
 
@@ -32,8 +31,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     }
     let (pods, is) =
         (if created == 1 { "pod" } else { "pods" }, if broken == 1 { "is" } else { "are" });
-    // In a rollout, not every pod comes back with the old template, but the block does no harm.
-    let is_bare = lacks_block(spec);
+    let is_bare = is_bare(&subject.object, &status, None, cluster);
     let list = read::kubectl(Effect::Looks, "get pods", &subject.object, "");
     found.report(
         &SPEC.child("template"),

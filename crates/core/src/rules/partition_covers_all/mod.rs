@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "partition covers all replicas",
     summary: "a partition that is not below the number of replicas: nothing is rolled out",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

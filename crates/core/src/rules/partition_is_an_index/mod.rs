@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "partition counts pods, not ordinals",
     summary: "a partition that looks like an ordinal, but counts pods from 0",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

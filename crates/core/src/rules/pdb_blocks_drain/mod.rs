@@ -1,13 +1,12 @@
 mod neighbors;
 mod status;
 
-use crate::{finding::Mode, rules::rule::Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "pdb-blocks-drain",
     title: "the budget never allows an eviction",
     summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
     group: Upgrade,
-    mode: Mode::Warn,
     scopes: [neighbors::SCOPE, status::SCOPE],
 };

@@ -1,10 +1,7 @@
 //! A StatefulSet whose PodDisruptionBudget never allows an eviction.
 
 use crate::rules::prelude::*;
-use crate::{
-    inventory::object_summary::DisruptionBudget,
-    rules::neighbors::budgets::{self, Protection},
-};
+use crate::{inventory::object_summary::DisruptionBudget, rules::neighbors::budgets};
 
 pub(super) const SCOPE: Scope =
     Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };

@@ -3,7 +3,7 @@
 mod neighbors;
 mod status;
 
-use crate::{finding::Mode, rules::rule::Rule};
+use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "pdb-keeps-broken-pods",

@@ -1,6 +1,6 @@
 //! A StatefulSet whose PodDisruptionBudget keeps broken pods on their nodes.
 
-use crate::rules::neighbors::budgets::{self, Protection};
+use crate::rules::neighbors::budgets;
 use crate::rules::prelude::*;
 
 pub(super) const SCOPE: Scope =

@@ -1,4 +1,3 @@
-use super::neighbors::budgets::Protection;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -6,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "two budgets select the same pods",
     summary: "pods that more than one PodDisruptionBudget selects",
     group: Upgrade,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

@@ -1,6 +1,5 @@
 //! A DaemonSet whose PodDisruptionBudget needs a scale subresource. DaemonSets have none.
 
-use super::neighbors::budgets::Protection;
 use crate::inventory::object_summary::DisruptionBudget;
 use crate::rules::prelude::*;
 
@@ -9,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the budget cannot count these pods",
     summary: "a DaemonSet with a PodDisruptionBudget that cannot count its pods",
     group: Upgrade,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

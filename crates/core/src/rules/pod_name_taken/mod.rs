@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "another pod has the name",
     summary: "a pod of a StatefulSet that cannot be created: another pod has its name",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the deletion of a pod does not end",
     summary: "a pod whose deletion does not end",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 

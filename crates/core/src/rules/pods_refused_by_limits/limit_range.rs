@@ -1,14 +1,10 @@
 //! A LimitRange: plugin/pkg/admission/limitranger/admission.go.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::{api::core::v1::LimitRangeItem, apimachinery::pkg::api::resource::Quantity};
 
 use super::{Refusal, amount, is_less};
-use crate::inventory::{
-    demand::{Amounts, Demand},
-    details::Details,
-};
+use crate::inventory::demand::Amounts;
+use crate::rules::prelude::*;
 
 /// Adds the defaults of a LimitRange to a container: `mergeContainerResources`. A default that the LimitRange does not
 /// have is its maximum, or its minimum for requests: `SetDefaults_LimitRangeItem`, pkg/apis/core/v1/defaults.go.

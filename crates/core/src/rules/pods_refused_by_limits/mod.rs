@@ -1,22 +1,16 @@
 mod limit_range;
 mod quota;
 
-use std::borrow::Cow;
-
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::kubernetes::quantity;
 use crate::rules::prelude::*;
-use crate::{
-    inventory::{demand::Demand, view::Freshness},
-    kubernetes::quantity,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "pods-refused-by-limits",
     title: "limits of the namespace refuse the pods",
     summary: "pods or claims that a LimitRange or ResourceQuota of the namespace refuses",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

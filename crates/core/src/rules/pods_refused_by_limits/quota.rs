@@ -1,10 +1,7 @@
 //! A ResourceQuota: pkg/quota/v1/evaluator/core/{pods,persistent_volume_claims}.go.
 
 use super::{Refusal, amount};
-use crate::inventory::{
-    demand::{Amounts, Demand},
-    details::Details,
-};
+use crate::inventory::demand::Amounts;
 use crate::rules::prelude::*;
 
 /// The resources that each container has to set if a quota limits them: `validationSet`.

@@ -1,17 +1,13 @@
 //! Pods that their namespace's Pod Security level rejects.
 
+use crate::kubernetes::pod_security::{FailedCheck, Standard};
 use crate::rules::prelude::*;
-use crate::{
-    inventory::view::Freshness,
-    kubernetes::pod_security::{FailedCheck, Standard},
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "pods-refused-by-pod-security",
     title: "Pod Security refuses the pods",
     summary: "a template whose pods the Pod Security level of the namespace refuses",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
@@ -36,7 +32,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         && let Some(list) = refusals(query, standard)
     {
         let version = labels.and_then(|it| it.warned_version.as_deref()).unwrap_or("latest");
-        let message = format!("would violate PodSecurity \"{}:{version}\": {list}", standard.level);
+        let level = standard.level.as_str();
+        let message = format!("would violate PodSecurity \"{level}:{version}\": {list}");
         let help = "the API server only warns: do without these, or change the namespace's label pod-security.kubernetes.io/warn";
         found.report(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help).noted_if(true);
     }
@@ -48,8 +45,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         (None, None) => " by the cluster's default, unless it has a label",
     };
     let message = format!(
-        "namespace {namespace} enforces the Pod Security level {}{why}, which refuses all pods: {}",
-        standard.level, list
+        "namespace {namespace} enforces the Pod Security level {}{why}, which refuses all pods: {list}",
+        standard.level.as_str()
     );
     let help = match own {
         Some(_) => "do without these, or use a namespace whose level allows them",

@@ -8,7 +8,6 @@ pub static RULE: Rule = rule! {
     title: "this change weakens the policy",
     summary: "a change that weakens the policy that checks it",
     group: Guard,
-    mode: Mode::Warn,
     adjustable: false,
     scopes: [Scope::Engine { kinds: &[Kind::Policy], by: &[Runner::Check] }],
 };

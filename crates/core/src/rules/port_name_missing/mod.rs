@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the container has no port of this name",
     summary: "a probe or hook that names a port that its container does not have",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

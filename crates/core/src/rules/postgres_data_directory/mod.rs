@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the volume cannot be this data directory",
     summary: "a postgres or Kafka image whose volume is mounted where it keeps no data",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the preStop hook uses the whole grace period",
     summary: "a preStop hook that sleeps for the whole grace period",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,4 +1,3 @@
-use super::neighbors::missing::is_missing;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -6,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the PriorityClass does not exist",
     summary: "a template whose PriorityClass does not exist",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 

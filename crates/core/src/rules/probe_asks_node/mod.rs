@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the probe asks the node, not the pod",
     summary: "a probe or hook with the host localhost, which is the node",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

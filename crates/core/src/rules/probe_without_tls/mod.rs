@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the probe speaks HTTP to an HTTPS port",
     summary: "a probe without scheme HTTPS at a port that is named https",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -1,11 +1,9 @@
-use std::ops::Range;
-
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use super::{object::stateful_set_status, scaled};
-pub(crate) use crate::rollout::stateful_set::{ordinals, partition, replaced};
 use crate::rules::prelude::*;
 
+pub(crate) use crate::rollout::stateful_set::{ordinals, partition, replaced};
 /// How many pods a rolling update may take down at once if the feature gate is on. `None` if the field is not set, or
 /// has a value that the API server rejects.
 ///

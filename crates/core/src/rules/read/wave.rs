@@ -3,7 +3,6 @@ use super::{
     scaled,
     stateful_sets::{max_unavailable, partition},
 };
-use crate::kubernetes::cluster::MAX_UNAVAILABLE_STATEFUL_SET;
 use crate::rules::prelude::*;
 
 /// The pods that a rollout replaces.

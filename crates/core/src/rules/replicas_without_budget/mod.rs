@@ -1,4 +1,4 @@
-use super::{neighbors::budgets::Protection, selector_misses_pods::missing};
+use super::selector_misses_pods::missing;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

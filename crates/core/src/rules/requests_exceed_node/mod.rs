@@ -1,4 +1,3 @@
-use super::neighbors::nodes::MatchingNodes;
 use crate::inventory::resources::Resources;
 use crate::rules::prelude::*;
 
@@ -7,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no node has what the pods request",
     summary: "pods that request more CPU or memory than the nodes for them have",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }],
 };
 

@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the pod has no container of this name",
     summary: "a resourceFieldRef to a container that the pod does not have",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

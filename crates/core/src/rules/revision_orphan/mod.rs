@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no set owns these revisions",
     summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::ControllerRevision], check: StatusCheck::Others(check) }],
 };
 
@@ -32,13 +31,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         let delete = kubectl.does(Effect::Changes, "delete controllerrevision", those);
         let help =
             Help::say("create the set again, which adopts them, or run ").run(delete).and(more);
-        let about = ObjectName {
-            namespace: namespace.into(),
-            kind: Kind::ControllerRevision,
-            name: first.name.clone(),
-            api_version: "apps/v1",
-            uid: first.uid.clone(),
-        };
+        let about = ObjectName::new(Kind::ControllerRevision, namespace, &first.name, &first.uid);
         let metadata = Path::new("metadata");
         let path = metadata.child("ownerReferences");
         found.add(Report::new(&path, facts, help).about(about));

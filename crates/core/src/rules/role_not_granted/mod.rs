@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the account does not get the role's rights",
     summary: "a role binding that gives the ServiceAccount of the pods no rights",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

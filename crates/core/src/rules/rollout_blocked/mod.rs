@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "maxUnavailable pods are unavailable already",
     summary: "a changed template while maxUnavailable pods are unavailable already",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
 };
 

@@ -11,7 +11,6 @@ pub(super) static RULE: Rule = rule! {
     title: "broken pods or nodes use up maxUnavailable",
     summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 

@@ -10,7 +10,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the StatefulSet waits for a pod",
     summary: "a StatefulSet that waits for a pod that does not become ready",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 

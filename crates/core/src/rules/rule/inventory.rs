@@ -5,10 +5,7 @@ use std::fmt;
 use crate::rules::prelude::*;
 use crate::{
     finding::Reported,
-    inventory::{
-        Inventory,
-        view::{Freshness, View},
-    },
+    inventory::{Inventory, view::View},
 };
 
 /// The evidence for a rule's findings.

@@ -59,15 +59,16 @@ pub struct ObjectName {
     pub uid: Box<str>,
 }
 
+impl ObjectName {
+    pub(in crate::rules) fn new(kind: Kind, namespace: &str, name: &str, uid: &str) -> Self {
+        let (namespace, name, uid) = (namespace.into(), name.into(), uid.into());
+        ObjectName { namespace, kind, name, api_version: kind.api_version(), uid }
+    }
+}
+
 impl From<&WorkloadStatus> for ObjectName {
     fn from(set: &WorkloadStatus) -> Self {
-        ObjectName {
-            namespace: set.namespace().into(),
-            kind: set.kind().into(),
-            name: set.name().into(),
-            api_version: "apps/v1",
-            uid: set.uid().into(),
-        }
+        ObjectName::new(set.kind().into(), set.namespace(), set.name(), set.uid())
     }
 }
 

@@ -10,7 +10,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the script cannot be executed",
     summary: "a command that is a file of a ConfigMap or Secret and cannot be executed",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },

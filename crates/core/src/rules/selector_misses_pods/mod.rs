@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "one label keeps the selector from the pods",
     summary: "a Service, budget or PodMonitor whose selector misses the pods by a single label",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 
@@ -76,7 +75,8 @@ fn unmonitored<'a>(
         let mut near = services().filter(near);
         let (Some(service), None) = (near.next(), near.next()) else { return None };
         let it = service.service()?;
-        let is_own = it.selector.iter().next().is_some() && lacks(&it.selector, own?).next().is_none();
+        let is_own =
+            it.selector.iter().next().is_some() && lacks(&it.selector, own?).next().is_none();
         let miss = Miss::of(wanted, &it.labels)?;
         is_own.then_some((monitor, service, miss))
     })

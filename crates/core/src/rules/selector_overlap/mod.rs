@@ -12,7 +12,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the selector matches pods of another controller",
     summary: "a selector that also matches the pods of another controller",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

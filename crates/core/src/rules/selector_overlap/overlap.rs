@@ -1,4 +1,4 @@
-use crate::inventory::{labels::Labels, object_summary::Controller};
+use crate::inventory::labels::Labels;
 use crate::rules::prelude::*;
 
 pub(super) enum Overlap<'a> {

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the selector matches other pods",
     summary: "a DaemonSet whose selector matches pods that are not its own",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
     cel: "cel.yaml",
 };

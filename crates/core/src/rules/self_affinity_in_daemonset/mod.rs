@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "all pods must be where the first is",
     summary: "a DaemonSet whose pods must all run in the zone or on the node of the first",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
     cel: "cel.yaml",
 };

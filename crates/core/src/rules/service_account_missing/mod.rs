@@ -1,4 +1,4 @@
-use super::neighbors::missing::{is_missing, only_elsewhere};
+use super::neighbors::missing::only_elsewhere;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the ServiceAccount does not exist",
     summary: "a template whose ServiceAccount does not exist",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a Service sets a variable of the program",
     summary: "an image that reads the variable of a Service as a setting of its own",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

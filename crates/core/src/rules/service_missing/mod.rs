@@ -1,4 +1,3 @@
-use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -6,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the Service does not exist",
     summary: "a StatefulSet whose serviceName names a Service that does not exist",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "pods get no DNS names without serviceName",
     summary: "a StatefulSet without serviceName: its pods get no DNS names",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
     cel: "cel.yaml",
 };

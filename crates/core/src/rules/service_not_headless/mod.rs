@@ -1,6 +1,5 @@
 //! A StatefulSet whose Service has a cluster IP.
 
-use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -8,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the Service is not headless",
     summary: "a StatefulSet whose Service is not headless",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no container has the port of the Service",
     summary: "a Service whose targetPort is a name that no container of its pods has",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

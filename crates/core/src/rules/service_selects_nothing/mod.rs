@@ -1,9 +1,6 @@
-use super::neighbors::services::Governed;
 use crate::rules::prelude::*;
 use crate::{
-    finding::ClusterAssumption,
-    inventory::object_summary::{Controller, Service},
-    kubernetes::managed_labels,
+    finding::ClusterAssumption, inventory::object_summary::Service, kubernetes::managed_labels,
 };
 
 pub(super) static RULE: Rule = rule! {
@@ -11,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the Service does not select the pods",
     summary: "a StatefulSet whose Service does not select its pods",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the deletion of the set does not end",
     summary: "a DaemonSet or StatefulSet whose deletion does not end",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Others(check) }],
 };
 

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "all pods share one volume",
     summary: "a claim or disk in the template: all pods on all nodes share it",
     group: Data,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

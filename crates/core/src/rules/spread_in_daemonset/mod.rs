@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the pods keep each other off nodes",
     summary: "a DaemonSet whose pods keep each other off their nodes",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
     cel: "cel.yaml",
 };

@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the constraint selects none of its pods",
     summary: "a spread constraint or anti-affinity that misses the pods of its own set",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -5,7 +5,7 @@ use super::{
     scheduler,
     webhooks::{down_for, fault_of_named},
 };
-use crate::observed::{Call, NotReadyReason};
+use crate::observed::NotReadyReason;
 use crate::rules::prelude::*;
 
 /// How container runtimes and kubelets describe a network failure of a pod.

@@ -1,18 +1,17 @@
 //! Phrases and commands that the status rules share.
 
 pub(in crate::rules) use super::foreign_text::{names, one_line};
-use super::{nearest_nodes, nearest_nodes::is_kept_by_cordon, pod_events, scheduler};
-pub(in crate::rules) use crate::finding::{at, count};
+use super::{
+    nearest_nodes::{self, is_kept_by_cordon},
+    pod_events, scheduler,
+};
+use crate::rules::prelude::*;
 use crate::{
-    finding::{Command, Effect, Help},
-    kubernetes::{kind::Kind, resource::WorkloadKind},
-    observed::{Ended, NotReadyKind, NotReadyReason, Pod, WorkloadState, WorkloadStatus},
-    rules::{
-        command::Kubectl,
-        rule::status::{Audit, StatusQuery},
-    },
+    observed::{Ended, NotReadyReason},
+    rules::command::Kubectl,
 };
 
+pub(in crate::rules) use crate::finding::{at, count};
 /// The scheduler's message for unbound claims that don't wait for a pod.
 const UNBOUND: &str = "unbound immediate PersistentVolumeClaims";
 

@@ -1,9 +1,10 @@
 //! Detects pods that end and are replaced again and again.
 
-use super::stateful_set::Replicas;
-use crate::observed::{LONGEST_GAP, is_of_ended};
-use crate::rollout::stateful_set::Settings;
 use crate::rules::prelude::*;
+use crate::{
+    observed::{LONGEST_GAP, is_of_ended},
+    rollout::stateful_set::Settings,
+};
 
 /// A rollout creates one pod less often than this.
 const MANY_TIMES: i32 = 10;

@@ -1,8 +1,7 @@
 //! Parses the API server's messages about exceeded quotas.
 
-use std::collections::BTreeMap;
-
-use crate::{kubernetes::quantity::Quantity, observed::Quota};
+use crate::observed::Quota;
+use crate::rules::prelude::*;
 
 const MOST: usize = 1_000;
 

@@ -1,7 +1,5 @@
-use std::ops::Range;
-
-use super::{claims, refusal::Refusal, stateful_set::Replicas, volumes};
-use crate::{observed::Pod, rules::rule::status::StatusQuery};
+use super::{claims, volumes};
+use crate::rules::prelude::*;
 
 /// A pod that a StatefulSet waits for and that does not become ready.
 pub(in crate::rules) struct Halt<'a> {

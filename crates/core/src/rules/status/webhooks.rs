@@ -1,6 +1,6 @@
 //! Webhooks of other programs that the API server cannot call.
 
-use crate::observed::{Call, Webhook};
+use crate::observed::Webhook;
 use crate::rules::prelude::*;
 
 pub(in crate::rules) enum CallFailure<'a> {

@@ -1,4 +1,3 @@
-use super::neighbors::missing::is_missing;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -6,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the StorageClass does not exist",
     summary: "a claim template whose StorageClass does not exist, or that needs a default one",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "old and new pod need the same port",
     summary: "a DaemonSet with maxSurge whose pods listen on undeclared ports of the node",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
     cel: "cel.yaml",
 };

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the kubelet refuses the sysctl",
     summary: "a sysctl for which the kubelet refuses each pod, without end",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

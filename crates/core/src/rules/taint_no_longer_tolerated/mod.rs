@@ -1,4 +1,3 @@
-use super::neighbors::nodes::MatchingNodes;
 use crate::kubernetes::taints::written;
 use crate::rules::prelude::*;
 
@@ -7,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a taint is no longer tolerated",
     summary: "a new template that does not tolerate a taint of nodes, as the former did",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

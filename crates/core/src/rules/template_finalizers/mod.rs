@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "deleted pods stay Terminating",
     summary: "a template with finalizers: every deleted pod stays Terminating",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
     cel: "cel.yaml",
 };

@@ -5,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "hostname has no effect",
     summary: "a template with a hostname: it is ignored, or the same for all pods",
     group: Names,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
     cel: "cel.yaml",
 };

@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a template left this in the value",
     summary: "a command, variable or ConfigMap with what a template prints by mistake",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },

@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "all pods ask for one node",
     summary: "setguard.io/node in a template: all pods ask for one node",
     group: Guard,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
     cel: "cel.yaml",
 };

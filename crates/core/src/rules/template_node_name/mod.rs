@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "all pods go to one node",
     summary: "a template with nodeName: all pods go to one node, without the scheduler",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
     cel: "cel.yaml",
 };

@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "every pod waits for its scheduling gates",
     summary: "a template with schedulingGates: every pod waits for them to be removed",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
     cel: "cel.yaml",
 };

@@ -8,7 +8,6 @@ pub(crate) static RULE: Rule = rule! {
     title: "the daemon is evicted again and again",
     summary: "tolerationSeconds on a daemon: it is evicted and recreated again and again",
     group: Nodes,
-    mode: Mode::Warn,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check)),
         // Injection reports it for pods.

@@ -1,7 +1,7 @@
 //! An object that was not evaluated, or not by all rules.
 
-use crate::rules::prelude::*;
 use crate::object::size::{self, ObjectSize};
+use crate::rules::prelude::*;
 
 /// The rule for objects that are too large to evaluate.
 pub static RULE: Rule = rule! {
@@ -9,7 +9,6 @@ pub static RULE: Rule = rule! {
     title: "the object is too large to check",
     summary: "an object with so many items or so much text that setguard skips it",
     group: Guard,
-    mode: Mode::Warn,
     scopes: [Scope::Engine {
         kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod],
         by: &[Runner::Check, Runner::Validate],

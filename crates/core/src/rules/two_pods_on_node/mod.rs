@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a node has two pods of the DaemonSet",
     summary: "nodes with two pods of the DaemonSet, or more",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 

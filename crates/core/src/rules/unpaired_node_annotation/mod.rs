@@ -8,7 +8,6 @@ pub static RULE: Rule = rule! {
     title: "the user is not a paired controller",
     summary: "setguard.io/node on a pod from a user that is not a paired controller",
     group: Guard,
-    mode: Mode::Warn,
     scopes: [Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
 };
 

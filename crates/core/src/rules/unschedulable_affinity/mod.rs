@@ -1,12 +1,11 @@
+use crate::kubernetes::node_selector;
 use crate::rules::prelude::*;
-use crate::{finding::paths::NODE_TERMS, kubernetes::node_selector};
 
 pub(super) static RULE: Rule = rule! {
     id: "unschedulable-affinity",
     title: "no node can meet this affinity",
     summary: "node affinity that no node can ever meet",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -1,4 +1,3 @@
-use crate::inventory::demand::Demand;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -6,7 +5,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the autoscaler has no request to compare with",
     summary: "an autoscaler by utilization, and a container without the request",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 

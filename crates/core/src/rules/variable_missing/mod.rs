@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "the variable is not defined",
     summary: "a reference $(NAME) to a variable that is not defined, or only later",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

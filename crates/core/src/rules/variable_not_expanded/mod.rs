@@ -6,7 +6,6 @@ pub(super) static RULE: Rule = rule! {
     title: "nothing replaces the variable",
     summary: "a variable in a probe or hook that nothing replaces by its value",
     group: NeverStarts,
-    mode: Mode::Warn,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

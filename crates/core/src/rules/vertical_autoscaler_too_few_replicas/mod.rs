@@ -7,7 +7,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a VerticalPodAutoscaler needs more replicas",
     summary: "a VerticalPodAutoscaler that replaces no pod, or the only one",
     group: Rollout,
-    mode: Mode::Warn,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 

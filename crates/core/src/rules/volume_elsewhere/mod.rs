@@ -8,7 +8,6 @@ pub(super) static RULE: Rule = rule! {
     title: "no node of the volume runs the pod",
     summary: "a pod of a StatefulSet whose volume is bound to nodes that cannot run it",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 

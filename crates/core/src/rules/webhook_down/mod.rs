@@ -1,7 +1,7 @@
 use super::status::webhooks::{
     CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace,
 };
-use crate::observed::{Call, Webhook};
+use crate::observed::Webhook;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -9,7 +9,6 @@ pub(super) static RULE: Rule = rule! {
     title: "a webhook cannot be called",
     summary: "a webhook that cannot be called, so that pods, claims or nodes are refused",
     group: Cluster,
-    mode: Mode::Warn,
     scopes: [Scope::Status {
         kinds: &[Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration],
         check: StatusCheck::Others(check),
@@ -86,13 +85,7 @@ fn report(
         .cause(format!("{why}, and its failurePolicy is Fail"))
         .effect(format!("{effect}{own}"))
         .since(times.iter().min().copied().unwrap_or_default());
-    let about = ObjectName {
-        namespace: "".into(),
-        kind: webhook.kind,
-        name: webhook.configuration.clone(),
-        api_version: webhook.kind.api_version(),
-        uid: webhook.uid.clone(),
-    };
+    let about = ObjectName::new(webhook.kind, "", &webhook.configuration, &webhook.uid);
     Some(Report::new(&CONFIG, facts, advice(audit, webhook, fault.as_ref())).about(about))
 }
 

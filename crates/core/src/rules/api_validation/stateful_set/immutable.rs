@@ -3,7 +3,7 @@
 //! Kubernetes: `ValidateStatefulSetUpdate`, `pkg/apis/apps/validation/validation.go`, since 1.37.
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use crate::rules::prelude::*;
 use crate::{kubernetes::semantic, validation::object_meta::IMMUTABLE};
