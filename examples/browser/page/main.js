@@ -94,9 +94,12 @@ function actionsFor(finding) {
 }
 
 let rules = [];
-function explain(id) {
+let shown;
+async function explain(id) {
   explained = id;
-  showExplanation(byId("explain"), id ? engine.explain(id) : null, rules, explain);
+  const wanted = (shown = Symbol(id));
+  const rule = id ? await engine.explain(id) : null;
+  if (shown === wanted) showExplanation(byId("explain"), rule, rules, explain);
 }
 
 function inputs() {

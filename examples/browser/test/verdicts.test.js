@@ -135,7 +135,10 @@ test("every rule is explained", () => {
     for (const rule of rules) {
         const { why, bad, good, ...rest } = JSON.parse(engine.explain(rule.id));
         assert.deepEqual(rest, rule);
-        assert.ok(why.length > 20 && typeof bad === "string" && typeof good === "string", rule.id);
+        // The page asks for the texts.
+        assert.deepEqual([why, bad, good], ["", "", ""]);
+        const files = ["why.md", "bad.yaml", "good.yaml"].map((it) => text(`target/page/rules/${rule.id}/${it}`));
+        assert.ok(files[0].length > 20, rule.id);
     }
     assert.equal(engine.explain("no-such-rule"), undefined);
 });

@@ -67,16 +67,9 @@ pub(crate) const fn linked<const N: usize>(mut scopes: [Scope; N]) -> [Scope; N]
     scopes
 }
 
-/// Leaves out the texts that explain a fault in a cluster too.
-pub(crate) const fn explanation(scopes: &[Scope], text: &'static str) -> &'static str {
-    let mut i = 0;
-    while i < scopes.len() {
-        if !cfg!(target_family = "wasm") || !matches!(scopes[i], Scope::Status { .. }) {
-            return text;
-        }
-        i += 1;
-    }
-    ""
+/// Leaves out the texts of an explanation too: a browser asks for them when a reader does.
+pub(crate) const fn explanation(text: &'static str) -> &'static str {
+    if cfg!(target_family = "wasm") { "" } else { text }
 }
 
 /// When a trap can find its fault during an admission.
