@@ -141,9 +141,10 @@ impl Config {
             .filter(|_| kind == Kind::ConfigMap)
             .map(|(key, value)| Some((String::from(&**key), value.as_str()?.to_owned())));
         let texts: BTreeMap<_, _> = texts.collect::<Option<_>>().unwrap_or_default();
-        let adds = |mark: &Box<str>| ADDED_BY.iter().any(|part| mark.contains(part));
+        let mut marks =
+            metadata.labels.iter().chain(&metadata.annotations).flat_map(BTreeMap::keys);
         let is_open = type_.as_deref() == Some(TOKEN)
-            || metadata.labels.iter().chain(&metadata.annotations).any(|it| it.keys().any(adds));
+            || marks.any(|mark| ADDED_BY.iter().any(|part| mark.contains(part)));
         let binary = binary_data.iter().flatten().map(|(key, _)| Script {
             key: key.clone(),
             is_program: true,
