@@ -24,6 +24,7 @@ themeSwitch(byId("theme"));
 const chooseInput = tabsOf(document.querySelector(".pane [role=tablist]"), (id) => (byId("open").hidden = id === "nodes"));
 const chooseResult = tabsOf(document.querySelector("#results [role=tablist]"), (id) => {
   byId("fix-all").hidden = id !== "findings";
+  void showExplained();
   drawPlan();
 });
 
@@ -94,12 +95,18 @@ function actionsFor(finding) {
 }
 
 let rules = [];
-let shown;
-async function explain(id) {
+function explain(id) {
   explained = id;
-  const wanted = (shown = Symbol(id));
+  void showExplained();
+}
+
+// Asks for the texts only when someone reads them.
+async function showExplained() {
+  const panel = byId("explain");
+  if (panel.hidden) return;
+  const id = explained;
   const rule = id ? await engine.explain(id) : null;
-  if (shown === wanted) showExplanation(byId("explain"), rule, rules, explain);
+  if (explained === id) showExplanation(panel, rule, rules, explain);
 }
 
 function inputs() {
