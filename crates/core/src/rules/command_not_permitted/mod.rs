@@ -5,13 +5,14 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "command-not-permitted",
     title: "the container may not run this command",
-    summary: "a chown, mount, nsenter or sysctl -w without the right that it needs",
+    summary: "a chown, mount, nsenter, sysctl -w or database without the right that it needs",
     group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
 fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let rights = Rights::of(container, spec);
+    entrypoint(&rights, spec, path, found);
     let lists = [("command", list(&container.command)), ("args", list(&container.args))];
     let words = lists.into_iter().flat_map(|(list, words)| {
         words.iter().enumerate().map(move |(i, word)| (list, i, word.as_str()))
@@ -28,6 +29,45 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
     {
         let (path, message) = (path.child(list), format!("{what}, because {why}"));
         found.report(&path.index(*i), Reason::Forbidden, message, help);
+    }
+}
+
+/// Reports an official image of a database that cannot become its own user. The Dockerfiles set no user.
+///
+/// github.com/docker-library: `docker-entrypoint.sh` of postgres, mysql, mariadb, mongo and redis. Since release 8,
+/// redis looks first whether it can.
+fn entrypoint(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let container = rights.container;
+    let Some((name, _)) = read::database(container) else { return };
+    let is_old = || matches!(read::release(container), Some((_, (..8, _), _)));
+    if rights.is_privileged || name == "redis" && !is_old() {
+        return;
+    }
+    let lacks = |it: &&str| rights.drops(it) && !rights.adds(it);
+    let own = container.security_context.as_ref();
+    let has_user = own.is_some_and(|it| it.run_as_user.is_some())
+        || spec.security_context.as_ref().is_some_and(|it| it.run_as_user.is_some());
+    if rights.is_root == Some(false) && !has_user {
+        let is_own = own.is_some_and(|it| it.run_as_non_root.is_some());
+        let path = if is_own { path } else { &POD_SPEC };
+        let message = format!(
+            "container {:?} never starts: the image {name} runs as root, and runAsNonRoot forbids that",
+            container.name
+        );
+        let help =
+            "set runAsUser to the number of the user in the image, and fsGroup for its volume";
+        let path = path.child("securityContext");
+        found.report(&path.child("runAsNonRoot"), Reason::Forbidden, message, help);
+    } else if rights.is_root != Some(false)
+        && let Some(lacking) = ["SETUID", "SETGID"].into_iter().find(lacks)
+    {
+        let message = format!(
+            "the entrypoint of {name} fails: it starts as root, and needs the capability {lacking} to become the \
+             user of the database"
+        );
+        let help = "set runAsUser to the number of that user, and fsGroup for its volume, or add SETUID, SETGID and CHOWN";
+        let path = path.child("securityContext");
+        found.report(&path.child("capabilities"), Reason::Forbidden, message, help);
     }
 }
 
