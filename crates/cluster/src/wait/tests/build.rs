@@ -1,4 +1,7 @@
+use std::sync::LazyLock;
+
 use jiff::{SignedDuration, Timestamp};
+use json_patch::merge;
 use serde_json::{Value, json};
 use setguard_core::{
     kubernetes::{cluster::Cluster, kind::Kind, resource::WorkloadKind},
@@ -63,79 +66,57 @@ pub(super) fn given_up(world: impl Fn(i64) -> WatchedCluster) -> Option<(i64, De
     })
 }
 
-fn writes() -> Value {
-    let write = |manager: &str, subresource: &str, when: i64| {
-        json!({
-            "manager": manager, "operation": "Update", "subresource": subresource, "time": at(when),
-        })
-    };
-    json!([write("kubectl", "", -61), write("kube-controller-manager", "status", -60)])
+/// Reads YAML in which `@` begins a time in seconds.
+pub(super) fn read(yaml: &str) -> Value {
+    let mut parts = yaml.split("\"@");
+    let first = parts.next().unwrap().to_owned();
+    let text = parts.fold(first, |text, part| {
+        let (seconds, rest) = part.split_once('"').unwrap();
+        format!("{text}\"{}\"{rest}", at(seconds.parse().unwrap()))
+    });
+    let json = kube_yaml::parse(&text).remove(0).unwrap().root.to_json();
+    serde_json::from_str(&json).unwrap()
+}
+
+fn object(name: &str) -> Value {
+    static OBJECTS: LazyLock<Value> = LazyLock::new(|| read(include_str!("objects.yaml")));
+    OBJECTS[name].clone()
 }
 
 pub(super) fn stateful_set(replicas: i32, ready: i32, updated: i32) -> Value {
-    json!({
-        "metadata": {
-            "name": "db", "namespace": "shop", "uid": "u", "generation": 2,
-            "creationTimestamp": at(-86_400), "managedFields": writes(),
-        },
-        "spec": {
-            "replicas": replicas, "serviceName": "db", "podManagementPolicy": "OrderedReady",
-            "selector": {"matchLabels": {"app": "db"}},
-            "template": {"metadata": {"labels": {"app": "db"}}},
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
-        },
-        "status": {
-            "observedGeneration": 2, "replicas": replicas, "readyReplicas": ready,
-            "availableReplicas": ready, "updatedReplicas": updated,
-            "currentRevision": "db-1", "updateRevision": "db-2",
-        },
-    })
+    let mut set = object("StatefulSet");
+    set["spec"]["replicas"] = json!(replicas);
+    let status = json!({
+        "replicas": replicas, "readyReplicas": ready, "availableReplicas": ready,
+        "updatedReplicas": updated,
+    });
+    merge(&mut set["status"], &status);
+    set
 }
 
 pub(super) fn daemon_set(desired: i32, ready: i32, updated: i32) -> Value {
-    json!({
-        "metadata": {
-            "name": "db", "namespace": "shop", "uid": "u", "generation": 2,
-            "creationTimestamp": at(-86_400), "managedFields": writes(),
-            "annotations": {"deprecated.daemonset.template.generation": "2"},
-        },
-        "spec": {
-            "selector": {"matchLabels": {"app": "db"}},
-            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"nodeSelector": {"pool": "a"}}},
-            "updateStrategy": {
-                "type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
-            },
-        },
-        "status": {
-            "observedGeneration": 2, "currentNumberScheduled": desired,
-            "desiredNumberScheduled": desired, "numberReady": ready, "numberAvailable": ready,
-            "numberUnavailable": desired - ready, "updatedNumberScheduled": updated,
-            "numberMisscheduled": 0,
-        },
-    })
+    let mut set = object("DaemonSet");
+    let status = json!({
+        "currentNumberScheduled": desired, "desiredNumberScheduled": desired,
+        "numberReady": ready, "numberAvailable": ready, "numberUnavailable": desired - ready,
+        "updatedNumberScheduled": updated,
+    });
+    merge(&mut set["status"], &status);
+    set
 }
 
 /// Returns a pod of revision 1 or 2: of the DaemonSet if `node` is set, else of the StatefulSet.
 pub(super) fn pod(name: &str, revision: u8, node: Option<&str>) -> Value {
-    let (kind, hash) = match node {
-        Some(_) => ("DaemonSet", format!("hash-{revision}")),
-        None => ("StatefulSet", format!("db-{revision}")),
-    };
-    let mut pod = json!({
-        "metadata": {
-            "name": name, "namespace": "shop", "uid": name, "creationTimestamp": at(-60),
-            "labels": {
-                "app": "db", "controller-revision-hash": hash,
-                "pod-template-generation": revision.to_string(),
-            },
-            "ownerReferences": [{
-                "apiVersion": "apps/v1", "kind": kind, "name": "db", "uid": "u", "controller": true,
-            }],
-        },
-        "spec": {"nodeName": node.unwrap_or("n0")},
-        "status": {"phase": "Running", "conditions": []},
-    });
-    ready(&mut pod, true, -60);
+    let mut pod = object("Pod");
+    let metadata = &mut pod["metadata"];
+    (metadata["name"], metadata["uid"]) = (json!(name), json!(name));
+    metadata["labels"]["pod-template-generation"] = json!(revision.to_string());
+    let of = if node.is_some() { "hash" } else { "db" };
+    metadata["labels"]["controller-revision-hash"] = json!(format!("{of}-{revision}"));
+    if let Some(node) = node {
+        metadata["ownerReferences"][0]["kind"] = json!("DaemonSet");
+        pod["spec"]["nodeName"] = json!(node);
+    }
     pod
 }
 
@@ -196,21 +177,14 @@ pub(super) fn deleted(mut pod: Value, end: i64) -> Value {
 
 /// Returns a node of the pool. It has been down since this second, if any.
 pub(super) fn node(name: &str, down: Option<i64>) -> Value {
-    let (status, since) = down.map_or(("True", -90), |since| ("Unknown", since));
-    let taints = match down {
-        Some(_) => json!([
-            {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},
-            {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"},
-        ]),
-        None => json!([]),
-    };
-    json!({
-        "metadata": {"name": name, "labels": {"pool": "a"}, "creationTimestamp": at(-86_400)},
-        "spec": {"taints": taints},
-        "status": {"conditions": [
-            {"type": "Ready", "status": status, "lastTransitionTime": at(since)},
-        ]},
-    })
+    let mut node = object("Node");
+    node["metadata"]["name"] = json!(name);
+    if let Some(since) = down {
+        merge(&mut node, &object("DownNode"));
+        let ready = &mut node["status"]["conditions"][0];
+        (ready["status"], ready["lastTransitionTime"]) = (json!("Unknown"), json!(at(since)));
+    }
+    node
 }
 
 pub(super) fn event(kind: &str, name: &str, reason: &str, message: &str, last: i64) -> Value {
@@ -242,18 +216,7 @@ pub(super) fn of_daemon_set(
     let mut world = vec![(Kind::DaemonSet, set)];
     world.extend(nodes.into_iter().map(|node| (Kind::Node, node)));
     world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));
-    for number in [1, 2] {
-        let revision = json!({
-            "metadata": {
-                "name": format!("db-hash-{number}"), "namespace": "shop",
-                "labels": {"controller-revision-hash": format!("hash-{number}")},
-                "ownerReferences": [{
-                    "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "db", "controller": true,
-                }],
-            },
-            "revision": number,
-        });
-        world.push((Kind::ControllerRevision, revision));
-    }
+    let revisions = object("Revisions").as_array().cloned().unwrap();
+    world.extend(revisions.into_iter().map(|it| (Kind::ControllerRevision, it)));
     world
 }

@@ -9,7 +9,7 @@ use super::{
     super::decision::Memory,
     build::{
         WatchedCluster, at, daemon_set, deleted, event, given_up, last, look, node, of_daemon_set,
-        of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
+        of_stateful_set, pod, read, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
 
@@ -40,14 +40,7 @@ struct State {
 }
 
 fn states() -> Vec<State> {
-    let mut parts = include_str!("states.yaml").split("\"@");
-    let first = parts.next().unwrap().to_owned();
-    let text = parts.fold(first, |text, part| {
-        let (seconds, rest) = part.split_once('"').unwrap();
-        format!("{text}\"{}\"{rest}", at(seconds.parse().unwrap()))
-    });
-    let json = kube_yaml::parse(&text).remove(0).unwrap().root.to_json();
-    serde_json::from_str(&json).unwrap()
+    serde_json::from_value(read(include_str!("states.yaml"))).unwrap()
 }
 
 fn text(value: &Value) -> &str {
