@@ -11,7 +11,7 @@ use setguard::{
     finding::Findings,
     inject::{self, pod::PartialPod},
     inventory::{
-        kind::KINDS,
+        kind::kinds,
         object_summary::ObjectSummary,
         view::{Freshness, View},
     },
@@ -117,7 +117,6 @@ struct Review<'a> {
     create: Subject<'a>,
     update: Subject<'a>,
     pod: PartialPod<'a>,
-    item: ObjectSummary,
     view: View,
 }
 
@@ -149,8 +148,7 @@ fn parts() -> Vec<Part> {
     }
     for rule in cross_object() {
         let run = |review: &Review<'_>| {
-            let template = review.create.object.template();
-            drop(rule.run_among(&Query::in_cluster(&review.view, &review.item, template, cluster)));
+            drop(rule.run_among(&Query::in_cluster(&review.view, &review.create, cluster)));
         };
         add(format!("{} in a cluster", rule.meta.id), Box::new(run));
     }
@@ -221,7 +219,6 @@ impl Texts {
             || Object::parse(self.resource, json).unwrap_or_else(|e| panic!("{e}: {json:.300}"));
         let create = Subject::create(parse());
         let review = Review {
-            item: ObjectSummary::of(&create.object),
             create,
             update: Subject::update(parse(), &self.old),
             pod: PartialPod::parse(&self.pod).expect("it is there"),
@@ -238,7 +235,7 @@ fn view_of(objects: &[String]) -> View {
     for object in objects {
         view.inventory.put(ObjectSummary::of_json(object).expect("an item"));
     }
-    KINDS.into_iter().for_each(|kind| view.set_freshness(kind, Freshness::Fresh));
+    kinds().for_each(|kind| view.set_freshness(kind, Freshness::Fresh));
     view
 }
 

@@ -7,14 +7,18 @@ use serde::Deserialize;
 use super::labels::ALLOCATION;
 use crate::kubernetes::kind::Kind;
 
+/// An API group and a resource in it.
+type Resource = (Box<str>, Box<str>);
+/// The namespace, if it is written, and the name of a ServiceAccount.
+type Account = (Option<Box<str>>, Box<str>);
+
 /// A Role, ClusterRole, RoleBinding or ClusterRoleBinding.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Access {
-    /// The API groups and resources in the rules of a role. `None` if the role takes its rules from others, or others
-    /// take them.
-    Role(Option<Box<[(Box<str>, Box<str>)]>>),
-    /// The role that a binding grants, and the ServiceAccounts that it names: namespace and name.
-    Binding(Kind, Box<str>, Box<[(Option<Box<str>>, Box<str>)]>),
+    /// What the rules of a role are about. `None` if the role takes its rules from others, or others take them.
+    Role(Option<Box<[Resource]>>),
+    /// The role that a binding grants, and the ServiceAccounts that it names.
+    Binding(Kind, Box<str>, Box<[Account]>),
 }
 
 #[derive(Deserialize)]
