@@ -8,7 +8,7 @@ use setguard_core::kubernetes::kind::Kind;
 use super::{
     super::decision::Memory,
     build::{
-        WatchedCluster, at, daemon_set, deleted, event, given_up, last, look, node, of_daemon_set,
+        WatchedCluster, daemon_set, deleted, event, given_up, last, look, node, of_daemon_set,
         of_stateful_set, pod, read, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
