@@ -342,16 +342,22 @@ fn a_plan_that_is_cut_begins_with_what_is_refused_and_has_totals() {
 fn what_is_no_request_is_answered_and_the_session_goes_on() {
     let mut client = Client::start(Folder::new([]), &[]);
     let long = "#".repeat(17 << 20);
+    let called = |id: &str, end: &str| {
+        format!(r#"{{{id}"method":"tools/call","params":{{"name":"{long}"}}{end}}}"#)
+    };
     for (line, code, id) in [
-        ("garbage".to_owned(), -32700, Value::Null),
-        (json!({"jsonrpc": "2.0", "id": "a"}).to_string(), -32600, json!("a")),
-        (
-            json!({"method": "tools/call", "params": {"name": long}, "id": 7}).to_string(),
-            -32600,
-            json!(7),
-        ),
+        (&b"garbage"[..], -32700, Value::Null),
+        (b"{\"id\": 5", -32700, Value::Null),
+        (b"\xff\xfe", -32700, Value::Null),
+        (b"[]", -32600, Value::Null),
+        (br#"{"jsonrpc":"2.0","id":"a"}"#, -32600, json!("a")),
+        (br#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, -32600, json!("a")),
+        (called("", r#","id":7"#).as_bytes(), -32600, json!(7)),
+        (called(r#""id":7,"#, "").as_bytes(), -32600, json!(7)),
+        (long.as_bytes(), -32600, Value::Null),
     ] {
-        writeln!(client.input.as_mut().unwrap(), "{line}").unwrap();
+        let input = client.input.as_mut().unwrap();
+        input.write_all(&[b"\n", line, b"\r\n"].concat()).unwrap();
         let answer = client.next();
         assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{answer}");
     }

@@ -25,7 +25,7 @@ use super::{
     hover,
     policy::{PolicyInUse, Reading},
     position::Encoding,
-    protocol::{AtPosition, DidChange, DidOpen, InRange, Initialize, OfDocument},
+    protocol::{AtPosition, DidChange, DidOpen, InRange, OfDocument},
 };
 
 /// The protocol's numbers for messages.
@@ -101,7 +101,7 @@ impl Server {
 
     fn request(&mut self, Request { id, method, params }: Request) {
         let result = match (self.phase, method.as_str()) {
-            (Phase::New, "initialize") => read(params).map(|params| self.initialize(params)),
+            (Phase::New, "initialize") => Ok(self.initialize(&params)),
             (Phase::New, _) => {
                 Err((ErrorCode::ServerNotInitialized, "initialize comes first".to_owned()))
             }
@@ -170,24 +170,23 @@ impl Server {
         }
     }
 
-    fn initialize(&mut self, params: Initialize) -> Value {
+    fn initialize(&mut self, params: &Value) -> Value {
         self.phase = Phase::Running;
-        let mut folders = params.workspace_folders.into_iter().flatten().map(|it| it.uri);
-        let first = folders.next();
-        self.has_more_folders = folders.next().is_some();
-        let folder = first.or(params.root_uri).and_then(|uri| path(&uri));
+        let folders = params["workspaceFolders"].as_array().map_or(&[][..], Vec::as_slice);
+        self.has_more_folders = folders.len() > 1;
+        let first = folders.first().map_or(&params["rootUri"], |it| &it["uri"]);
+        let folder = first.as_str().and_then(path);
         let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
         // git looks for the repository there too.
         let _ = env::set_current_dir(&folder);
         self.policy.set_folder(Repository::around(folder));
-        let general = params.capabilities.general.unwrap_or_default();
-        let offered = general.position_encodings.unwrap_or_default();
-        if offered.iter().any(|it| it == Encoding::Utf8.as_str()) {
+        let capabilities = &params["capabilities"];
+        let offered = capabilities["general"]["positionEncodings"].as_array();
+        if offered.into_iter().flatten().any(|it| it == Encoding::Utf8.as_str()) {
             self.encoding = Encoding::Utf8;
         }
-        let workspace = params.capabilities.workspace.unwrap_or_default();
-        let watched = workspace.did_change_watched_files.unwrap_or_default();
-        self.watches = watched.dynamic_registration == Some(true);
+        let watched = &capabilities["workspace"]["didChangeWatchedFiles"];
+        self.watches = watched["dynamicRegistration"] == true;
         const INCREMENTAL: u8 = 2;
         json!({
             "capabilities": {

@@ -13,7 +13,18 @@ fn a_damaged_message_is_reported_and_the_session_goes_on() {
     let mut editor = Editor::new([]);
     let text = on_delete("agent", "");
     editor.open("a.yaml", &text);
-    for body in [&b"{"[..], b"\xff\xfe\xfd", b"[]", b"{\"method\":\"textDocument/didOpen\"}"] {
+    let nested = [b"[".repeat(100_000), b"]".repeat(100_000)].concat();
+    let too_long = b" ".repeat((128 << 20) + 1);
+    for body in [
+        &b""[..],
+        b"{",
+        b"\xff\xfe\xfd",
+        b"[]",
+        b"{\"method\": \"\xc3\x28\"}",
+        b"{\"method\":\"textDocument/didOpen\"}",
+        &nested,
+        &too_long,
+    ] {
         editor.write(format!("content-length: {}\r\nX: y\r\n\r\n", body.len()).as_bytes());
         editor.write(body);
         let closed = editor.diagnostics("a.yaml");
@@ -27,10 +38,18 @@ fn a_damaged_message_is_reported_and_the_session_goes_on() {
 
 #[test]
 fn input_of_unknown_length_ends_the_session_with_the_reason() {
+    let endless = "a".repeat(17 << 10);
     for (input, reason) in [
         ("hello\r\n\r\n", "without Content-Length"),
+        ("Content-Type: text\r\n\r\n{}", "without Content-Length"),
+        ("\r\n", "without Content-Length"),
+        ("Content-Length: 99999999\r\n\r\n{}", "an incomplete message"),
         ("Content-Length: 18446744073709551615\r\n\r\n{}", "an incomplete message"),
         ("Content-Length: 99999999999999999999\r\n\r\n{}", "isn't a number"),
+        ("Content-Length: -1\r\n\r\n", "isn't a number"),
+        ("Content-Length: 2", "too long or incomplete"),
+        ("Content-Length: 2\r\n", "too long or incomplete"),
+        (&endless, "too long or incomplete"),
     ] {
         let mut editor = Editor::new([]);
         editor.write(input.as_bytes());

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 /// The annotation of the bookmark that ends the initial events of a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
@@ -74,17 +74,6 @@ struct WithMeta<'a> {
     metadata: Meta<'a>,
 }
 
-#[derive(Deserialize)]
-struct Marked {
-    metadata: Marks,
-}
-
-#[derive(Deserialize)]
-struct Marks {
-    #[serde(default)]
-    annotations: std::collections::BTreeMap<String, String>,
-}
-
 pub(super) fn meta(object: &str) -> serde_json::Result<Meta<'_>> {
     serde_json::from_str::<WithMeta<'_>>(object).map(|it| it.metadata)
 }
@@ -97,8 +86,8 @@ pub(super) fn event(line: &str) -> serde_json::Result<Option<Event<'_>>> {
         "ADDED" | "MODIFIED" => Event::Applied { object, meta: meta(object)? },
         "DELETED" => Event::Deleted(meta(object)?),
         "BOOKMARK" => {
-            let marks = serde_json::from_str::<Marked>(object)?.metadata.annotations;
-            let complete = marks.get(INITIAL_EVENTS_END).is_some_and(|it| it == "true");
+            let bookmark: Value = serde_json::from_str(object)?;
+            let complete = bookmark["metadata"]["annotations"][INITIAL_EVENTS_END] == "true";
             Event::Bookmark { version: meta(object)?.resource_version, complete }
         }
         "ERROR" => Event::Failed(serde_json::from_str(object)?),

@@ -284,10 +284,11 @@ struct PlaceV1<'a> {
     column: usize,
 }
 
+/// The identity of an object.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Object")]
-struct ObjectV1<'a> {
+pub struct ObjectV1<'a> {
     api_version: &'a str,
     kind: &'a str,
     namespace: &'a str,

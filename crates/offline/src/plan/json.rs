@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use setguard_core::rollout::{Action, Revision, Step, Target};
-use setguard_files::report::json::DifferenceV1;
+use setguard_files::report::json::{DifferenceV1, ObjectV1};
 
 use super::{
     forecast::{Forecast, Kept, Rollout},
@@ -21,7 +21,7 @@ const MOST_CANDIDATES: usize = 10_000;
 struct PlanV1<'a> {
     api_version: &'static str,
     kind: &'static str,
-    objects: Vec<ObjectV1<'a>>,
+    objects: Vec<ForecastV1<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unknown: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -30,8 +30,8 @@ struct PlanV1<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ObjectV1<'a> {
-    object: IdV1<'a>,
+struct ForecastV1<'a> {
+    object: ObjectV1<'a>,
     /// The file, if several files contain the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
@@ -43,15 +43,6 @@ struct ObjectV1<'a> {
     summary: SummaryV1,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [String],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct IdV1<'a> {
-    api_version: &'a str,
-    kind: &'a str,
-    namespace: &'a str,
-    name: &'a str,
 }
 
 #[derive(Serialize)]
@@ -110,17 +101,11 @@ pub(super) fn print(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn object(forecast: &Forecast) -> ObjectV1<'_> {
-    let id = &forecast.id;
+fn object(forecast: &Forecast) -> ForecastV1<'_> {
     let findings = forecast.refusals.iter().chain(forecast.exceeded.iter().map(|it| &it.what));
     let changes = forecast.differences.iter().map(DifferenceV1::from);
-    ObjectV1 {
-        object: IdV1 {
-            api_version: &id.api_version,
-            kind: &id.kind,
-            namespace: &id.namespace,
-            name: &id.name,
-        },
+    ForecastV1 {
+        object: (&forecast.id).into(),
         file: forecast.file.as_deref(),
         change: forecast.change.as_str(),
         findings: findings
