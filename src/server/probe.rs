@@ -15,7 +15,10 @@ use axum::http::{Request, Uri, header};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use serde_json::{Value, json};
 use setguard_core::admission::Endpoint;
-use setguard_core::kubernetes::{duration, resource::RESOURCES};
+use setguard_core::kubernetes::{
+    duration,
+    resource::{RESOURCES, Resource},
+};
 
 use self::armed::Expected;
 use super::{
@@ -139,26 +142,40 @@ async fn ask(url: &Uri, ca: &Path, uid: &str, labels: &Value) -> anyhow::Result<
 }
 
 fn review(uid: &str, labels: &Value) -> Value {
-    let kind = json!({ "group": "apps", "version": "v1", "kind": "DaemonSet" });
-    let resource = json!({ "group": "apps", "version": "v1", "resource": "daemonsets" });
     let mut object = through::good(&RESOURCES[0]);
     object["metadata"]["namespace"] = json!(PROBES);
     object["spec"]["template"]["metadata"]["labels"] = labels.clone();
+    let user = json!({ "username": "setguard-probe" });
+    create_review(Some(&RESOURCES[0]), uid, user, &object, true)
+}
+
+/// Returns the AdmissionReview for a new object; without a resource, for a Pod.
+pub(crate) fn create_review(
+    resource: Option<&Resource>,
+    uid: &str,
+    user: Value,
+    object: &Value,
+    is_dry_run: bool,
+) -> Value {
+    let (group, version, kind, plural) = resource.map_or(("", "v1", "Pod", "pods"), |it| {
+        (it.group, it.version, it.kind.as_str(), it.plural)
+    });
+    let metadata = &object["metadata"];
+    let kind = json!({ "group": group, "version": version, "kind": kind });
+    let resource = json!({ "group": group, "version": version, "resource": plural });
     json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "request": {
             "uid": uid,
-            "kind": kind,
-            "resource": resource,
-            "requestKind": kind,
-            "requestResource": resource,
-            "name": "setguard-probe",
-            "namespace": PROBES,
+            "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
+            "name": metadata["name"].as_str().unwrap_or_default(),
+            "namespace": metadata["namespace"].as_str().unwrap_or("default"),
             "operation": "CREATE",
-            "userInfo": { "username": "setguard-probe" },
-            "dryRun": true,
+            "userInfo": user,
             "object": object,
+            "oldObject": null,
+            "dryRun": is_dry_run,
         },
     })
 }

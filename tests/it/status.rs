@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use rustix::time::{ClockId, clock_gettime};
-use serde_json::{Value, json};
 use setguard::rules::about_status;
 use setguard_testing::recorded::snapshot;
 
@@ -90,91 +89,22 @@ fn the_tool_that_deploys_a_set_is_named_after_a_command_that_changes_it() {
     assert_eq!(help("pod-stuck-terminating", flux), "restarts no pod)");
 }
 
-/// The creation time of all objects in the cluster.
-const SINCE: &str = "2026-11-22T11:00:00Z";
-
-fn owner(kind: &str, name: &str) -> Value {
-    json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}])
-}
-
-/// Returns the findings in a cluster with as many faults as possible, with this many pods, claims, volumes and nodes.
+/// Returns the objects of a cluster with as many faults as possible, with this many pods, claims, volumes and nodes.
 fn in_trouble(count: usize) -> Vec<String> {
-    let set = |kind: &str, name: &str, spec: Value, status: Value| {
-        json!({"apiVersion": "apps/v1", "kind": kind,
-            "metadata": {"name": name, "namespace": "shop", "creationTimestamp": SINCE},
-            "spec": spec, "status": status})
-    };
-    let claims = json!([{"metadata": {"name": "data"},
-        "spec": {"resources": {"requests": {"storage": "1Gi"}}}}]);
-    let mut objects = vec![
-        set(
-            "DaemonSet",
-            "agent",
-            json!({}),
-            json!({"desiredNumberScheduled": count, "numberUnavailable": count / 2,
-                "numberMisscheduled": count / 4}),
-        ),
-        set(
-            "StatefulSet",
-            "db",
-            json!({"replicas": count, "podManagementPolicy": "Parallel",
-                "volumeClaimTemplates": claims}),
-            json!({"replicas": count, "currentRevision": "db-1", "updateRevision": "db-2"}),
-        ),
-    ];
+    let text = include_str!("../fixtures/status-growth.yaml");
+    let (sets, each) = text.split_once("# For each INDEX:\n").unwrap();
+    let number = |text: &str, name: &str, number: usize| text.replace(name, &number.to_string());
+    let sets = number(sets, "COUNT", count);
+    let sets = number(&number(&sets, "HALF", count / 2), "QUARTER", count / 4);
+    let mut objects = support::to_json(&sets);
     for i in 0..count {
-        add_node_and_pods(&mut objects, i);
-        add_volume_and_revisions(&mut objects, i);
+        let taint = format!("[{{key: taint-{i}, effect: NoSchedule}}]");
+        let taints = if i.is_multiple_of(4) { &taint } else { "[]" };
+        let phase = if i.is_multiple_of(2) { "Bound" } else { "Pending" };
+        let each = each.replace("TAINTS", taints).replace("PHASE", phase);
+        objects.extend(support::to_json(&number(&number(&each, "INDEX", i), "REASON", i % 7)));
     }
-    objects.iter().map(Value::to_string).collect()
-}
-
-fn add_node_and_pods(objects: &mut Vec<Value>, i: usize) {
-    let taints = match i % 4 {
-        0 => json!([{"key": format!("taint-{i}"), "effect": "NoSchedule"}]),
-        _ => json!([]),
-    };
-    let host = json!({"kubernetes.io/hostname": format!("node-{i}")});
-    objects.push(json!({"apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": format!("node-{i}"), "labels": host, "creationTimestamp": SINCE},
-        "spec": {"taints": taints, "unschedulable": true}}));
-    let waiting = json!({"reason": format!("CrashLoopBackOff{}", i % 7)});
-    let pod = |name: String, owner: Value, spec: Value, conditions: Value| {
-        json!({"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": "shop", "creationTimestamp": SINCE,
-                "labels": {"controller-revision-hash": "db-1"}, "ownerReferences": owner},
-            "spec": spec,
-            "status": {"conditions": conditions,
-                "containerStatuses": [{"name": "a", "state": {"waiting": waiting}}]}})
-    };
-    let on = json!({"nodeName": format!("node-{i}")});
-    objects.push(pod(format!("agent-{i}"), owner("DaemonSet", "agent"), on, json!([])));
-    let nowhere = json!([{"type": "PodScheduled", "status": "False", "message": "volume"}]);
-    objects.push(pod(format!("db-{i}"), owner("StatefulSet", "db"), json!({}), nowhere));
-}
-
-fn add_volume_and_revisions(objects: &mut Vec<Value>, i: usize) {
-    let volume = format!("pv-{i}");
-    let phase = if i.is_multiple_of(2) { "Bound" } else { "Pending" };
-    objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": format!("data-db-{i}"), "namespace": "shop",
-            "creationTimestamp": SINCE},
-        "spec": {"volumeName": volume, "resources": {"requests": {"storage": "2Gi"}}},
-        "status": {"phase": phase}}));
-    let terms = json!([{"matchExpressions": [{"key": "kubernetes.io/hostname",
-        "operator": "In", "values": [format!("node-{i}")]}]}]);
-    objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolume",
-        "metadata": {"name": volume},
-        "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}}));
-    for (kind, name) in [("DaemonSet", "agent"), ("StatefulSet", "db")] {
-        objects.push(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
-            "metadata": {"name": format!("{name}-{i}"), "namespace": "shop",
-                "labels": {"controller-revision-hash": format!("{i}")},
-                "ownerReferences": owner(kind, name)}, "revision": i}));
-    }
-    objects.push(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
-        "metadata": {"name": format!("gone-{i}"), "namespace": "shop",
-            "labels": {"controller-revision-hash": format!("{i}")}}}));
+    objects
 }
 
 /// Between 10 (n log n) and 64 (n²), for an eightfold cluster.

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use setguard_core::{kubernetes::resource::Resource, object::User};
 
+use crate::server::probe::create_review;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking<'a> {
     /// `None` for a Pod.
@@ -15,28 +17,9 @@ pub(super) struct Asking<'a> {
 
 /// `number` makes the UID unique in this run.
 pub(super) fn body(asking: Asking<'_>, number: usize, object: &Value) -> Vec<u8> {
-    let (group, version, kind, plural) = asking.resource.map_or(("", "v1", "Pod", "pods"), |it| {
-        (it.group, it.version, it.kind.as_str(), it.plural)
-    });
-    let metadata = &object["metadata"];
-    let gvk = json!({"group": group, "version": version, "kind": kind});
-    let gvr = json!({"group": group, "version": version, "resource": plural});
-    let review = json!({
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": format!("00000000-0000-4000-8000-{:012}", number),
-            "kind": gvk, "resource": gvr, "requestKind": gvk, "requestResource": gvr,
-            "name": metadata["name"].as_str().unwrap_or_default(),
-            "namespace": metadata["namespace"].as_str().unwrap_or("default"),
-            "operation": "CREATE",
-            "userInfo": User::authenticated(asking.user),
-            "object": object,
-            "oldObject": null,
-            "dryRun": false,
-        },
-    });
-    review.to_string().into_bytes()
+    let (uid, user) =
+        (format!("00000000-0000-4000-8000-{number:012}"), User::authenticated(asking.user));
+    create_review(asking.resource, &uid, json!(user), object, false).to_string().into_bytes()
 }
 
 #[derive(Debug, Default, Deserialize)]

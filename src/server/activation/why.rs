@@ -209,21 +209,10 @@ mod tests {
         let (old, new) = (webhook("selfsubjectreviews"), webhook("configmaps"));
         let bare = json!({ "metadata": {} });
         let labelled = json!({ "metadata": { "labels": { "setguard.io/rehearsal": "true" } } });
-        let why = |read: &Value, object: &Value, seconds, was_called| {
-            let configuration = Configuration::Validating;
-            let target = target();
+        let why = |read: &Value, object: &Value, seconds, was_called, has_rules| {
+            let (target, configuration) = (&target(), Configuration::Validating);
             let lasts = Duration::from_secs(seconds);
-            let has_rules = false;
-            let of = Silent {
-                target: &target,
-                configuration,
-                read,
-                object,
-                lasts,
-                was_called,
-                has_rules,
-            };
-            of.why()
+            Silent { target, configuration, read, object, lasts, was_called, has_rules }.why()
         };
         let last = PATIENCE.as_secs();
         for (read, object, seconds, was_called, expected, passes) in [
@@ -233,20 +222,11 @@ mod tests {
             (&new, &labelled, last, true, "remove the Warning headers", false),
             (&new, &labelled, last, false, "does not call webhooks for ConfigMap guards/", false),
         ] {
-            let (why, soon) = why(read, object, seconds, was_called);
+            let (why, soon) = why(read, object, seconds, was_called, false);
             assert!(why.contains(expected), "{why}");
             assert_eq!(soon, passes, "{why}");
         }
-        let armed = Silent {
-            target: &target(),
-            configuration: Configuration::Validating,
-            read: &new,
-            object: &labelled,
-            lasts: PATIENCE,
-            was_called: false,
-            has_rules: true,
-        };
-        let (why, _) = armed.why();
+        let (why, _) = why(&new, &labelled, last, false, true);
         assert!(why.contains("by way of that API server is neither checked nor changed"), "{why}");
     }
 }

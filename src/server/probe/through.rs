@@ -198,7 +198,8 @@ impl<'a> Prover<'a> {
     async fn injections(&self) -> Vec<Ask<'a>> {
         let mut asks = Vec::new();
         if let Some(by) = self.webhook("pods.mutate") {
-            let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "spec": pod_spec() });
+            let mut pod = good(&RESOURCES[0])["spec"]["template"].take();
+            (pod["apiVersion"], pod["kind"]) = (json!("v1"), json!("Pod"));
             pod["metadata"] =
                 json!({ "name": "setguard-probe", "annotations": { NODE_ANNOTATION: "none" } });
             let namespace = self.namespace;
@@ -323,16 +324,9 @@ fn refused_by(message: &str) -> Option<&str> {
 
 /// A set that the API server accepts, and that no other policy has a reason to refuse.
 pub(super) fn good(resource: &Resource) -> Value {
-    let labels = json!({ "app": "setguard-probe" });
-    let mut set = json!({
-        "apiVersion": format!("{}/{}", resource.group, resource.version),
-        "kind": resource.kind.as_str(),
-        "metadata": { "name": "setguard-probe" },
-        "spec": {
-            "selector": { "matchLabels": labels },
-            "template": { "metadata": { "labels": labels }, "spec": pod_spec() },
-        },
-    });
+    let mut set: Value = serde_json::from_str(include_str!("set.json")).unwrap_or_default();
+    set["apiVersion"] = json!(format!("{}/{}", resource.group, resource.version));
+    set["kind"] = json!(resource.kind.as_str());
     if resource.kind == WorkloadKind::StatefulSet {
         set["spec"]["serviceName"] = json!("setguard-probe");
     }
@@ -349,44 +343,17 @@ fn faulty() -> Value {
     set
 }
 
-fn pod_spec() -> Value {
-    json!({
-        "automountServiceAccountToken": false,
-        "securityContext": {
-            "runAsNonRoot": true,
-            "runAsUser": 65532,
-            "seccompProfile": { "type": "RuntimeDefault" },
-        },
-        "containers": [{
-            "name": "main",
-            "image": "registry.example/probe:1",
-            "resources": {
-                "requests": { "cpu": "1m", "memory": "1Mi" },
-                "limits": { "cpu": "1m", "memory": "1Mi" },
-            },
-            "securityContext": {
-                "allowPrivilegeEscalation": false,
-                "readOnlyRootFilesystem": true,
-                "capabilities": { "drop": ["ALL"] },
-            },
-        }],
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::probe::create_review;
     use setguard_core::admission::{self, Endpoint};
     use setguard_core::{engine::Context, policy::Policy};
 
     fn review(mut object: Value) -> String {
         object["metadata"]["namespace"] = json!("default");
-        let group = json!({ "group": "apps", "version": "v1", "kind": object["kind"] });
-        let review = json!({
-            "apiVersion": "admission.k8s.io/v1",
-            "kind": "AdmissionReview",
-            "request": { "uid": "1", "kind": group, "operation": "CREATE", "object": object },
-        });
+        let resource = RESOURCES.iter().find(|it| object["kind"] == it.kind.as_str());
+        let review = create_review(resource, "1", json!({}), &object, false);
         let (policy, today) = (Policy::default(), jiff::civil::date(2026, 1, 1));
         let body = review.to_string().into_bytes();
         let cx = Context::of_review(&policy, today);

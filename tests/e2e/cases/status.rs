@@ -54,19 +54,12 @@ const CONTROLLERS: &[&str] = &[
 const DOWN: &str = "down";
 
 /// The expected findings: rule, object, and a part of the message.
-const EXPECTED: [(&str, &str, &str); 11] = [
-    ("claim-pending", "StatefulSet/claim", "claim data-claim-0 is Pending since"),
-    ("creation-refused", "DaemonSet/host", "host namespaces (hostNetwork=true)"),
-    ("node-down", "Node/down", "1 DaemonSet (shop/dead), 1 pod of them Terminating"),
-    ("node-not-wanted", "DaemonSet/tainted", "dedicated=gpu:NoSchedule on 1 node (gpu)"),
-    ("pod-stuck-terminating", "StatefulSet/lost", "its node down is not ready since"),
-    ("revision-orphan", "ControllerRevision/gone", "of a former set gone without an owner"),
-    ("rollout-budget-eaten", "DaemonSet/dead", "node down is not ready since"),
-    ("rollout-stuck-at-ordinal", "StatefulSet/image", "image-1 is not ready since"),
-    ("rollout-stuck-at-ordinal", "StatefulSet/mended", "even if it is the fix"),
-    ("selector-overlap", "DaemonSet/first", "selects the pods of DaemonSet twin"),
-    ("selector-overlap", "DaemonSet/twin", "selects the pods of DaemonSet first"),
-];
+const EXPECTED: &str = include_str!("status/stuck.txt");
+
+fn rows<const N: usize>(table: &'static str) -> Vec<[&'static str; N]> {
+    let cells = |row: &'static str| row.splitn(N, " | ").collect::<Vec<_>>();
+    table.lines().map(|row| cells(row).try_into().expect("a row")).collect()
+}
 
 fn named_and_repaired(shared: &Namespace<'_>) {
     let plane = ControlPlane::start(&shared.control_plane.assets);
@@ -84,7 +77,7 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     assert!(early.iter().all(|it| is_known(&it)), "found before anything broke: {before:#?}");
 
     break_things(&cluster);
-    let found = cluster.names(&EXPECTED);
+    let found = cluster.names(&rows(EXPECTED));
 
     cluster.follow_all(&found, &calm, |(rule, _), finding| {
         // The test decides where no general advice exists.

@@ -227,7 +227,7 @@ impl<L: Listener> Follower<L> {
     /// Lists with a watch that first sends the existing objects. Returns the version of the list.
     async fn stream(&mut self, listed: &mut L::Listed) -> Result<String, Problem> {
         let mut count = self.reader.count();
-        let lines = self.reader.stream(&self.list, whole_seconds(self.times.list)).await?;
+        let lines = self.reader.watch(&self.list, None, whole_seconds(self.times.list)).await?;
         let mut lines = pin!(lines);
         loop {
             let line = match timeout(self.times.bookmark, lines.next()).await {
@@ -266,7 +266,7 @@ impl<L: Listener> Follower<L> {
         let seconds = whole_seconds(lasts);
         let (begun, end) = (Instant::now(), Instant::now() + dead);
         let version = self.version.clone().unwrap_or_default();
-        let mut lines = pin!(self.reader.watch(&self.list, &version, seconds).await?);
+        let mut lines = pin!(self.reader.watch(&self.list, Some(&version), seconds).await?);
         let mut is_confirmed = false;
         let outcome = loop {
             let line = match timeout_at(end, lines.next()).await {

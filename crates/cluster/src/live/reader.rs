@@ -256,39 +256,22 @@ impl Reader {
         self.limits.list.begin()
     }
 
-    /// Returns the lines of a watch. The API server ends it after `seconds`.
+    /// Returns the lines of a watch. The API server ends it after `seconds`. Without a version, the existing objects come
+    /// first.
     pub(super) async fn watch(
         &self,
         list: &List,
-        version: &str,
+        version: Option<&str>,
         seconds: u32,
-    ) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<>, Problem> {
-        let params = WatchParams { timeout: Some(seconds), ..WatchParams::default() };
-        self.lines(list, params, version).await
-    }
-
-    pub(super) async fn stream(
-        &self,
-        list: &List,
-        seconds: u32,
-    ) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<>, Problem> {
-        let timeout = Some(seconds);
-        let params = WatchParams { timeout, send_initial_events: true, ..WatchParams::default() };
-        self.lines(list, params, "").await
-    }
-
-    async fn lines(
-        &self,
-        list: &List,
-        params: WatchParams,
-        version: &str,
     ) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<>, Problem> {
         let params = WatchParams {
             label_selector: list.labels.as_deref().map(str::to_owned),
             field_selector: list.fields.map(str::to_owned),
-            ..params
+            timeout: Some(seconds),
+            send_initial_events: version.is_none(),
+            ..WatchParams::default()
         };
-        let request = core::Request::new(&list.path);
+        let (request, version) = (core::Request::new(&list.path), version.unwrap_or_default());
         let request = match list.is_bare {
             true => request.watch_metadata(&params, version),
             false => request.watch(&params, version),

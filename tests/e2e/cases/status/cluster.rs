@@ -90,11 +90,11 @@ impl Cluster<'_> {
         found.collect()
     }
 
-    pub(super) fn names(&self, expected: &[(&str, &str, &str)]) -> Findings {
+    pub(super) fn names(&self, expected: &[[&str; 3]]) -> Findings {
         eventually("everything to be named", || {
             let _ = self.run_pods(self.down, 0);
             let found = self.audit();
-            let is_named = |(rule, object, text): &(&str, &str, &str)| {
+            let is_named = |[rule, object, text]: &[&str; 3]| {
                 let key = ((*rule).to_owned(), (*object).to_owned());
                 found.get(&key).is_some_and(|it| it.message.contains(text))
             };

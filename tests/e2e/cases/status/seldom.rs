@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     CONTROLLERS,
     cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
+    rows,
     untouched::{self, Untouched},
 };
 use crate::{
@@ -22,22 +23,7 @@ const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-se
 const STATEFUL_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
 /// The expected findings: rule, object, and a part of the message.
-const EXPECTED: [(&str, &str, &str); 14] = [
-    ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 requests less than the template"),
-    ("claim-size-differs", "StatefulSet/grown", "data-grown-0 requests more than the template"),
-    ("creation-refused", "DaemonSet/crowd", "exceeded quota: small, requested: pods=1"),
-    ("creation-refused", "DaemonSet/wider", "exceeded quota: small, requested: pods=1"),
-    ("deletion-refused", "StatefulSet/kept", "binding 'hold' denied request: not now"),
-    ("pdb-blocks-drain", "StatefulSet/guarded", "all of its 3 pods are healthy"),
-    ("pdb-blocks-drain", "StatefulSet/index", "all of its 3 pods are healthy"),
-    ("pdb-blocks-drain", "StatefulSet/helped", "does not implement the scale subresource"),
-    ("pdb-without-scale", "DaemonSet/helper", "its PodDisruptionBudget team has maxUnavailable"),
-    ("revision-left-behind", "DaemonSet/by-hand", "with updateStrategy OnDelete nothing replaces"),
-    ("revision-left-behind", "StatefulSet/canary", "1 pod (canary-0) of an older template"),
-    ("revision-left-behind", "StatefulSet/manual", "2 pods (manual-0, manual-1) of an older"),
-    ("two-pods-on-node", "DaemonSet/surge", "1 node with more than one of its pods (edge)"),
-    ("two-pods-on-node", "DaemonSet/twice", "binding 'keep' denied request: not now"),
-];
+const EXPECTED: &str = include_str!("seldom.txt");
 
 pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     let plane = ControlPlane::start_with(&shared.control_plane.assets, &[etcd::JSON]);
@@ -61,7 +47,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     old_revisions(&cluster);
     budgets(&cluster);
     quota(&cluster);
-    let found = cluster.names(&EXPECTED);
+    let found = cluster.names(&rows(EXPECTED));
     let status = ["-o", "jsonpath={.status.numberReady}/{.status.updatedNumberScheduled}"];
     for name in ["surge", "twice"] {
         let get = ["get", "daemonset", name, "-n", SHOP];
@@ -92,7 +78,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
         Some(finding.first_command())
     });
     // One pod remains on the node, and the controller may still not replace it.
-    let left = cluster.names(&[("deletion-refused", "DaemonSet/twice", "binding 'keep' denied")]);
+    let left = cluster.names(&[["deletion-refused", "DaemonSet/twice", "binding 'keep' denied"]]);
     let why = "the help";
     cluster.follow("kubectl delete validatingadmissionpolicybinding keep", why);
     let again = left.values().next().and_then(|it| it.command("annotate")).expect("a command");

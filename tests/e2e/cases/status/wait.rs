@@ -11,12 +11,11 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use self::stage::{
-    DOWN, HELD, LIMITED, PODS, POOR, SECURE, break_things, flap, roll, set_the_stage,
-};
+use self::stage::{DOWN, HELD, PODS, POOR, break_things, flap, roll, set_the_stage};
 use super::{
     CONTROLLERS,
     cluster::{Cluster, SHOP, stateful_set_of},
+    rows,
 };
 use crate::{
     harness::{
@@ -28,51 +27,10 @@ use crate::{
 
 /// Rollouts that cannot succeed: the set, its namespace, the patience, and the message. Certain failures end the wait
 /// with the default patience.
-const STUCK: [(&str, &str, &str, &str); 22] = [
-    ("statefulset/image", SHOP, "5m", "image-1 is not ready: ImagePullBackOff"),
-    ("statefulset/mended", SHOP, "5m", "mended-1 is not ready: ImagePullBackOff"),
-    ("statefulset/claim", SHOP, "5m", "no class is the default"),
-    ("statefulset/classless", SHOP, "5m", "the storage class nope does not exist"),
-    ("statefulset/crash", SHOP, "5m", "restarted 7 times"),
-    ("statefulset/priority", SHOP, "8s", "no PriorityClass with name nope was found"),
-    ("statefulset/policy", SHOP, "8s", "denied request: not here"),
-    ("statefulset/quota", POOR, "8s", "exceeded quota: small"),
-    ("daemonset/host", SECURE, "8s", "violates PodSecurity"),
-    ("daemonset/nowhere", SHOP, "5m", "without the label pool=nowhere"),
-    ("daemonset/dead", SHOP, "5m", "the update does not go on: node down is not ready"),
-    ("daemonset/unpulled", SHOP, "5m", "ImagePullBackOff"),
-    ("statefulset/wide", SHOP, "5m", "is not ready: ImagePullBackOff"),
-    ("statefulset/misnamed", SHOP, "5m", "InvalidImageName"),
-    (
-        "statefulset/lost",
-        SHOP,
-        "5m",
-        "claim data-lost-0 is Lost: its volume does not exist any more",
-    ),
-    ("statefulset/runtime", SHOP, "8s", "RuntimeClass \"nope\" not found"),
-    ("statefulset/limited", LIMITED, "8s", "maximum cpu usage per Container is 1"),
-    ("statefulset/taken", SHOP, "2s", "taken-1 cannot be created: another pod has this name"),
-    ("statefulset/config", SHOP, "2s", "CreateContainerConfigError"),
-    ("statefulset/place", SHOP, "2s", "none of 4 nodes has a place for it"),
-    ("statefulset/flaps", SHOP, "2s", "flaps-0 has become unready "),
-    (
-        "statefulset/held",
-        SHOP,
-        "2s",
-        "held-0 should be gone: it waits for its finalizers (example.com/hold)",
-    ),
-];
+const STUCK: &str = include_str!("wait/stuck.txt");
 
 /// Rollouts that succeed, and the result.
-const HEALTHY: [(&str, &str); 7] = [
-    ("statefulset/rolling", "rolled-out"),
-    ("statefulset/parallel", "rolled-out"),
-    ("statefulset/canary", "partitioned"),
-    ("statefulset/manual", "on-delete"),
-    ("statefulset/empty", "empty"),
-    ("daemonset/rolls", "rolled-out"),
-    ("daemonset/by-hand", "on-delete"),
-];
+const HEALTHY: &str = include_str!("wait/healthy.txt");
 
 /// The maximum time between the first event that shows the failure and the end of the wait.
 const SOON: SignedDuration = SignedDuration::from_secs(15);
@@ -139,14 +97,16 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
     eventually("all pods to run", || cluster.run_pods(&[], PODS));
     break_things(&cluster);
     let kubeconfig = &plane.kubectl.kubeconfig;
-    let mut stuck = STUCK.map(|(what, namespace, patience, _)| {
+    let (stuck_rows, healthy_rows) = (rows(STUCK), rows(HEALTHY));
+    let begin = |[what, namespace, patience, _]: &[&str; 4]| {
         Wait::begin(kubeconfig, what, namespace, &["--patience", patience])
-    });
+    };
+    let mut stuck: Vec<_> = stuck_rows.iter().map(begin).collect();
     let slow = ["--patience", "1s", "--timeout", "12s"];
     let mut slow = Wait::begin(kubeconfig, "statefulset/slow", SHOP, &slow);
     roll(&cluster);
-    let mut healthy =
-        HEALTHY.map(|(what, _)| Wait::begin(kubeconfig, what, SHOP, &["--patience", "30s"]));
+    let begin = |[what, _]: &[&str; 2]| Wait::begin(kubeconfig, what, SHOP, &["--patience", "30s"]);
+    let mut healthy: Vec<_> = healthy_rows.iter().map(begin).collect();
     let mut turn = 0;
     eventually("all waits to end", || {
         let _ = cluster.run_pods(cluster.down, 0);
@@ -159,7 +119,7 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
         if open.is_empty() { Ok(()) } else { Err(open.join("\n")) }
     });
     let audit = cluster.audit();
-    for (wait, (what, _, _, why)) in stuck.iter_mut().zip(&STUCK) {
+    for (wait, [what, _, _, why]) in stuck.iter_mut().zip(&stuck_rows) {
         let event = wait.ended(1, "stuck");
         let message = event["message"].as_str().unwrap_or_default();
         assert!(message.contains(why), "{what}: {event:#}");
@@ -173,7 +133,7 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
         let is_other = *what == "statefulset/flaps";
         assert!(is_named || is_other, "{what}: {event:#}\n{audit:#?}");
     }
-    for (wait, (what, outcome)) in healthy.iter_mut().zip(&HEALTHY) {
+    for (wait, [what, outcome]) in healthy.iter_mut().zip(&healthy_rows) {
         assert_eq!(wait.ended(0, "done")["outcome"], *outcome, "{what}");
     }
     let end = slow.ended(3, "end");
