@@ -146,14 +146,14 @@ fn review(uid: &str, labels: &Value) -> Value {
     object["metadata"]["namespace"] = json!(PROBES);
     object["spec"]["template"]["metadata"]["labels"] = labels.clone();
     let user = json!({ "username": "setguard-probe" });
-    create_review(Some(&RESOURCES[0]), uid, user, &object, true)
+    create_review(Some(&RESOURCES[0]), uid, &user, &object, true)
 }
 
 /// Returns the AdmissionReview for a new object; without a resource, for a Pod.
 pub(crate) fn create_review(
     resource: Option<&Resource>,
     uid: &str,
-    user: Value,
+    user: &Value,
     object: &Value,
     is_dry_run: bool,
 ) -> Value {

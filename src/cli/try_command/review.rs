@@ -19,7 +19,7 @@ pub(super) struct Asking<'a> {
 pub(super) fn body(asking: Asking<'_>, number: usize, object: &Value) -> Vec<u8> {
     let (uid, user) =
         (format!("00000000-0000-4000-8000-{number:012}"), User::authenticated(asking.user));
-    create_review(asking.resource, &uid, json!(user), object, false).to_string().into_bytes()
+    create_review(asking.resource, &uid, &json!(user), object, false).to_string().into_bytes()
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -353,7 +353,7 @@ mod tests {
     fn review(mut object: Value) -> String {
         object["metadata"]["namespace"] = json!("default");
         let resource = RESOURCES.iter().find(|it| object["kind"] == it.kind.as_str());
-        let review = create_review(resource, "1", json!({}), &object, false);
+        let review = create_review(resource, "1", &json!({}), &object, false);
         let (policy, today) = (Policy::default(), jiff::civil::date(2026, 1, 1));
         let body = review.to_string().into_bytes();
         let cx = Context::of_review(&policy, today);
