@@ -389,11 +389,12 @@ fn the_commands_of_a_server_end_with_it() {
     client.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}));
     // The cluster never answers, so the audit goes on.
     let (mut audit, _) = cluster.accept().unwrap();
+    let mut start = [0; 5];
+    audit.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"GET /");
     let server = client.server.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &server]).status().unwrap().success());
     assert_eq!(client.end(), Some(128 + 15));
-    let mut request = Vec::new();
     // The connection ends with the audit.
-    let _ = audit.read_to_end(&mut request);
-    assert!(request.starts_with(b"GET /"), "{request:?}");
+    let _ = audit.read_to_end(&mut Vec::new());
 }
