@@ -2,6 +2,7 @@
 
 mod cluster;
 mod configs;
+mod dump;
 mod forecast;
 mod forecaster;
 mod headline;

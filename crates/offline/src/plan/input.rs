@@ -15,7 +15,7 @@ use setguard_core::{
     policy::FolderNames,
 };
 
-use super::{cluster::PlannedCluster, configs::Configs};
+use super::{cluster::PlannedCluster, configs::Configs, dump};
 use crate::sides::Sides;
 use setguard_files::manifests::{
     alternatives::Alternatives,
@@ -349,9 +349,9 @@ impl Input {
     ) {
         let namespace = source.namespace(namespace);
         let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
-        let at = |line, what: &str| format!("{}:{line}: {what}", source.name());
-        let of = |problem: &Problem| at(problem.mark.line, &problem.message);
-        for document in kube_yaml::documents(source.text()) {
+        for (part, document) in dump::parts(source.text()) {
+            let at = |line, what: &str| format!("{}:{}: {what}", source.name(), part.line(line));
+            let of = |problem: &Problem| at(problem.mark.line, &problem.message);
             let document = match document {
                 Ok(document) => document,
                 Err(problem) => {
