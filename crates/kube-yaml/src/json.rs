@@ -30,8 +30,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        let last = Mark { line: 1, column: 1, width: 0 };
+    pub(super) fn new(lines: usize, text: &'a str) -> Self {
+        let last = Mark { line: lines + 1, column: 1, width: 0 };
         Reader { text, at: 0, last, last_at: 0, problems: Vec::new() }
     }
 

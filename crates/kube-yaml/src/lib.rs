@@ -35,7 +35,7 @@ pub use self::{
     problem::Problem,
     scanner::Kind,
     spans::{Span, spans},
-    stream::{Documents, documents},
+    stream::{Documents, documents, documents_after},
     suggest::nearest_of,
     to_json::Replacements,
 };

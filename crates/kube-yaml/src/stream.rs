@@ -19,12 +19,16 @@ use super::{
 
 /// Reads the documents of a stream one by one; see [`super::parse`].
 pub fn documents(text: &str) -> Documents<'_> {
-    let mut documents = yaml_documents(text);
+    documents_after(0, text)
+}
+
+/// Works like [`documents`], for a part of a text after this many lines.
+pub fn documents_after(lines: usize, text: &str) -> Documents<'_> {
+    let documents = yaml_documents(text);
     let rest = documents.rest;
     let is_json = rest.trim_start().starts_with('{');
-    let json = is_json.then(|| Json { reader: json::Reader::new(rest), documents: 0 });
-    documents.json = json;
-    documents
+    let json = is_json.then(|| Json { reader: json::Reader::new(lines, rest), documents: 0 });
+    Documents { line: lines, json, ..documents }
 }
 
 /// Works like [`documents`], but reads JSON as YAML too.

@@ -22,26 +22,28 @@ impl Part<'_> {
 
 /// Returns the documents of a text, and the items of a kubectl list one by one.
 pub(super) fn parts(text: &str) -> Box<dyn Iterator<Item = (Part<'_>, Read<'_>)> + '_> {
-    match items_of_json(text).or_else(|| items_of_yaml(text)) {
-        Some(items) => Box::new(items.into_iter().flat_map(move |item| {
-            let start = item.as_ptr().addr() - text.as_ptr().addr();
-            let before = text.get(..start).unwrap_or_default();
-            kube_yaml::documents(item).map(move |document| (Part { before }, document.map(item_of)))
-        })),
-        None => {
-            Box::new(kube_yaml::documents(text).map(|document| (Part { before: "" }, document)))
-        }
-    }
+    // The documents know their lines in the whole text.
+    let part = |document| (Part { before: "" }, document);
+    let Some(items) = items_of_json(text).or_else(|| items_of_yaml(text)) else {
+        return Box::new(kube_yaml::documents(text).map(part));
+    };
+    let (mut rest, mut lines) = (text, 0);
+    Box::new(items.into_iter().flat_map(move |item| {
+        let start = item.as_ptr().addr() - rest.as_ptr().addr();
+        let (before, from_item) = rest.split_at_checked(start).unwrap_or((rest, ""));
+        lines += before.matches('\n').count();
+        rest = from_item;
+        kube_yaml::documents_after(lines, item).map(move |it| part(it.map(item_of)))
+    }))
 }
 
+/// Returns the only element of a list as a document. The paths of its problems begin in it.
 fn item_of(mut document: Document<'_>) -> Document<'_> {
     if let Value::Seq(items) = &mut document.root.value
         && items.len() == 1
         && let Some(item) = items.pop()
     {
         document.root = item;
-        // Problems have paths within the list.
-        document.problems.clear();
     }
     document
 }
