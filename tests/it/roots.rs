@@ -297,3 +297,25 @@ fn dependencies_are_copied_only_into_the_copy_of_a_commit() {
         assert_eq!(left.stdout, "", "{command}");
     }
 }
+
+/// A release must not show what is outside of the repository.
+#[test]
+fn overrides_outside_of_the_repository_are_not_read() {
+    if !has("helm", "--short") {
+        return;
+    }
+    let folder = before(true);
+    let above = folder.path("").parent().unwrap().to_owned();
+    let secret = tempfile::Builder::new().suffix(".yaml").tempfile_in(above).unwrap();
+    std::fs::write(&secret, "helm: {valuesObject: {svc: SECRET}}\n").unwrap();
+    let name = secret.path().file_stem().unwrap().to_str().unwrap();
+    let application = ARGO.replace("name: db}", &format!("name: x/../../../{name}}}"));
+    folder.write("rel/app.yaml", &application);
+    folder.write("c/.argocd-source-x/README.md", "a");
+    folder.commit();
+    for command in ["check --render .", "plan --render ."] {
+        let ran = folder.setguard(&command.split(' ').collect::<Vec<_>>());
+        assert!(ran.stdout.to_lowercase().contains("set"), "{ran:#?}");
+        assert!(!format!("{ran:?}").contains("SECRET"), "{ran:#?}");
+    }
+}

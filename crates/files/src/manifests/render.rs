@@ -253,7 +253,7 @@ impl Rendering {
         roots.extend(charts.flat_map(|root| {
             releases.iter().filter_map(|it| root.released(it, folder, find)).collect::<Vec<_>>()
         }));
-        let mut releases = Releases::of((&known, &inner), unread);
+        let mut releases = Releases::of((&known, inner), unread);
         for round in 0..ROUNDS {
             let first = rendered.len();
             if self.upgrades_too {

@@ -30,8 +30,8 @@ use crate::manifests::{
 pub(super) struct Releases<'a> {
     /// The charts and kustomizations that were found in folders.
     known: &'a [Root],
-    /// The kustomizations that others take.
-    inner: &'a [Root],
+    /// The kustomizations that others take, except those that an object applies.
+    inner: Vec<Root>,
     /// The folders of those that were rendered, and whether there may be a set.
     rendered: HashMap<PathBuf, bool>,
     /// Returns why a chart in one of the folders is not read.
@@ -69,7 +69,7 @@ pub(super) enum NotRead {
 
 impl<'a> Releases<'a> {
     pub(super) fn of(
-        (known, inner): (&'a [Root], &'a [Root]),
+        (known, inner): (&'a [Root], Vec<Root>),
         unread: &'a dyn Fn(&Path) -> Option<NotRead>,
     ) -> Self {
         let (rendered, charts) = (HashMap::new(), HashMap::new());
@@ -192,9 +192,8 @@ impl<'a> Releases<'a> {
         let all_files = files.iter().flat_map(|(_, all)| all.clone());
         let (Some(chart), true) = (chart, declared.is_release) else {
             // The object says that a kustomization is applied, although another one takes it.
-            let applied = self.inner.iter().find(|it| whole(&it.at) == at);
-            if let Some(root) = applied.filter(|it| self.roots.iter().all(|own| own.at != it.at)) {
-                self.roots.push(root.clone());
+            if let Some(i) = self.inner.iter().position(|it| whole(&it.at) == at) {
+                self.roots.push(self.inner.swap_remove(i));
             }
             let is_plain = declared.is_directory && found.is_empty();
             let is_chart = at.is_file() || at.join("Chart.yaml").is_file();
@@ -441,25 +440,15 @@ fn overridden(source: &Value, object: &Value, top: &Path) -> (Value, Vec<PathBuf
     let files = names.map(|it| folder.join(format!(".argocd-source{it}.yaml")));
     let mut merged = source.clone();
     for file in &files {
-        let Ok(text) = files::text(file) else { continue };
+        // The path, the name, or a link may lead out of the repository.
+        let inside = dunce::canonicalize(file).ok().filter(|it| it.starts_with(top));
+        let Some(Ok(text)) = inside.map(|it| files::text(&it)) else { continue };
         for document in kube_yaml::documents(&text).flatten() {
             let patch = serde_json::from_str(&document.root.to_json()).unwrap_or_default();
-            merge(&mut merged, &patch);
+            json_patch::merge(&mut merged, &patch);
         }
     }
     (merged, files.into())
-}
-
-/// Applies a JSON merge patch.
-fn merge(value: &mut Value, patch: &Value) {
-    let Value::Object(fields) = patch else {
-        *value = patch.clone();
-        return;
-    };
-    if !value.is_object() {
-        *value = Value::Object(serde_json::Map::new());
-    }
-    fields.iter().for_each(|(key, patch)| merge(&mut value[key], patch));
 }
 
 /// Returns a text with the variables that Argo CD replaces, or the name of one whose value is not known.
