@@ -8,9 +8,9 @@ use super::labels::ALLOCATION;
 use crate::kubernetes::kind::Kind;
 
 /// An API group and a resource in it.
-type Resource = (Box<str>, Box<str>);
+pub(crate) type Resource = (Box<str>, Box<str>);
 /// The namespace, if it is written, and the name of a ServiceAccount.
-type Account = (Option<Box<str>>, Box<str>);
+pub(crate) type Account = (Option<Box<str>>, Box<str>);
 
 /// A Role, ClusterRole, RoleBinding or ClusterRoleBinding.
 #[derive(Clone, Debug, PartialEq)]

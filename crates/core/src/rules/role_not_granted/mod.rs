@@ -1,4 +1,4 @@
-use crate::inventory::access::Access;
+use crate::inventory::access::{Access, Account, Resource};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -43,64 +43,124 @@ const OF_CLUSTER: [&str; 8] = [
 /// A fault of a binding: the message after its name, the remedy, and the kind of object that it is about.
 type Fault = (String, String, Kind);
 
+/// A binding that names a ServiceAccount with the name of the set's.
+struct Binding<'a> {
+    item: &'a ObjectSummary,
+    kind: Kind,
+    role: &'a str,
+    accounts: &'a [Account],
+}
+
+/// What the input gives the ServiceAccount.
+#[derive(Default)]
+struct Granted<'a> {
+    roles: HashSet<&'a str>,
+    /// API groups and resources.
+    rights: HashSet<(&'a str, &'a str)>,
+}
+
 /// Kubernetes: `VisitRulesFor`, pkg/registry/rbac/validation/rule.go; `ValidateRoleBindingSubject`,
 /// pkg/apis/rbac/validation/validation.go.
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let named = query.item.details().and_then(|details| details.service_account.as_deref());
     let Some(account) = named.filter(|name| *name != "default") else { return };
-    for binding in bindings(query) {
-        if let Some((message, help, through)) = fault(query, binding, account) {
+    let bindings = bindings(query, account);
+    let granted = Granted::by(&bindings, query, account);
+    for binding in &bindings {
+        if let Some((message, help, through)) = fault(query, binding, account, &granted) {
             let field = POD_SPEC.child("serviceAccountName");
-            let message = format!("the {binding} {message}");
+            let message = format!("the {} {message}", binding.item);
             found.report(through, &field, Reason::Forbidden, message, help);
         }
     }
 }
 
-fn bindings<'a>(query: &Query<'a>) -> impl Iterator<Item = &'a ObjectSummary> {
+fn bindings<'a>(query: &Query<'a>, account: &str) -> Vec<Binding<'a>> {
     let of_kind = |kind, namespace| query.inventory().in_namespace(kind, namespace);
     let own = of_kind(Kind::RoleBinding, query.item.namespace());
-    own.chain(of_kind(Kind::ClusterRoleBinding, "")).take(MOST_BINDINGS)
+    let all = own.chain(of_kind(Kind::ClusterRoleBinding, "")).take(MOST_BINDINGS);
+    let all = all.filter_map(|item| match item.access()? {
+        Access::Binding(kind, role, accounts) => {
+            Some(Binding { item, kind: *kind, role, accounts })
+        }
+        Access::Role(_) => None,
+    });
+    all.filter(|it| it.accounts.iter().any(|(_, name)| **name == *account)).collect()
 }
 
-fn fault(query: &Query<'_>, binding: &ObjectSummary, account: &str) -> Option<Fault> {
-    let Access::Binding(kind, role, accounts) = binding.access()? else { return None };
+impl<'a> Binding<'a> {
+    fn names(&self, namespace: &str, account: &str) -> bool {
+        self.accounts
+            .iter()
+            .any(|(of, name)| **name == *account && of.as_deref().is_none_or(|of| of == namespace))
+    }
+
+    /// Returns the roles of this name in the input. There is one, unless the input has several states.
+    fn roles(&self, query: &Query<'a>) -> impl Iterator<Item = &'a ObjectSummary> {
+        let namespace = if self.kind == Kind::Role { query.item.namespace() } else { "" };
+        query.inventory().named(self.kind, namespace, self.role)
+    }
+}
+
+impl<'a> Granted<'a> {
+    fn by(bindings: &[Binding<'a>], query: &Query<'a>, account: &str) -> Self {
+        let mut granted = Granted::default();
+        let namespace = query.item.namespace();
+        for binding in bindings.iter().filter(|it| it.names(namespace, account)) {
+            granted.roles.insert(binding.role);
+            for role in binding.roles(query) {
+                if let Some(Access::Role(Some(rules))) = role.access() {
+                    let rights = rules.iter().map(|(group, resource)| (&**group, &**resource));
+                    granted.rights.extend(rights);
+                }
+            }
+        }
+        granted
+    }
+
+    fn has(&self, group: &str, resource: &str) -> bool {
+        let groups = [group, "*"].into_iter();
+        groups
+            .flat_map(|group| [(group, resource), (group, "*")])
+            .any(|it| self.rights.contains(&it))
+    }
+}
+
+fn fault<'a>(
+    query: &Query<'a>,
+    binding: &Binding<'a>,
+    account: &str,
+    granted: &Granted<'_>,
+) -> Option<Fault> {
+    let Binding { item, role, accounts, .. } = binding;
     let namespace = query.item.namespace();
-    if !names_account(accounts, namespace, account) {
+    if !binding.names(namespace, account) {
         let (elsewhere, _) = accounts.iter().find(|(_, name)| **name == *account)?;
         return elsewhere_only(query, account, elsewhere.as_deref()?)
-            .filter(|_| !is_granted(query, role, account))
-            .map(|(message, help)| (message, help, binding.kind));
+            .filter(|_| !granted.roles.contains(role))
+            .map(|(message, help)| (message, help, item.kind));
     }
-    let is_bare = |(of, name): &(Option<Box<str>>, Box<str>)| of.is_none() && **name == *account;
-    if binding.kind == Kind::ClusterRoleBinding && accounts.iter().any(is_bare) {
+    let is_bare = |(of, name): &Account| of.is_none() && **name == *account;
+    if item.kind == Kind::ClusterRoleBinding && accounts.iter().any(is_bare) {
         let message = format!("names {account} without a namespace, so the API server refuses it");
-        return Some((message, format!("add namespace: {namespace} to its subject"), binding.kind));
+        return Some((message, format!("add namespace: {namespace} to its subject"), item.kind));
     }
-    let of_role = if *kind == Kind::Role { namespace } else { "" };
-    let mut roles = query.inventory().named(*kind, of_role, role);
+    let mut roles = binding.roles(query);
     let (Some(role), None) = (roles.next(), roles.next()) else { return None };
     let Access::Role(Some(rules)) = role.access()? else { return None };
-    let is_of_cluster = |(_, it): &(_, Box<str>)| OF_CLUSTER.contains(&&**it);
-    if binding.kind == Kind::RoleBinding && !rules.is_empty() && rules.iter().all(is_of_cluster) {
+    let is_of_cluster = |(_, it): &Resource| OF_CLUSTER.contains(&&**it);
+    if item.kind == Kind::RoleBinding && !rules.is_empty() && rules.iter().all(is_of_cluster) {
         let all: BTreeSet<_> = rules.iter().map(|(_, resource)| &**resource).collect();
         let message = format!(
             "grants nothing: {role} is only about {}, and a RoleBinding gives rights in its namespace alone",
             names(all.into_iter())
         );
-        return Some((
-            message,
-            "use a ClusterRole and a ClusterRoleBinding".to_owned(),
-            binding.kind,
-        ));
+        let help = "use a ClusterRole and a ClusterRoleBinding".to_owned();
+        return Some((message, help, item.kind));
     }
     let mut wrong = rules.iter().filter_map(|rule| Some((rule, right_group(rule)?)));
-    let ((wrong, resource), right) = wrong.find(|((_, resource), right)| {
-        let is_right = |(group, it): &(Box<str>, Box<str>)| {
-            [right, "*"].contains(&&**group) && [resource, "*"].contains(&&**it)
-        };
-        !granted(query, account).any(is_right)
-    })?;
+    let ((wrong, resource), right) =
+        wrong.find(|((_, resource), right)| !granted.has(right, resource))?;
     let group = |it: &str| if it.is_empty() { "the core group".to_owned() } else { it.to_owned() };
     let message = format!(
         "grants no {resource}: {role} has them in {}, but they are in {}",
@@ -126,37 +186,7 @@ fn elsewhere_only(query: &Query<'_>, account: &str, elsewhere: &str) -> Option<(
 }
 
 /// Returns the API group of a resource that a rule has in a wrong one.
-fn right_group((group, resource): &(Box<str>, Box<str>)) -> Option<&'static str> {
+fn right_group((group, resource): &Resource) -> Option<&'static str> {
     let (right, _) = GROUPS.iter().find(|(_, all)| all.contains(&&**resource))?;
     (**group != **right && WRONG_GROUPS.contains(&&**group)).then_some(right)
-}
-
-/// Returns whether another binding gives the account a role of this name.
-fn is_granted(query: &Query<'_>, role: &str, account: &str) -> bool {
-    let namespace = query.item.namespace();
-    bindings(query).any(|it| {
-        matches!(it.access(), Some(Access::Binding(_, name, accounts))
-            if **name == *role && names_account(accounts, namespace, account))
-    })
-}
-
-fn names_account(all: &[(Option<Box<str>>, Box<str>)], namespace: &str, account: &str) -> bool {
-    all.iter()
-        .any(|(of, name)| **name == *account && of.as_deref().is_none_or(|of| of == namespace))
-}
-
-/// Returns the rules of all roles that the input gives an account.
-fn granted<'a>(query: &Query<'a>, account: &str) -> impl Iterator<Item = &'a (Box<str>, Box<str>)> {
-    let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    let roles = bindings(query).filter_map(move |it| match it.access()? {
-        Access::Binding(kind, role, all) if names_account(all, namespace, account) => {
-            let of = if *kind == Kind::Role { namespace } else { "" };
-            inventory.named(*kind, of, role).next()?.access()
-        }
-        _ => None,
-    });
-    roles.flat_map(|it| match it {
-        Access::Role(Some(rules)) => &rules[..],
-        _ => &[],
-    })
 }
