@@ -115,4 +115,5 @@ fn what_is_unknown_without_a_right_is_said() {
         let note = format!("note: {kind} may not be read, so it isn't known ");
         assert!(ran.stderr.contains(&note), "{}", ran.stderr);
     }
+    assert!(ran.stderr.contains("note: namespace shop may not be read, "), "{}", ran.stderr);
 }

@@ -122,6 +122,9 @@ impl Connection {
             _ => None,
         };
         if let Some(key) = one {
+            if self.world().forbidden.contains(key[0]) {
+                return answer(stream, 403, &status(403, "you may not"));
+            }
             let key = key.map(str::to_owned).into();
             let found = self.world().objects.get(&key).cloned();
             return match found {

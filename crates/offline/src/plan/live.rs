@@ -67,16 +67,11 @@ impl dyn Reader + '_ {
                 let events = Listed::new("v1", "events", "Event", Some(of));
                 let lack = "whether the API server refuses pods";
                 let events = Listed { fields: Some(fields), ..events };
-                self.list_if_allowed(&events, lack, input)?;
+                if !self.list_if_allowed(&events, lack, input)? {
+                    break;
+                }
             }
-            let (name, known_as) = of;
-            if let Ok(Some(mut json)) = self.get(&format!("/api/v1/namespaces/{name}"))
-                && let Ok(mut namespace) = serde_json::from_str::<Value>(&json)
-            {
-                namespace["metadata"]["name"] = Value::String(known_as.clone());
-                json = namespace.to_string();
-                input.world.add("v1", "Namespace", &json)?;
-            }
+            self.add_namespace(of, input)?;
         }
         if input.given.iter().any(|given| deletes_claims(&given.json)) {
             let lack = "whether the volumes of deleted claims are retained with their data";
@@ -86,8 +81,30 @@ impl dyn Reader + '_ {
         let nodes = Listed::new("v1", "nodes", "Node", None);
         match input.given.iter().any(|given| given.id.kind == "DaemonSet") {
             true => self.list_all(&nodes, input),
-            false => self.list_if_allowed(&nodes, "which pods are on nodes that are down", input),
+            false => self
+                .list_if_allowed(&nodes, "which pods are on nodes that are down", input)
+                .map(drop),
         }
+    }
+
+    /// Adds a namespace, with the name that the input uses for it. If the user may not read it, adds a note.
+    fn add_namespace(
+        &self,
+        (name, known_as): &(String, String),
+        input: &mut Input,
+    ) -> anyhow::Result<()> {
+        match self.get(&format!("/api/v1/namespaces/{name}")) {
+            Ok(None) => {}
+            Ok(Some(json)) => {
+                let mut namespace: Value = serde_json::from_str(&json)?;
+                namespace["metadata"]["name"] = Value::String(known_as.clone());
+                input.world.add("v1", "Namespace", &namespace.to_string())?;
+            }
+            Err(_) => report::note(&format!(
+                "namespace {name} may not be read, so it isn't known whether it is being deleted"
+            )),
+        }
+        Ok(())
     }
 
     fn namespace(&self, manifest: &str) -> String {
@@ -108,18 +125,19 @@ impl dyn Reader + '_ {
         self.get(&path).context(path)
     }
 
-    /// Lists optional objects. If the user may not list them, adds a note.
+    /// Lists optional objects. If the user may not list them, adds a note and returns `false`.
     fn list_if_allowed(
         &self,
         of: &Listed<'_>,
         lack: &str,
         input: &mut Input,
-    ) -> anyhow::Result<()> {
-        if self.add_list(of, input)?.is_some() {
+    ) -> anyhow::Result<bool> {
+        let is_allowed = self.add_list(of, input)?.is_none();
+        if !is_allowed {
             let kind = of.kind;
             report::note(&format!("{kind}s may not be read, so it isn't known {lack}"));
         }
-        Ok(())
+        Ok(is_allowed)
     }
 
     fn list_all(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<()> {
