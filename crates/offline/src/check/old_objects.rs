@@ -6,7 +6,7 @@ use setguard_core::{
     kubernetes::version::Version,
     object::{Object, namespace_or_default},
 };
-use setguard_files::manifests::namespaces;
+use setguard_files::manifests::{alternatives::is_same, namespaces};
 use setguard_files::prelude::*;
 
 use crate::sides::Sides;
@@ -14,7 +14,7 @@ use crate::sides::Sides;
 #[derive(Debug, Default)]
 pub(crate) struct OldObjects {
     sides: Sides,
-    /// Objects that are not understood, each with its sources and its JSON there.
+    /// Objects that are not understood, each with its places and its JSON there.
     unread: HashMap<ObjectId, Vec<(String, String)>>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
@@ -82,7 +82,9 @@ impl OldObjects {
         let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) else { return };
         let id = ObjectId::of(&manifest.node);
         let Ok(object) = Object::parse(resource, &json) else {
-            self.unread.entry(id).or_default().push((source.name().to_owned(), json));
+            let place = source.place().map(|it| it.display().to_string());
+            let place = place.unwrap_or_else(|| source.name().to_owned());
+            self.unread.entry(id).or_default().push((place, json));
             return;
         };
         let template = object.template();
@@ -107,7 +109,7 @@ impl OldObjects {
     /// Returns whether the object was the same before the change.
     pub(crate) fn has_same(&self, id: &ObjectId, file: &str, manifest: &Manifest<'_>) -> bool {
         let Some(Decoded { json, .. }) = manifest.decode(Version::NEWEST) else { return false };
-        let is_own = |(old, was): &(String, String)| old == file && *was == json;
+        let is_own = |(place, was): &(String, String)| is_same(place, file) && *was == json;
         match self.before(id, file) {
             Some((_, was)) => was == json,
             None => self.unread.get(id).is_some_and(|all| all.iter().any(is_own)),
