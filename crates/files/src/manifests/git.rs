@@ -106,10 +106,7 @@ pub(super) fn tracked(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
             git => git?,
         };
         let inside = next.strip_prefix(&git.top).unwrap_or(Path::new(""));
-        // Without a path, git lists everything.
-        let args = ["ls-files", "-z", "--stage", "--"].map(OsStr::new).into_iter();
-        let path = Some(inside.as_os_str()).filter(|it| !it.is_empty());
-        let listed = git.output(&args.chain(path).collect::<Vec<_>>())?;
+        let listed = staged(&git, inside)?;
         // The head is <mode> SP <id> SP <stage>.
         for (head, path) in tree::listed(&listed) {
             let path = git.top.join(path);
@@ -125,12 +122,17 @@ pub(super) fn tracked(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
     Ok(paths)
 }
 
-/// Returns the submodules below a folder of the repository, each with its commit.
-fn submodules(git: &Git, inside: &Path) -> Result<Vec<(PathBuf, String)>, FileError> {
+/// Returns what git lists below a path in the repository.
+fn staged(git: &Git, inside: &Path) -> Result<Vec<u8>, FileError> {
     let args = ["ls-files", "-z", "--stage", "--"].map(OsStr::new).into_iter();
     // Without a path, git lists everything.
     let path = Some(inside.as_os_str()).filter(|it| !it.is_empty());
-    let listed = git.output(&args.chain(path).collect::<Vec<_>>())?;
+    git.output(&args.chain(path).collect::<Vec<_>>())
+}
+
+/// Returns the submodules below a folder of the repository, each with its commit.
+fn submodules(git: &Git, inside: &Path) -> Result<Vec<(PathBuf, String)>, FileError> {
+    let listed = staged(git, inside)?;
     let all = tree::listed(&listed).filter(|(head, _)| head.starts_with(SUBMODULE));
     let all = all.map(|(head, path)| (path, head.split(' ').nth(1).unwrap_or_default().to_owned()));
     Ok(all.collect())

@@ -6,26 +6,12 @@ use kube_yaml::{self, Document, Problem, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub(super) struct Part<'a> {
-    /// The text before this part.
-    before: &'a str,
-}
-
 type Read<'a> = Result<Document<'a>, Problem>;
 
-impl Part<'_> {
-    /// Converts a line number in this part to a line number in the whole text.
-    pub(super) fn line(&self, line: usize) -> usize {
-        self.before.matches('\n').count() + line
-    }
-}
-
-/// Returns the documents of a text, and the items of a kubectl list one by one.
-pub(super) fn parts(text: &str) -> Box<dyn Iterator<Item = (Part<'_>, Read<'_>)> + '_> {
-    // The documents know their lines in the whole text.
-    let part = |document| (Part { before: "" }, document);
+/// Returns the documents of a text, and the items of a kubectl list one by one, with their lines in the whole text.
+pub(super) fn parts(text: &str) -> Box<dyn Iterator<Item = Read<'_>> + '_> {
     let Some(items) = items_of_json(text).or_else(|| items_of_yaml(text)) else {
-        return Box::new(kube_yaml::documents(text).map(part));
+        return Box::new(kube_yaml::documents(text));
     };
     let (mut rest, mut lines) = (text, 0);
     Box::new(items.into_iter().flat_map(move |item| {
@@ -33,7 +19,7 @@ pub(super) fn parts(text: &str) -> Box<dyn Iterator<Item = (Part<'_>, Read<'_>)>
         let (before, from_item) = rest.split_at_checked(start).unwrap_or((rest, ""));
         lines += before.matches('\n').count();
         rest = from_item;
-        kube_yaml::documents_after(lines, item).map(move |it| part(it.map(item_of)))
+        kube_yaml::documents_after(lines, item).map(|it| it.map(item_of))
     }))
 }
 
@@ -97,10 +83,10 @@ mod tests {
 
     /// The object names, with the first line of each object.
     fn names(text: &str) -> Vec<(String, usize)> {
-        let all = parts(text).map(|(part, document)| {
+        let all = parts(text).map(|document| {
             let root = &document.as_ref().unwrap().root;
             let name = root.get("name").and_then(kube_yaml::Node::as_str).unwrap_or("(list)");
-            (name.to_owned(), part.line(root.mark.line))
+            (name.to_owned(), root.mark.line)
         });
         all.collect()
     }

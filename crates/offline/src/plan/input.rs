@@ -349,8 +349,8 @@ impl Input {
     ) {
         let namespace = source.namespace(namespace);
         let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
-        for (part, document) in dump::parts(source.text()) {
-            let at = |line, what: &str| format!("{}:{}: {what}", source.name(), part.line(line));
+        for document in dump::parts(source.text()) {
+            let at = |line, what: &str| format!("{}:{line}: {what}", source.name());
             let of = |problem: &Problem| at(problem.mark.line, &problem.message);
             let document = match document {
                 Ok(document) => document,
