@@ -94,12 +94,13 @@ impl Kustomization {
         }
         let list = |key| items(root.get(key)).filter_map(Node::as_str).map(str::to_owned);
         let options = root.get("generatorOptions").map(Node::to_json).unwrap_or_default();
+        let namespace = root.get("namespace").and_then(Node::as_str);
         let versions = VERSIONS.iter().flat_map(|key| items(root.get(key)));
         Kustomization {
             versions: versions.map(|it| Version::of(it, &options)).collect(),
             changes: entries.iter().any(|(key, value)| !is_quiet(&key.name, value))
                 || kube_yaml::documents(text).nth(1).is_some(),
-            namespace: root.get("namespace").and_then(Node::as_str).map(str::to_owned),
+            namespace: namespace.filter(|it| !it.is_empty()).map(str::to_owned),
             is_component,
             resources: list("resources").chain(list("bases")).collect(),
             components: list("components").collect(),

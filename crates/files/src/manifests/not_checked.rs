@@ -138,8 +138,9 @@ impl NotChecked {
         (namespaces || !self.by_namespace) && (rollouts || self.renews.is_none())
     }
 
-    /// Returns whether a change of it fails the run. An unchanged object does not, whatever else its file has. An exclusion does not, unless the change itself excludes more; an
-    /// ignored file is no part of the change; an empty rendering fails the run only if it was not empty before.
+    /// Returns whether a change of it fails the run. An unchanged object does not, whatever else its file has. An
+    /// exclusion does not, unless the change itself excludes more; an ignored file is no part of the change; an empty
+    /// rendering fails the run only if it was not empty before.
     pub const fn must_be_checked(&self, excludes_more: bool) -> bool {
         match self.cause {
             _ if self.is_same => false,
