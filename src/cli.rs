@@ -17,7 +17,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use setguard_cluster::{audit, wait};
 use setguard_core::printable::Printable;
 use setguard_files::exit::Exit;
@@ -98,7 +98,17 @@ struct ManArgs {
 }
 
 fn command() -> clap::Command {
-    help::tidy(Cli::command())
+    help::tidy(Cli::command().mut_subcommands(|command| match command.get_name() {
+        "serve" => command.mut_args(with_variable),
+        _ => command,
+    }))
+}
+
+/// Lets a variable set a flag, such as `SETGUARD_TLS_CERT` for `--tls-cert`.
+fn with_variable(arg: Arg) -> Arg {
+    let name = format!("SETGUARD_{}", arg.get_id().as_str().to_uppercase());
+    // clap keeps only names that live as long as the program.
+    arg.env(&*name.leak())
 }
 
 /// Runs the command line.

@@ -24,60 +24,30 @@ Examples:
 pub struct ServeArgs {
     /// Address for requests from the API server, over HTTPS; the default includes IPv4, and is
     /// 0.0.0.0:8443 on a machine without IPv6
-    #[arg(long, value_name = "ADDR", env = "SETGUARD_LISTEN", default_value = "[::]:8443")]
+    #[arg(long, value_name = "ADDR", default_value = "[::]:8443")]
     pub listen: SocketAddr,
     /// Address for probes and metrics, over plain HTTP
-    #[arg(
-        long,
-        value_name = "ADDR",
-        env = "SETGUARD_ADMIN_LISTEN",
-        default_value = "[::]:8080",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "ADDR", default_value = "[::]:8080", hide_short_help = true)]
     pub admin_listen: SocketAddr,
     /// The policy; its file is read again when it changes
     #[command(flatten, next_help_heading = "Policy")]
     pub policy: PolicyArgs,
     /// What to do at startup if the policy is invalid; later, the last valid one stays in force
-    #[arg(
-        long,
-        value_name = "ACTION",
-        env = "SETGUARD_IF_POLICY_INVALID",
-        value_enum,
-        default_value_t,
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "ACTION", value_enum, default_value_t, hide_short_help = true)]
     pub if_policy_invalid: IfInvalid,
     /// Certificate chain (PEM); read again when it changes
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "SETGUARD_TLS_CERT",
-        requires = "tls_key",
-        help_heading = "TLS"
-    )]
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "TLS")]
     pub tls_cert: Option<PathBuf>,
     /// Private key (PEM); read again when it changes
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "SETGUARD_TLS_KEY",
-        requires = "tls_cert",
-        help_heading = "TLS"
-    )]
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "TLS")]
     pub tls_key: Option<PathBuf>,
     /// Creates a certificate in memory and prints webhook configurations that trust it; this is the
     /// default without --tls-cert and --tls-managed
-    #[arg(
-        long,
-        env = "SETGUARD_TLS_SELF_SIGNED",
-        conflicts_with = "tls_cert",
-        help_heading = "TLS"
-    )]
+    #[arg(long, conflicts_with = "tls_cert", help_heading = "TLS")]
     pub tls_self_signed: bool,
     /// Additional host name or IP address for the self-signed certificate, which always includes
     /// localhost; the first one is the host in the printed webhook configurations (repeatable)
-    #[arg(long, value_name = "HOST", env = "SETGUARD_TLS_SAN", value_delimiter = ',', value_parser = host,
+    #[arg(long, value_name = "HOST", value_delimiter = ',', value_parser = host,
         conflicts_with = "tls_cert", help_heading = "TLS", hide_short_help = true)]
     pub tls_san: Vec<String>,
     // For tests only.
@@ -92,27 +62,20 @@ pub struct ServeArgs {
     pub arming: ActivationArgs,
     /// How long to wait for the first call of an API server before the log warns that none has called; 0 means for
     /// ever. With --arm-webhooks, setguard finds out by itself
-    #[arg(long, value_name = "DURATION", env = "SETGUARD_EXPECT_CALL_WITHIN", default_value = "5m",
-        value_parser = duration::parse, hide_short_help = true)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::parse,
+        hide_short_help = true)]
     pub expect_call_within: Duration,
     /// The flags for the view of the cluster
     #[command(flatten, next_help_heading = "View of the cluster")]
     pub inventory: InventoryArgs,
     /// Accept only clients with a certificate from one of these CAs (PEM); read again when it
     /// changes
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "SETGUARD_CLIENT_CA",
-        help_heading = "TLS",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", help_heading = "TLS", hide_short_help = true)]
     pub client_ca: Option<PathBuf>,
     /// The oldest version of TLS that clients may use
     #[arg(
         long,
         value_name = "VERSION",
-        env = "SETGUARD_TLS_MIN_VERSION",
         value_enum,
         default_value_t,
         help_heading = "TLS",
@@ -123,22 +86,22 @@ pub struct ServeArgs {
     // terminationGracePeriodSeconds of 30.
     /// How long to keep accepting connections after SIGTERM while reporting not ready, so that the
     /// cluster can remove this server from its Service; SIGINT skips this delay
-    #[arg(long, value_name = "DURATION", env = "SETGUARD_DRAIN_DELAY", default_value = "5s",
+    #[arg(long, value_name = "DURATION", default_value = "5s",
         value_parser = duration::parse, help_heading = "Shutdown", hide_short_help = true)]
     pub drain_delay: Duration,
     /// How long requests in flight may take to finish after the drain delay
-    #[arg(long, value_name = "DURATION", env = "SETGUARD_GRACE_PERIOD", default_value = "20s",
+    #[arg(long, value_name = "DURATION", default_value = "20s",
         value_parser = duration::parse, help_heading = "Shutdown", hide_short_help = true)]
     pub grace_period: Duration,
     // The kubelet takes about a minute to update a Secret or ConfigMap in a pod anyway.
     /// How often to check files for changes
-    #[arg(long, value_name = "DURATION", env = "SETGUARD_POLL_INTERVAL", default_value = "10s",
+    #[arg(long, value_name = "DURATION", default_value = "10s",
         value_parser = duration::parse, hide = true, help_heading = "Policy")]
     pub poll_interval: Duration,
     /// Log format
-    #[arg(long, value_enum, env = "SETGUARD_LOG_FORMAT", default_value_t, help_heading = "Log")]
+    #[arg(long, value_enum, default_value_t, help_heading = "Log")]
     pub log_format: LogFormat,
     /// Log level or filter, such as debug; the default is RUST_LOG, and info if that is not set
-    #[arg(long, value_name = "FILTER", env = "SETGUARD_LOG_LEVEL", help_heading = "Log")]
+    #[arg(long, value_name = "FILTER", help_heading = "Log")]
     pub log_level: Option<String>,
 }

@@ -9,35 +9,18 @@ use super::target::Target;
 pub struct ActivationArgs {
     /// Name of both webhook configurations: write the rules that their annotation setguard.io/webhooks
     /// lists, once the API server can call this server
-    #[arg(long, value_name = "NAME", env = "SETGUARD_ARM_WEBHOOKS")]
+    #[arg(long, value_name = "NAME")]
     pub arm_webhooks: Option<String>,
     /// Namespace that becomes the owner of webhook configurations that Helm installed, so that it takes them along when
     /// it is deleted
-    #[arg(
-        long,
-        value_name = "NS",
-        env = "SETGUARD_ARM_OWNER",
-        requires = "arm_webhooks",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "NS", requires = "arm_webhooks", hide_short_help = true)]
     pub arm_owner: Option<String>,
     /// ConfigMap that setguard patches with dryRun, to see that the API server calls it; the default is NAME-rehearsal
     /// in the namespace of the pod
-    #[arg(
-        long,
-        value_name = "NAMESPACE/NAME",
-        env = "SETGUARD_ARM_REHEARSAL",
-        requires = "arm_webhooks",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "NAMESPACE/NAME", requires = "arm_webhooks", hide_short_help = true)]
     pub arm_rehearsal: Option<Target>,
     /// Compares the webhooks with the annotation and reports changes, but writes nothing
-    #[arg(
-        long,
-        env = "SETGUARD_ARM_COMPARE_ONLY",
-        requires = "arm_webhooks",
-        hide_short_help = true
-    )]
+    #[arg(long, requires = "arm_webhooks", hide_short_help = true)]
     pub arm_compare_only: bool,
     // For tests.
     /// How often to check the rules, in addition to after each change

@@ -13,41 +13,23 @@ const PATIENCE: Time = 10;
 pub struct ManagedArgs {
     /// Keeps a CA in a Secret of the cluster, signs certificates with it, and keeps the caBundle of
     /// the webhook configurations up to date
-    #[arg(long, env = "SETGUARD_TLS_MANAGED", conflicts_with_all = ["tls_cert", "tls_self_signed", "tls_san"],
+    #[arg(long, conflicts_with_all = ["tls_cert", "tls_self_signed", "tls_san"],
         requires_all = ["tls_managed_namespace", "tls_managed_secret", "tls_managed_dns_name",
             "tls_managed_webhook_config"])]
     pub tls_managed: bool,
     /// Namespace of the Secret
-    #[arg(
-        long,
-        value_name = "NS",
-        env = "SETGUARD_TLS_MANAGED_NAMESPACE",
-        requires = "tls_managed",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "NS", requires = "tls_managed", hide_short_help = true)]
     pub tls_managed_namespace: Option<String>,
     /// Name of the Secret with the CA. setguard creates it if it may
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "SETGUARD_TLS_MANAGED_SECRET",
-        requires = "tls_managed",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "NAME", requires = "tls_managed", hide_short_help = true)]
     pub tls_managed_secret: Option<String>,
     /// DNS name of the Service, such as setguard.setguard.svc (repeatable)
-    #[arg(long, value_name = "NAME", env = "SETGUARD_TLS_MANAGED_DNS_NAME", value_delimiter = ',',
+    #[arg(long, value_name = "NAME", value_delimiter = ',',
         value_parser = host, requires = "tls_managed", hide_short_help = true)]
     pub tls_managed_dns_name: Vec<String>,
     /// Name of both the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration; either
     /// may be missing, or be created later
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "SETGUARD_TLS_MANAGED_WEBHOOK_CONFIG",
-        requires = "tls_managed",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "NAME", requires = "tls_managed", hide_short_help = true)]
     pub tls_managed_webhook_config: Option<String>,
     // The flags below are for tests.
     /// Lifetime of a CA; a new one is created after two thirds of it
