@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use setguard_testing::http::kubeconfig;
 
 use crate::{folder::Folder, folder::on_delete, folder::rules, json_schema, plan::stateful_set};
 
@@ -376,15 +377,8 @@ fn what_is_no_request_is_answered_and_the_session_goes_on() {
 fn the_commands_of_a_server_end_with_it() {
     let cluster = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = cluster.local_addr().unwrap();
-    let config = json!({
-        "apiVersion": "v1", "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "users": [{"name": "u", "user": {}}],
-        "current-context": "c",
-    });
-    let mut client =
-        Client::start(Folder::new([(".kube/config", config.to_string().as_str())]), &[]);
+    let config = kubeconfig(&format!("http://{address}"));
+    let mut client = Client::start(Folder::new([(".kube/config", config.as_str())]), &[]);
     let call = json!({"name": "audit", "arguments": {}});
     client.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}));
     // The cluster never answers, so the audit goes on.
