@@ -24,7 +24,7 @@ use std::{
 };
 
 use clap::Parser;
-use setguard_testing::{certificate, http, numbers, plain, reviews};
+use setguard_testing::{certificate, harness, http, numbers, plain, reviews};
 use tokio::runtime::Runtime;
 
 use crate::{

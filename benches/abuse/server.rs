@@ -1,17 +1,18 @@
 use std::{
-    io::{BufRead as _, BufReader, Read as _},
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     path::Path,
-    process::{Child, ChildStderr, Command, Stdio},
+    process::Stdio,
     sync::Arc,
-    thread,
 };
 
 use rustls::ClientConfig;
-use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{certificate, plain};
+use crate::{
+    certificate,
+    harness::process::{Process, free_ports, leashed},
+    http, plain,
+};
 
 #[derive(Clone)]
 pub(crate) struct Target {
@@ -21,10 +22,8 @@ pub(crate) struct Target {
 }
 
 pub(crate) struct Server {
-    child: Child,
+    process: Process,
     pub(crate) target: Target,
-    /// The server's log, if the benchmark does not read it.
-    _log: Option<BufReader<ChildStderr>>,
     _folder: TempDir,
 }
 
@@ -32,49 +31,23 @@ impl Server {
     pub(crate) fn start(program: &Path, reads_log: bool) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let [certificate, key] = certificate::write(folder.path());
-        let mut child = Command::new(program)
-            .args(["serve", "--log-format=json", "--listen=127.0.0.1:0"])
-            .args(["--admin-listen=127.0.0.1:0", "--tls-cert"])
-            .arg(&certificate)
-            .arg("--tls-key")
-            .arg(&key)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("setguard starts");
-        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let listening = loop {
-            let mut line = String::new();
-            assert!(log.read_line(&mut line).expect("its log") > 0, "setguard does not listen");
-            let line: Value = serde_json::from_str(&line).unwrap_or_default();
-            if line["fields"]["message"] == "listening" {
-                break line;
-            }
-        };
-        let address = |field: &str| {
-            let address = listening["fields"][field].as_str().and_then(|text| text.parse().ok());
-            address.expect("an address")
-        };
-        let tls = plain::trust(&certificate);
-        let target = Target { webhook: address("webhook"), admin: address("admin"), tls };
-        let log = if reads_log {
-            thread::spawn(move || log.read_to_end(&mut Vec::new()));
-            None
-        } else {
-            Some(log)
-        };
-        Server { child, target, _log: log, _folder: folder }
+        let [webhook, admin] =
+            free_ports().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let mut command = leashed(program);
+        command.args(["serve", "--log-format=json", &format!("--listen={webhook}")]);
+        command.arg(format!("--admin-listen={admin}"));
+        command.arg("--tls-cert").arg(&certificate).arg("--tls-key").arg(&key);
+        // Nobody reads the pipe.
+        let log = (!reads_log).then(Stdio::piped);
+        let mut process = Process::spawn(&mut command, program, folder.path(), None, log);
+        process.wait_until("setguard to listen", || {
+            http::get(admin, "/readyz").starts_with("HTTP/1.1 200").then_some(())
+        });
+        let target = Target { webhook, admin, tls: plain::trust(&certificate) };
+        Server { process, target, _folder: folder }
     }
 
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.id()
     }
 }

@@ -53,7 +53,7 @@ fn run(folder: &TempDir, count: u32, args: &[&str], title: &str) {
     let program = program.canonicalize().expect("setguard");
     let mut command = leashed(&program);
     let command = command.args(&args).current_dir(folder.path());
-    let mut process = Process::spawn(command, &program, logs.path(), None);
+    let mut process = Process::spawn(command, &program, logs.path(), None, None);
     let (status, Cost { seconds, processor, memory }) = Cost::of(&mut process);
     let report = fs::read_to_string(&process.output).unwrap_or_default();
     assert!(matches!(status.code(), Some(0 | 1)), "setguard check ended with {status}");

@@ -29,7 +29,7 @@ impl Process {
         A: AsRef<OsStr>,
     {
         let mut command = leashed(program);
-        Self::spawn(command.args(args), program, logs, None)
+        Self::spawn(command.args(args), program, logs, None, None)
     }
 
     pub fn start_with(
@@ -40,15 +40,16 @@ impl Process {
     ) -> Self {
         let mut command = leashed(program);
         let command = command.args(args).envs(variables.iter().copied());
-        Self::spawn(command, program, logs, None)
+        Self::spawn(command, program, logs, None, None)
     }
 
-    /// Runs a command that starts a program. Standard output goes to a file unless `stdout` is set.
+    /// Runs a command that starts a program. Its outputs go to files unless they are set.
     pub fn spawn(
         command: &mut Command,
         program: &Path,
         logs: &Path,
         stdout: Option<Stdio>,
+        stderr: Option<Stdio>,
     ) -> Self {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = |extension| logs.join(format!("{name}.{extension}"));
@@ -58,7 +59,7 @@ impl Process {
         let child = command
             .stdin(Stdio::null())
             .stdout(stdout.unwrap_or_else(|| file(&output)))
-            .stderr(file(&log))
+            .stderr(stderr.unwrap_or_else(|| file(&log)))
             .spawn()
             .unwrap_or_else(|e| panic!("{} does not start: {e}", program.display()));
         Process { name, child, output, log }

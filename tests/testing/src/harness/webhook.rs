@@ -24,7 +24,7 @@ impl Webhook {
     pub fn start_with(program: &Path, logs: &Path, flags: &[&str]) -> (Self, impl Read + use<>) {
         let args = [&["serve", "--admin-listen=127.0.0.1:0"], flags].concat();
         let pipe = Some(Stdio::piped());
-        let mut process = Process::spawn(leashed(program).args(args), program, logs, pipe);
+        let mut process = Process::spawn(leashed(program).args(args), program, logs, pipe, None);
         let stdout = process.stdout();
         let log = process.log.clone();
         process.wait_until("setguard to listen", || {
