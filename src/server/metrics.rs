@@ -16,14 +16,11 @@ use prometheus_client::{
 };
 
 use self::armed::Armed;
+pub use self::events::{HandshakeFailure, ManagedEvent, ReleaseSource};
 use self::labels::{Counters, Labels, RESULTS, from_zero, metric, result};
 use self::policy::PolicyState;
 use self::process::Process;
 use self::view::{ReleaseInForce, View};
-pub use self::{
-    events::{HandshakeFailure, ManagedEvent},
-    view::ReleaseSource,
-};
 use setguard_cluster::live::Live;
 use setguard_core::admission::{Endpoint, Record, review::Operation};
 use setguard_core::kubernetes::cluster::Version;

@@ -54,3 +54,14 @@ values! {
     /// The handshake took too long.
     Timeout = "timeout",
 }
+
+values! {
+    /// The source of the release that objects are checked against.
+    ReleaseSource:
+    /// No source: the newest release that setguard knows applies.
+    Default = "default",
+    /// The policy file or a flag.
+    Policy = "policy",
+    /// The API server.
+    Cluster = "cluster",
+}

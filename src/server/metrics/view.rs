@@ -7,7 +7,10 @@ use prometheus_client::{
 use setguard_cluster::live::{Live, Release};
 use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version, policy::Policy};
 
-use super::labels::{Labels, metric};
+use super::{
+    events::ReleaseSource,
+    labels::{Labels, metric},
+};
 
 #[derive(Debug)]
 pub(super) struct View {
@@ -56,32 +59,12 @@ fn number(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }
 
-/// The source of the release that objects are checked against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReleaseSource {
-    /// No source: the newest release that setguard knows applies.
-    Default,
-    /// The policy file or a flag.
-    Policy,
-    /// The API server.
-    Cluster,
-}
-
 impl ReleaseSource {
     pub(crate) const fn of(policy: &Policy, release: Option<&Release>) -> Self {
         match release {
             _ if policy.names_release => ReleaseSource::Policy,
             Some(_) => ReleaseSource::Cluster,
             None => ReleaseSource::Default,
-        }
-    }
-
-    /// Returns the value of the label.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ReleaseSource::Default => "default",
-            ReleaseSource::Policy => "policy",
-            ReleaseSource::Cluster => "cluster",
         }
     }
 }
