@@ -268,28 +268,22 @@ fn workload(kind: &str) -> Value {
     if kind == "StatefulSet" {
         object["spec"]["serviceName"] = "@NAME@".into();
         object["spec"]["replicas"] = 3.into();
-        object["status"] = json!({
-            "observedGeneration": 1, "replicas": 3, "readyReplicas": "@READY@",
-            "availableReplicas": "@READY@", "updatedReplicas": 3, "currentRevision": "a",
-            "updateRevision": "a",
-        });
+        object["status"] = part("status of StatefulSet");
     } else {
-        object["status"] = json!({
-            "observedGeneration": 1, "desiredNumberScheduled": 3, "currentNumberScheduled": 3,
-            "numberReady": "@READY@", "numberAvailable": "@READY@", "updatedNumberScheduled": 3,
-            "numberMisscheduled": 0,
-        });
+        object["status"] = part("status of DaemonSet");
     }
     object
 }
 
+/// A part of an object, by its name in `cluster.json`.
+fn part(name: &str) -> Value {
+    let mut parts: Value = serde_json::from_str(include_str!("cluster.json")).expect("JSON");
+    parts[name].take()
+}
+
 /// The DaemonSet for as many nodes as its status counts.
 fn for_three_nodes(mut daemon_set: Value) -> Value {
-    let terms = ["nodes-1", "nodes-2", "nodes-3"].map(|node| {
-        json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]})
-    });
-    daemon_set["spec"]["template"]["spec"]["affinity"] = json!({"nodeAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
+    daemon_set["spec"]["template"]["spec"]["affinity"] = part("affinity of DaemonSet");
     daemon_set
 }
 
@@ -298,27 +292,15 @@ fn pod() -> Value {
     let template = pod["spec"]["template"]["spec"].take();
     pod["spec"] = template;
     pod["spec"]["nodeName"] = "nodes-1".into();
-    pod["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": "apps/v1", "kind": "@OWNER-KIND@", "name": "@OWNER@", "controller": true,
-        "uid": "44c1b2fb-1f6b-4f3d-8f21-fd0793541649",
-    }]);
-    pod["status"] = json!({
-        "phase": "Running", "podIP": "10.1.0.7", "qosClass": "Burstable",
-        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T09:21:30Z"}],
-    });
+    pod["metadata"]["ownerReferences"] = part("owners of Pod");
+    pod["status"] = part("status of Pod");
     pod
 }
 
 fn service() -> Value {
-    json!({
-        "kind": "Service", "metadata": metadata(8),
-        "spec": {
-            "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "type": "ClusterIP",
-            "ports": [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 8080}],
-            "selector": {"app": "@NAME@"}, "sessionAffinity": "None",
-        },
-        "status": {"loadBalancer": {}},
-    })
+    let mut service = part("Service");
+    service["metadata"] = metadata(8);
+    service
 }
 
 fn node() -> Value {
@@ -327,11 +309,7 @@ fn node() -> Value {
         json!({"names": [name], "sizeBytes": 100_000_000 + i})
     };
     let mut metadata = metadata(12);
-    metadata["labels"] = json!({
-        "kubernetes.io/hostname": "@NAME@", "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": "eu-1a",
-        "topology.kubernetes.io/region": "eu-1", "node.kubernetes.io/instance-type": "m5.large",
-    });
+    metadata["labels"] = part("labels of Node");
     json!({
         "kind": "Node", "metadata": metadata, "spec": {"podCIDR": "10.1.0.0/24"},
         "status": {"images": (0..50).map(image).collect::<Vec<_>>()},
@@ -339,15 +317,8 @@ fn node() -> Value {
 }
 
 fn metadata(fields: usize) -> Value {
-    let fields: serde_json::Map<String, Value> =
-        (0..fields).map(|i| (format!("f:field-number-{i}"), json!({".": {}, "f:x": {}}))).collect();
-    json!({
-        "name": "@NAME@", "namespace": "@NAMESPACE@", "resourceVersion": "1000",
-        "uid": "44c1b2fb-1f6b-4f3d-8f21-fd0793541649", "labels": {"app": "@NAME@"},
-        "creationTimestamp": "2026-11-21T09:21:30Z",
-        "managedFields": [{
-            "manager": "kubectl", "operation": "Apply", "apiVersion": "v1",
-            "time": "2026-11-21T09:21:30Z", "fieldsType": "FieldsV1", "fieldsV1": fields,
-        }],
-    })
+    let fields = (0..fields).map(|i| (format!("f:field-number-{i}"), json!({".": {}, "f:x": {}})));
+    let mut metadata = part("metadata");
+    metadata["managedFields"][0]["fieldsV1"] = Value::Object(fields.collect());
+    metadata
 }

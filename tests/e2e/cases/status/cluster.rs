@@ -53,7 +53,11 @@ impl Cluster<'_> {
     }
 
     pub(in crate::cases) fn apply(&self, object: &Value) {
-        self.kubectl(&["apply", "-f", "-"], &object.to_string()).accepted();
+        self.apply_text(&object.to_string());
+    }
+
+    pub(super) fn apply_text(&self, objects: &str) {
+        self.kubectl(&["apply", "-f", "-"], objects).accepted();
     }
 
     pub(in crate::cases) fn patch_status(&self, object: &str, namespace: &str, status: &Value) {
@@ -241,21 +245,9 @@ impl Cluster<'_> {
         }));
     }
 
-    /// A class with one volume. No provisioner creates more.
     pub(super) fn disk(&self, class: &str, expands: bool) {
-        self.apply(&json!({
-            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
-            "metadata": { "name": class }, "allowVolumeExpansion": expands,
-            "provisioner": "kubernetes.io/no-provisioner",
-        }));
-        self.apply(&json!({
-            "apiVersion": "v1", "kind": "PersistentVolume",
-            "metadata": { "name": format!("{class}-0") },
-            "spec": {
-                "capacity": { "storage": "1Gi" }, "accessModes": ["ReadWriteOnce"],
-                "storageClassName": class, "hostPath": { "path": format!("/var/lib/{class}-0") },
-            },
-        }));
+        let disk = include_str!("../../../fixtures/wait/disk.yaml");
+        self.apply_text(&disk.replace("CLASS", class).replace("EXPANDS", &expands.to_string()));
     }
 
     pub(super) fn cannot_pull(&self, one: &str, other: &str) {

@@ -157,7 +157,7 @@ fn deny_deletions(cluster: &Cluster<'_>, name: &str, user: &str, apps: &[&str]) 
     let policy = include_str!("../../../fixtures/status-seldom/deny-deletions.yaml");
     let policy = policy.replace("NAME", name).replace("USER", user);
     let policy = policy.replace("APPS", &json!(apps).to_string());
-    cluster.kubectl(&["apply", "-f", "-"], &policy).accepted();
+    cluster.apply_text(&policy);
     let label = format!("app={}", apps[0]);
     let all = ["delete", "pods", "-n", SHOP, "-l", &label, "--dry-run=server"];
     let as_controller = [all.as_slice(), &["--as", user]].concat();

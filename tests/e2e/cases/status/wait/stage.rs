@@ -160,22 +160,12 @@ fn break_more(cluster: &Cluster<'_>) {
     let mut runtime = set("runtime", "good:1");
     runtime["spec"]["template"]["spec"]["runtimeClassName"] = json!("nope");
     cluster.apply(&runtime);
-    cluster.apply(&json!({
-        "apiVersion": "v1", "kind": "LimitRange",
-        "metadata": { "name": "small", "namespace": LIMITED },
-        "spec": { "limits": [{ "type": "Container", "max": { "cpu": "1" } }] },
-    }));
+    cluster.apply_text(include_str!("../../../../fixtures/wait/limited-and-taken.yaml"));
     let mut limited = set("limited", "good:1");
     limited["metadata"]["namespace"] = json!(LIMITED);
     limited["spec"]["template"]["spec"]["containers"][0]["resources"] =
         json!({ "requests": { "cpu": "2" }, "limits": { "cpu": "2" } });
     cluster.apply(&limited);
-    cluster.apply(&json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "taken-1", "namespace": SHOP },
-        "spec": {
-            "nodeSelector": { "pool": "main" }, "containers": [{ "name": "a", "image": "good:1" }],
-        },
-    }));
     cluster.apply(&set("taken", "good:1"));
     eventually("the pod before the taken name to be ready", || {
         let _ = cluster.run_pods(&[], 0);
@@ -194,23 +184,7 @@ fn break_more(cluster: &Cluster<'_>) {
 }
 
 fn policy(cluster: &Cluster<'_>) {
-    let api = "admissionregistration.k8s.io/v1";
-    let rule = json!({
-        "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"],
-    });
-    cluster.apply(&json!({
-        "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": { "name": "not" },
-        "spec": {
-            "matchConstraints": { "resourceRules": [rule] },
-            "validations": [{
-                "expression": "!object.metadata.name.startsWith('policy-')", "message": "not here",
-            }],
-        },
-    }));
-    cluster.apply(&json!({
-        "apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": "not" },
-        "spec": { "policyName": "not", "validationActions": ["Deny"] },
-    }));
+    cluster.apply_text(include_str!("../../../../fixtures/wait/not-here.yaml"));
     eventually("the policy to refuse pods", || {
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "policy-x", "namespace": SHOP },
