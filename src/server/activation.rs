@@ -110,6 +110,7 @@ pub(crate) async fn start(
         kept_rules: Arc::new(KeptRules::new(
             app.metrics.armed.clone(),
             args.arm_check_interval * EXPIRE,
+            args.arm_annotations.clone(),
         )),
         app,
         name,
@@ -337,7 +338,7 @@ impl Activation {
             let is_sibling = |it: &Configuration| registered::has_sibling(&read, it.kind());
             siblings.extend(Configuration::ALL.into_iter().filter(is_sibling));
             let (kind, name) = (configuration.kind(), &self.name);
-            let compared = registered::compare(&read);
+            let compared = self.kept_rules.compare(&read);
             self.kept_rules.read(configuration, shown, &read, &compared);
             match compared {
                 Ok(compared) => {

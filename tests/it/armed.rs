@@ -1,6 +1,7 @@
 //! What a server says about its webhook configurations while it can and cannot read them.
 
 use serde_json::{Value, json};
+use setguard_files::report::fingerprint::digest;
 
 use crate::{
     api_server::{ApiServer, Cluster},
@@ -113,6 +114,24 @@ fn changes_that_are_undone_are_counted() {
         .daemon
         .logged("the annotation setguard.io/webhooks has changed, and the webhooks follow it");
     assert_eq!(line["level"], "WARN");
+}
+
+#[test]
+fn webhooks_and_annotation_that_change_together_are_foreign() {
+    let hash = |of: &str| {
+        let written = configuration(of, of);
+        let annotation = written["metadata"]["annotations"]["setguard.io/webhooks"].as_str();
+        digest(annotation.unwrap())
+    };
+    let site = Site::with(&[&format!("--arm-annotations={},{}", hash("others"), hash("sets"))]);
+    site.writes("nothing", "nothing");
+    site.measures("foreign", 1);
+    site.measures("armed", 0);
+    let line = site.daemon.logged("another client has changed the webhook configurations, and setguard leaves that to administrators");
+    let problem = line["problem"].as_str().unwrap();
+    assert!(problem.contains("helm upgrade restores the annotation and the webhooks"), "{problem}");
+    site.writes("others", "others");
+    site.measures("foreign", 0);
 }
 
 #[test]

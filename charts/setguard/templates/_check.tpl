@@ -125,7 +125,7 @@ there; here is what depends on several values, or deserves a sentence.
 {{- $flags := dict
   "listen" "listen" "admin-listen" "listen.adminPort" "policy" "policy" "if-policy-invalid" "" "tls-managed" "tls.mode"
   "tls-managed-namespace" "namespaceOverride" "tls-managed-secret" "tls.secretName" "tls-managed-webhook-config" "fullnameOverride"
-  "tls-cert" "tls.secretName" "tls-key" "tls.secretName" "arm-webhooks" "webhook.arm" "arm-rehearsal" "webhook.arm" "arm-compare-only" "webhook.arm"
+  "tls-cert" "tls.secretName" "tls-key" "tls.secretName" "arm-webhooks" "webhook.arm" "arm-rehearsal" "webhook.arm" "arm-annotations" "webhook.arm" "arm-compare-only" "webhook.arm"
   "arm-owner" "webhook.ownedByNamespace" "inventory" "inventory.mode" "discover-feature-gates" "inventory.featureGates"
   "tls-min-version" "tls.minVersion" "client-ca" "tls.clientCA" "drain-delay" "shutdown.drainSeconds"
   "grace-period" "shutdown.graceSeconds" "log-format" "log.format" "log-level" "log.level" -}}

@@ -16,6 +16,18 @@ nobody would.
 {{- or (eq (include "setguard.arms" .) "true") (and (eq (include "setguard.serves" .) "true") (eq .Values.webhook.arm "atOnce") (eq .Values.tls.mode "managed")) -}}
 {{- end -}}
 
+{{/* The SHA-256 of each annotation setguard.io/webhooks, so that nobody can change it with the webhooks in silence. */}}
+{{- define "setguard.annotationHashes" -}}
+{{- $hashes := list -}}
+{{- if eq (include "setguard.compares" .) "true" -}}
+{{- range list "validating" "mutating" -}}
+{{- $configuration := include (printf "%s/%s-webhook.yaml" $.Template.BasePath .) $ | fromYaml -}}
+{{- with dig "metadata" "annotations" "setguard.io/webhooks" "" $configuration -}}{{- $hashes = append $hashes (sha256sum .) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- join "," $hashes -}}
+{{- end -}}
+
 {{/* The ConfigMap that setguard patches with dryRun, to see that the API server calls it. */}}
 {{- define "setguard.rehearsalName" -}}
 {{- printf "%s-rehearsal" (include "setguard.fullname" .) -}}

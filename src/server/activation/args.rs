@@ -19,6 +19,16 @@ pub struct ActivationArgs {
     /// in the namespace of the pod
     #[arg(long, value_name = "NAMESPACE/NAME", requires = "arm_webhooks", hide_short_help = true)]
     pub arm_rehearsal: Option<Target>,
+    /// SHA-256 of the annotation setguard.io/webhooks of each configuration as the chart wrote it: another annotation
+    /// counts as changed by another client (repeatable)
+    #[arg(
+        long,
+        value_name = "SHA256",
+        value_delimiter = ',',
+        requires = "arm_webhooks",
+        hide_short_help = true
+    )]
+    pub arm_annotations: Vec<String>,
     /// Compares the webhooks with the annotation and reports changes, but writes nothing
     #[arg(long, requires = "arm_webhooks", hide_short_help = true)]
     pub arm_compare_only: bool,

@@ -9,7 +9,8 @@ use std::{
 };
 
 use serde_json::Value;
-use setguard_cluster::live::registered::{Compared, as_written, compare};
+use setguard_cluster::live::registered::{Compared, Foreign, as_written, compare};
+use setguard_files::report::fingerprint::digest;
 
 use crate::server::{configuration::Configuration, metrics::armed::Armed};
 
@@ -18,6 +19,8 @@ pub(super) struct KeptRules {
     metrics: Armed,
     /// How long a configuration counts as it was read.
     lasts: Duration,
+    /// The SHA-256 of each annotation as the chart wrote it; empty if nobody knows.
+    annotations: Vec<String>,
     states: Mutex<[State; 2]>,
 }
 
@@ -32,8 +35,18 @@ struct State {
 }
 
 impl KeptRules {
-    pub(super) fn new(metrics: Armed, lasts: Duration) -> Self {
-        KeptRules { metrics, lasts, states: Mutex::default() }
+    pub(super) fn new(metrics: Armed, lasts: Duration, annotations: Vec<String>) -> Self {
+        KeptRules { metrics, lasts, annotations, states: Mutex::default() }
+    }
+
+    /// Who changes the annotation with the webhooks cannot change what the chart told the replica.
+    pub(super) fn compare(&self, read: &Value) -> Result<Compared, String> {
+        let mut compared = compare(read)?;
+        let is_known = |annotation| self.annotations.contains(&digest(annotation));
+        if !self.annotations.is_empty() && !as_written(read).is_some_and(is_known) {
+            compared.foreign.push(Foreign::Annotation);
+        }
+        Ok(compared)
     }
 
     /// Takes versions from a watch, since reads may skip versions.
@@ -51,7 +64,7 @@ impl KeptRules {
             self.set(configuration, false, 0);
             return;
         }
-        let compared = compare(read);
+        let compared = self.compare(read);
         let annotation = as_written(read).map(str::to_owned);
         let is_as_written = compared.as_ref().is_ok_and(Compared::is_as_written);
         let has_rules = compared.as_ref().map_or(state.has_rules, Compared::has_rules);
@@ -173,8 +186,11 @@ mod tests {
 
     #[test]
     fn rules_that_are_taken_away_are_counted_also_if_they_are_back_at_once() {
-        let kept_rules =
-            KeptRules::new(Armed::new(&mut Registry::default()), Duration::from_mins(1));
+        let kept_rules = KeptRules::new(
+            Armed::new(&mut Registry::default()),
+            Duration::from_mins(1),
+            Vec::new(),
+        );
         let losses = || kept_rules.states.lock().unwrap()[KIND as usize].losses;
         let right = |of: &str| json!([{ "resources": [of] }]);
         let see = |version, annotated, rules: &Value| {

@@ -50,7 +50,7 @@ impl Armed {
                 replica has read it, and if it has not been able to for three minutes"),
             foreign: metric!(registry "webhooks_foreign" = from_zero("kind", &kinds),
                 "With --arm-webhooks: the webhooks of this configuration that another client has changed, removed or \
-                added; setguard writes back rules only"),
+                added, and its annotation if it has changed; setguard writes back rules only"),
             disarmed: metric!(registry "webhooks_disarmed" = from_zero("kind", &kinds),
                 "With --arm-webhooks: how often another client has changed this configuration, or taken its rules away; \
                 setguard writes back rules only"),

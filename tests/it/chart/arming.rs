@@ -1,6 +1,7 @@
 //! When and how the rules of the webhooks are written.
 
 use serde_json::{Value, json};
+use setguard_files::report::fingerprint::digest;
 
 use super::{configurations, deployment, objects, of, render, webhooks};
 use crate::helm;
@@ -66,6 +67,13 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
     assert!(args.contains(&"--arm-webhooks=setguard"), "{args:?}");
     assert!(args.contains(&"--arm-owner=guards"), "{args:?}");
     assert!(args.contains(&"--arm-rehearsal=guards/setguard-rehearsal"), "{args:?}");
+    let hash = |kind: &str| {
+        let annotation = of(&installed, kind)[0]["metadata"]["annotations"][ANNOTATION].as_str();
+        digest(annotation.unwrap())
+    };
+    let hashes =
+        ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"].map(hash).join(",");
+    assert!(args.contains(&&*format!("--arm-annotations={hashes}")), "{args:?}");
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub enum Foreign {
     Added(String),
     /// These fields of the webhook differ.
     Changed(String, BTreeSet<String>),
+    /// The annotation itself is not the one that the chart wrote.
+    Annotation,
 }
 
 impl fmt::Display for Foreign {
@@ -40,6 +42,10 @@ impl fmt::Display for Foreign {
         match self {
             Foreign::Missing(webhook) => write!(f, "{webhook} is missing"),
             Foreign::Added(webhook) => write!(f, "{webhook} was added"),
+            Foreign::Annotation => write!(
+                f,
+                "its annotation {WEBHOOKS_ANNOTATION} is not the one of the release that started this replica"
+            ),
             Foreign::Changed(webhook, fields) => {
                 let fields: Vec<_> = fields.iter().map(String::as_str).collect();
                 write!(f, "{webhook} has another {}", fields.join(" and "))
@@ -117,7 +123,10 @@ impl Compared {
                 "; this restores the fields: kubectl patch {kind} {name} --type=json --patch='{patch}'"
             ));
         }
-        let is_other = |it: &Foreign| !matches!(it, Foreign::Changed(..));
+        if self.foreign.contains(&Foreign::Annotation) {
+            said.push_str("; helm upgrade restores the annotation and the webhooks");
+        }
+        let is_other = |it: &Foreign| matches!(it, Foreign::Missing(_) | Foreign::Added(_));
         if self.foreign.iter().any(is_other) {
             said.push_str(
                 "; to restore the webhooks, delete the configuration and run helm upgrade",

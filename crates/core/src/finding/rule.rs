@@ -10,6 +10,7 @@ words! {
         Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
     )]
     #[serde(rename_all = "lowercase")]
+    #[schemars(transform = bare_off)]
     pub enum Mode {
         /// The rule does not run.
         Off => "off",
@@ -19,6 +20,13 @@ words! {
         Warn => "warn",
         /// Findings deny the object.
         Deny => "deny",
+    }
+}
+
+/// Kubernetes and Helm read YAML 1.1, where a bare `off` is the boolean false.
+fn bare_off(schema: &mut schemars::Schema) {
+    if let Some(serde_json::Value::Array(modes)) = schema.get_mut("oneOf") {
+        modes.push(serde_json::json!({ "const": false, "description": "`off` without quotes." }));
     }
 }
 
@@ -53,7 +61,7 @@ impl<'de> Deserialize<'de> for Mode {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Mode, E> {
                 text.parse().map_err(E::custom)
             }
-            // Kubernetes reads YAML 1.1, where a bare `off` is the boolean false.
+            // See `bare_off`.
             fn visit_bool<E: de::Error>(self, on: bool) -> Result<Mode, E> {
                 if on {
                     Err(E::invalid_value(de::Unexpected::Bool(on), &self))

@@ -77,7 +77,8 @@ impl Fingerprint {
     }
 }
 
-pub(super) fn digest(text: &str) -> String {
+/// Returns the SHA-256 of a text in hexadecimal.
+pub fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
