@@ -128,7 +128,7 @@ fn webhooks_and_annotation_that_change_together_are_foreign() {
     site.measures("foreign", 1);
     site.measures("armed", 0);
     let line = site.daemon.logged("another client has changed the webhook configurations, and setguard leaves that to administrators");
-    let problem = line["problem"].as_str().unwrap();
+    let problem = line["fields"]["problem"].as_str().unwrap();
     assert!(problem.contains("helm upgrade restores the annotation and the webhooks"), "{problem}");
     site.writes("others", "others");
     site.measures("foreign", 0);

@@ -192,7 +192,10 @@ impl Connection {
 }
 
 fn status(code: u16, message: &str) -> String {
-    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": message})
+    // The client tells an absent object by the reason.
+    let reason = if code == 404 { "NotFound" } else { "" };
+    let (kind, version, failed) = ("Status", "v1", "Failure");
+    json!({ "kind": kind, "apiVersion": version, "status": failed, "code": code, "reason": reason, "message": message })
         .to_string()
 }
 
