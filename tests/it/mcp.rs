@@ -12,7 +12,10 @@ use std::{
 use serde_json::{Value, json};
 use setguard_testing::http::kubeconfig;
 
-use crate::{folder::Folder, folder::on_delete, folder::rules, json_schema, plan::stateful_set};
+use crate::{
+    api_server::Cluster, folder::Folder, folder::on_delete, folder::rules, json_schema,
+    plan::stateful_set, wait::set,
+};
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 
@@ -103,7 +106,7 @@ fn a_client_lists_the_tools_and_ends_the_session() {
     let mut client = Client::start(Folder::new([]), &[]);
     let tools = client.tools();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["check", "plan", "audit", "explain"]);
+    assert_eq!(names, ["check", "plan", "audit", "wait", "explain"]);
     for tool in &tools {
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
@@ -247,8 +250,14 @@ fn plan_returns_what_a_change_does() {
     assert!(!agents["plan"]["objects"][0]["notes"].to_string().contains("--"), "{agents}");
     let mut placed = arguments;
     placed["nodes"] = json!("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
-    let agents = client.call("plan", placed);
+    let agents = client.call("plan", placed.clone());
     assert!(agents["plan"].to_string().contains("\"n1\""), "{agents}");
+    let both = placed.as_object_mut().unwrap();
+    both.insert("nodeNames".to_owned(), json!(["n2"]));
+    assert!(client.refusal("plan", json!(both)).starts_with("give one of nodes, nodeNames"));
+    both.remove("nodes");
+    let agents = client.call("plan", json!(both));
+    assert!(agents["plan"].to_string().contains("\"n2\""), "{agents}");
     let result = client.part("plan", json!({"paths": ["none"]}));
     assert!(result["messages"][0].as_str().unwrap().starts_with("error: none: "), "{result}");
     assert_eq!(client.end(), Some(0));
@@ -275,6 +284,21 @@ fn an_audit_without_a_cluster_says_why() {
     assert!(message.contains("error: "), "{message}");
     let message = client.refusal("audit", json!({"objects": ["db"]}));
     assert!(message.starts_with("error: invalid value 'db' for objects: "), "{message}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_wait_returns_what_it_saw_until_its_time_is_up() {
+    let cluster = Cluster::of("wait", "37");
+    cluster.has("statefulsets", &set("db", 3, 1));
+    let config = std::fs::read_to_string(&cluster.kubeconfig).unwrap();
+    let mut client = Client::start(Folder::new([(".kube/config", &*config)]), &[]);
+    let wait = |seconds: u16| json!({"objects": ["sts/db"], "namespace": "shop", "timeoutSeconds": seconds});
+    let result = client.call("wait", wait(1));
+    assert_eq!(result["exitCode"], 3, "{result}");
+    assert_eq!(result["events"][0]["object"]["name"], "db", "{result}");
+    assert_eq!(result["events"].as_array().unwrap().last().unwrap()["type"], "end", "{result}");
+    assert!(client.refusal("wait", wait(241)).contains("at most 240"));
     assert_eq!(client.end(), Some(0));
 }
 

@@ -73,7 +73,7 @@ fn now() -> String {
     Timestamp::now().to_string()
 }
 
-fn set(name: &str, ready: i32, updated: i32) -> Value {
+pub fn set(name: &str, ready: i32, updated: i32) -> Value {
     let text = include_str!("../fixtures/wait/set.txt").replace("NAME", name);
     let mut set: Value = serde_json::from_str(&text).unwrap();
     set["status"]["readyReplicas"] = json!(ready);

@@ -53,9 +53,13 @@ pub(super) async fn run(
     let messages = messages.lines().filter(|it| !it.is_empty() && !it.contains("try '--help'"));
     let messages: Vec<_> = messages.map(|it| tools::of_tool(it, args)).collect();
     let code = output.status.code();
-    let is_complete = matches!(code, Some(0 | 1));
+    // `wait` ends with 3 when its time is up.
+    let is_complete = matches!(code, Some(0 | 1)) || key == "events" && code == Some(3);
     let result = match key {
         "diff" if is_complete => Ok(String::from_utf8_lossy(&output.stdout).into()),
+        "events" if is_complete => {
+            serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>().collect()
+        }
         _ => serde_json::from_slice::<Value>(&output.stdout),
     };
     match result {

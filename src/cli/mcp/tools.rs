@@ -23,7 +23,7 @@ pub(super) struct Tool {
     pub(super) asks_cluster: bool,
 }
 
-pub(super) const TOOLS: [Tool; 4] = [
+pub(super) const TOOLS: [Tool; 5] = [
     Tool {
         name: "check",
         description: "Checks manifests of DaemonSets and StatefulSets without a cluster: what the API server would \
@@ -48,6 +48,14 @@ pub(super) const TOOLS: [Tool; 4] = [
                       are missing, not ready, or not rolled out, with the next command and its danger. Returns the \
                       report of `setguard audit --format json`.",
         schema: || schema_for!(AuditTool).to_value(),
+        asks_cluster: true,
+    },
+    Tool {
+        name: "wait",
+        description: "Waits until rollouts in the cluster of the kubeconfig serve, or cannot succeed, and names the cause \
+                      with the next command. Changes nothing. Returns the events of `setguard wait --format json`; an \
+                      exitCode of 1 means that a rollout cannot succeed, 3 that the time is up.",
+        schema: || schema_for!(WaitTool).to_value(),
         asks_cluster: true,
     },
     Tool {
@@ -119,6 +127,9 @@ struct PlanTool {
     live: bool,
     /// The nodes of the cluster, as YAML or JSON: without them nothing can be said about the pods of a DaemonSet.
     nodes: Option<String>,
+    /// The names of nodes without taints, instead of nodes.
+    #[serde(default)]
+    node_names: Vec<String>,
     /// The namespace of manifests that name none.
     namespace: Option<String>,
     /// Pods that never become ready, such as db-2, to see where the rollout would stop.
@@ -144,6 +155,22 @@ struct AuditTool {
     /// Objects such as statefulset/db, instead of all.
     #[serde(default)]
     objects: Vec<String>,
+    /// How many entries of a list to leave out at its beginning, by its JSON pointer: the `next` of a result that left
+    /// out entries, to get them.
+    #[serde(default)]
+    skip: Skip,
+}
+
+/// The arguments of `wait`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WaitTool {
+    /// The sets, such as statefulset/db.
+    objects: Vec<String>,
+    /// The namespace of the sets; otherwise the kubeconfig's.
+    namespace: Option<String>,
+    /// How many seconds to wait, at most 240; 60 without it.
+    timeout_seconds: Option<u16>,
     /// How many entries of a list to leave out at its beginning, by its JSON pointer: the `next` of a result that left
     /// out entries, to get them.
     #[serde(default)]
@@ -177,6 +204,20 @@ pub(super) async fn call(name: &str, arguments: Value, server: &McpArgs) -> Resu
             args.push("--".to_owned());
             args.extend(objects);
             program::run("report", &args, None, skip).await
+        }
+        "wait" => {
+            let WaitTool { objects, namespace, timeout_seconds, skip } = parse(&arguments)?;
+            let seconds = timeout_seconds.unwrap_or(60);
+            if seconds > 240 {
+                return Err("timeoutSeconds can be at most 240; call again".to_owned());
+            }
+            let mut args = vec!["wait".to_owned(), "--format=json".to_owned()];
+            of_cluster(&mut args)?;
+            args.push(format!("--timeout={seconds}s"));
+            args.extend(namespace.map(|value| format!("--namespace={value}")));
+            args.push("--".to_owned());
+            args.extend(objects);
+            program::run("events", &args, None, skip).await
         }
         "explain" => {
             let ExplainTool { rule } = parse(&arguments)?;
@@ -242,10 +283,19 @@ async fn plan(
         Some(_) => without(&it.against_ref, "againstRef", "paths")?,
         None => without(&it.before, "before", "manifests")?,
     }
-    if it.live && it.nodes.is_some() {
-        return Err("live reads the nodes from the cluster; omit nodes".to_owned());
+    let given = [it.live, it.nodes.is_some(), !it.node_names.is_empty()];
+    if given.iter().filter(|is_given| **is_given).count() > 1 {
+        return Err(
+            "give one of nodes, nodeNames and live, which reads the nodes from the cluster"
+                .to_owned(),
+        );
     }
-    let (before, nodes) = (TextFile::of("before", it.before)?, TextFile::of("nodes", it.nodes)?);
+    let node = |name| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}});
+    let named: Vec<_> = it.node_names.iter().map(node).collect();
+    let named = (!named.is_empty())
+        .then(|| json!({"apiVersion": "v1", "kind": "List", "items": named}).to_string());
+    let nodes = TextFile::of("nodes", it.nodes.or(named))?;
+    let before = TextFile::of("before", it.before)?;
     let mut args = vec!["plan".to_owned(), "--format=json".to_owned()];
     args.extend(before.flag("--against").into_iter().chain(nodes.flag("--nodes")));
     if it.live {
