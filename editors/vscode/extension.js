@@ -11,10 +11,17 @@ const LANGUAGES = ["yaml", "json"];
 const INSTALL = "https://setguard.io/install.html";
 
 let client;
+// In the status bar, for manifests: which program runs, or why none does.
+let status;
 // Starts and stops follow one another, however fast the settings change.
 let turn = Promise.resolve();
 
+function show(text, detail, severity = vscode.LanguageStatusSeverity.Information) {
+  Object.assign(status, { text, detail, severity, busy: false });
+}
+
 async function start() {
+  status.busy = true;
   const options = server(vscode.workspace.getConfiguration("setguard"));
   try {
     // The message of the client about a missing program doesn't say how to install it.
@@ -24,6 +31,7 @@ async function start() {
       "How to Install": () => vscode.env.openExternal(vscode.Uri.parse(INSTALL)),
       "Open Settings": () => vscode.commands.executeCommand("workbench.action.openSettings", "setguard."),
     };
+    show("setguard doesn't start", error.message, vscode.LanguageStatusSeverity.Error);
     // Without waiting: a restart must not hang until the message is closed.
     vscode.window
       .showErrorMessage(`setguard doesn't start: ${error.message}`, ...Object.keys(buttons))
@@ -34,7 +42,10 @@ async function start() {
     documentSelector: LANGUAGES.map((language) => ({ scheme: "file", language })),
   });
   // The client shows why, if that fails.
-  await client.start().catch(() => {});
+  const failed = await client.start().then(() => undefined, (error) => error);
+  const version = client.initializeResult?.serverInfo?.version;
+  if (failed) show("setguard doesn't start", failed.message, vscode.LanguageStatusSeverity.Error);
+  else show(`setguard ${version}`, options.command);
 }
 
 async function stop() {
@@ -51,7 +62,11 @@ function restart() {
 }
 
 exports.activate = (context) => {
+  status = vscode.languages.createLanguageStatusItem("setguard", LANGUAGES);
+  status.name = "setguard";
+  status.command = { command: "setguard.restart", title: "Restart" };
   context.subscriptions.push(
+    status,
     vscode.commands.registerCommand("setguard.restart", restart),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (["setguard.path", "setguard.arguments"].some((name) => change.affectsConfiguration(name))) restart();

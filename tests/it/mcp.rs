@@ -316,6 +316,7 @@ fn a_large_result_has_shorter_lists_and_says_so() {
     // A long list of warnings doesn't displace a denial, and a call can request the rest.
     assert_eq!(result["report"]["findings"][0]["severity"], "error");
     assert_eq!(result["findingsByRule"]["api-validation"], 1);
+    assert_eq!(result["findingsBySeverity"], json!({"error": 1, "warning": 2_001}));
     let left_out = result["leftOut"]["/report/findings"].as_u64().unwrap();
     assert_eq!(kept as u64 + left_out, 2_002);
     let arguments = json!({"manifests": manifests, "skip": result["next"]});

@@ -20,7 +20,7 @@ test("the package has the program's version and only what runs", () => {
   };
   assert.equal(JSON.parse(unzip("-p", archive, "extension/package.json")).version, version);
   const files = unzip("-Z1", archive).trim().split("\n").filter((name) => name.startsWith("extension/"));
-  const names = ["LICENSE.txt", "dist/extension.js", "dist/licences.txt", "package.json", "readme.md"];
+  const names = ["LICENSE.txt", "dist/extension.js", "dist/licences.txt", "icon.png", "package.json", "policy.schema.json", "readme.md"];
   assert.deepEqual(files.map((name) => name.slice("extension/".length)).sort(), names);
 });
 
@@ -37,13 +37,16 @@ test("the settings choose the program and its arguments", () => {
 function activated(path) {
   const script = `
     const Module = require("node:module");
-    const noted = { commands: [], errors: [] };
+    const status = {};
+    const noted = { commands: [], errors: [], status };
     const inert = new Proxy(function () {}, {
       get: (target, name) => (name === Symbol.toPrimitive ? () => "" : name === "then" ? undefined : inert),
       apply: () => inert, construct: () => inert, has: () => true,
     });
     const known = {
       commands: { registerCommand: (name) => (noted.commands.push(name), inert) },
+      languages: { createLanguageStatusItem: () => status },
+      LanguageStatusSeverity: { Information: 0, Warning: 1, Error: 2 },
       window: { showErrorMessage: (...message) => (noted.errors.push(message), Promise.resolve()) },
       workspace: { getConfiguration: () => new Map([["path", process.argv[2]], ["arguments", []]]) },
     };
@@ -62,8 +65,10 @@ function activated(path) {
 }
 
 test("the extension has a command to start the program again, and says how to install one that is missing", () => {
-  const { commands, errors } = activated("/nowhere/setguard");
+  const { commands, errors, status } = activated("/nowhere/setguard");
   assert.deepEqual(commands, manifest.contributes.commands.map(({ command }) => command));
   const message = "setguard doesn't start: spawn /nowhere/setguard ENOENT";
   assert.deepEqual(errors, [[message, "How to Install", "Open Settings"]]);
+  const { text, detail, severity, busy } = status;
+  assert.deepEqual({ text, detail, severity, busy }, { text: "setguard doesn't start", detail: message.split(": ").at(-1), severity: 2, busy: false });
 });

@@ -13,7 +13,10 @@ pub(super) fn worst_first(value: &mut Value) {
             Some("warning") => 1,
             _ => 2,
         });
-        value["findingsByRule"] = totals(findings.iter().map(|it| &it["rule"]));
+        let of = |key: &str| totals(findings.iter().map(|it| &it[key]));
+        let (severities, rules) = (of("severity"), of("rule"));
+        value["findingsBySeverity"] = severities;
+        value["findingsByRule"] = rules;
     }
     if let Some(Value::Array(objects)) = value.pointer_mut("/plan/objects") {
         objects.sort_by_cached_key(gravity);
