@@ -1,7 +1,8 @@
 //! Verdicts: findings with their modes.
 
 use crate::engine::prelude::*;
-use crate::rules::api_validation::METAS;
+use crate::finding::paths::SPEC;
+use crate::rules::api_validation::{KEEP, METAS};
 
 /// A finding and its mode.
 #[derive(Clone, Debug)]
@@ -74,6 +75,31 @@ impl Verdict {
         });
         let denied = |finding: &Finding| Violation::new(finding.clone(), Mode::Deny);
         self.violations.extend(refused.iter().map(denied));
+    }
+
+    /// Makes what to do instead of a refused change the help of the refusal, so that one fault is one finding. Before
+    /// 1.37, one error is about all fields.
+    pub fn join_remedies(&mut self) {
+        let is_remedy = |it: &mut Violation| it.finding.is_remedy && !it.is_lowered();
+        let remedies: Vec<_> = self.violations.extract_if(.., is_remedy).collect();
+        let count = remedies.len();
+        for remedy in remedies {
+            let is_refusal = |it: &&mut Violation| {
+                let Finding { rule, field, help, .. } = &it.finding;
+                METAS.contains(rule)
+                    && help.as_ref().is_some_and(|it| it.ends_with(KEEP))
+                    && (*field == remedy.finding.field || (count == 1 && *field == SPEC.to_field()))
+            };
+            match self.violations.iter_mut().find(is_refusal) {
+                Some(Violation { finding, .. }) => {
+                    let instead = remedy.finding.help.unwrap_or_default();
+                    finding.help =
+                        finding.help.take().map(|it| format!("{it}, or {instead}").into());
+                    finding.commands.extend(remedy.finding.commands);
+                }
+                None => self.violations.push(remedy),
+            }
+        }
     }
 
     /// Adds a second verdict on the same object.

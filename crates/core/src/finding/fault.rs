@@ -53,6 +53,8 @@ pub struct Finding {
     pub is_note: bool,
     /// Whether pods behave differently from the plan of a rollout. The plan then shows the finding.
     pub is_in_plan: bool,
+    /// Whether it only says what to do instead of a change that the API server refuses.
+    pub is_remedy: bool,
     /// The assumption without which this does no damage.
     pub assumption: Option<ClusterAssumption>,
 }
@@ -73,6 +75,7 @@ impl Finding {
             since: None,
             is_note: false,
             is_in_plan: false,
+            is_remedy: false,
             assumption: None,
         }
     }
@@ -116,6 +119,13 @@ impl Reported<'_> {
             finding.is_in_plan = is_in_plan;
         }
         self
+    }
+
+    /// Marks the finding as what to do instead of a change that the API server refuses.
+    pub fn instead(self) {
+        if let Some(finding) = self.0 {
+            finding.is_remedy = true;
+        }
     }
 
     /// Sets the first minor release in which this is a fault. For an older release the finding is only a note.

@@ -22,7 +22,7 @@ use crate::proposal::{
     apply::{Delivery, Removals},
 };
 pub(super) use setguard_core::{
-    engine::{Context, evaluate_rollout},
+    engine::{Context, evaluate_before_validation, evaluate_rollout},
     finding::difference::{differences, differences_by_meaning},
     kubernetes::resource::Resource,
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
@@ -288,7 +288,9 @@ impl Forecaster<'_> {
             None => ChangeKind::Create,
         };
         let remedies = match change {
-            ChangeKind::Refused => refusal::remedies(&stored.verdict),
+            ChangeKind::Refused => {
+                refusal::remedies(&evaluate_before_validation(&stored.subject, &self.context))
+            }
             _ => Vec::new(),
         };
         // If the selector still matches the pods, simulate the remedy: deleting the object, keeping its pods, and

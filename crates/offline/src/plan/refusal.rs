@@ -2,7 +2,7 @@ use kube_yaml::Node;
 use setguard_core::{
     engine::verdict::{Verdict, Violation},
     finding::Mode,
-    rules::{api_validation::API_VALIDATION, immutable_field, limit_exceeded::LIMIT_EXCEEDED},
+    rules::{api_validation::API_VALIDATION, limit_exceeded::LIMIT_EXCEEDED},
 };
 
 use crate::check::manifest_check::placeholder_in;
@@ -77,6 +77,6 @@ pub(super) fn remarks(verdict: &Verdict) -> impl Iterator<Item = String> {
 /// Returns the ways to change a field that the API server treats as immutable.
 pub(super) fn remedies(verdict: &Verdict) -> Vec<String> {
     let changes = verdict.violations.iter().map(|violation| &violation.finding);
-    let changes = changes.filter(|finding| *finding.rule == immutable_field::RULE.meta);
+    let changes = changes.filter(|finding| finding.is_remedy);
     changes.filter_map(|finding| finding.help.as_ref().map(ToString::to_string)).collect()
 }

@@ -26,6 +26,9 @@ const LONGEST_NAME: usize = 80;
 
 const NAMED: usize = 3;
 
+/// The end of the advice about an immutable field.
+pub const KEEP: &str = "keep the old value";
+
 /// By convention, the best first.
 const SELECTING: [&str; 4] = ["app.kubernetes.io/name", "app", "k8s-app", "name"];
 
@@ -251,8 +254,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let more = found.len().saturating_sub(NAMED);
         let texts: Vec<String> = found.iter().take(NAMED).map(changed).collect();
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        let back = "keep the old value, or see `setguard explain immutable-field`";
-        (!texts.is_empty()).then(|| Advice::say(format!("{}{more}; {back}", texts.join("; "))))
+        (!texts.is_empty()).then(|| Advice::say(format!("{}{more}; {KEEP}", texts.join("; "))))
     }
 }
 
