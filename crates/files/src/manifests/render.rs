@@ -26,13 +26,13 @@ use std::{
 
 use setguard_core::policy::{ChartRelease, FolderNames};
 
-pub(super) use self::helm::local_dependencies;
 use self::{
     fence::Fence,
     gitops::{NotRead, Releases, named},
     place::Part,
     root::{Kind, Root, Taker},
 };
+pub(super) use self::{gitops::describes, helm::local_dependencies};
 pub use self::{
     helm::recorded,
     place::{Files, Rendered},

@@ -17,11 +17,12 @@ use super::{
     shown,
 };
 use crate::manifests::{
+    document::documents,
     exclude::whole,
     files::{self, is_manifest},
     layout::{clean, is_kustomization},
     listing::Listing,
-    not_checked::{Cause, NotChecked, file_may_have_set, may_have_set},
+    not_checked::{Cause, NotChecked, may_have_set},
     objects::ManifestObject,
     source::Source,
 };
@@ -93,7 +94,8 @@ impl<'a> Releases<'a> {
         let roots = rendered.iter().filter_map(|it| Some((it.text(), it.rendered()?)));
         let roots = roots.filter(|(_, it)| it.root.is_found);
         for (text, Rendered { folder, .. }) in roots.clone() {
-            *self.rendered.entry(folder.clone()).or_default() |= may_have_set(text);
+            *self.rendered.entry(folder.clone()).or_default() |=
+                may_have_set(text) || describes(text);
         }
         for (text, Rendered { root, top, .. }) in
             roots.filter(|(_, it)| it.top.join(".git").exists())
@@ -130,9 +132,8 @@ impl<'a> Releases<'a> {
     }
 
     fn add_object(&mut self, object: &ManifestObject<'_>, holder: &Holder) {
-        let group = object.api_version().split('/').next().unwrap_or_default();
-        let json = || serde_json::from_str::<Value>(&object.node.to_json()).unwrap_or_default();
-        let declared = match (group, object.kind()) {
+        let json = || json(object);
+        let declared = match (group(object), object.kind()) {
             ("argoproj.io", "Application") => applications(&json(), &holder.top),
             ("argoproj.io", "ApplicationSet") => application_set(&json()),
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
@@ -265,7 +266,7 @@ impl<'a> Releases<'a> {
         listing.not_checked.extend(self.not_checked);
     }
 
-    /// Returns whether Flux may find a set in a folder.
+    /// Returns whether Flux may find a set, or a release, in a folder.
     fn may_have_set(&self, folder: &Path) -> bool {
         let in_root = |folder: &Path| self.rendered.get(folder).copied();
         let files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
@@ -273,7 +274,10 @@ impl<'a> Releases<'a> {
             let mut files = files;
             files.any(|it| match is_kustomization(&it) {
                 true => in_root(&whole(it.parent().unwrap_or(&it))).unwrap_or(true),
-                false => is_manifest(&it) && file_may_have_set(&it),
+                false => {
+                    is_manifest(&it)
+                        && files::text(&it).map_or(true, |it| may_have_set(&it) || describes(&it))
+                }
             })
         })
     }
@@ -623,6 +627,36 @@ fn helm_release(object: &Value) -> Option<Declared> {
         why_not,
         ..Declared::default()
     })
+}
+
+fn group<'o>(object: &'o ManifestObject<'_>) -> &'o str {
+    object.api_version().split('/').next().unwrap_or_default()
+}
+
+fn json(object: &ManifestObject<'_>) -> Value {
+    serde_json::from_str(&object.node.to_json()).unwrap_or_default()
+}
+
+/// Returns whether a text has an object of Argo CD or Flux that changes how a part of the repository is applied.
+pub(in crate::manifests) fn describes(text: &str) -> bool {
+    let is_it = |it: &ManifestObject<'_>| match (group(it), it.kind()) {
+        ("argoproj.io", "Application" | "ApplicationSet") => true,
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+            let it = json(it);
+            !it["spec"]["chartRef"].is_null() || helm_release(&it).is_some()
+        }
+        ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
+            flux_kustomization(&json(it)).why_not.is_some()
+        }
+        _ => false,
+    };
+    let marks = ["argoproj.io/", "toolkit.fluxcd.io/", "${", "$(", "{{", "\\x", "\\u", "!!"];
+    let has_mark = marks.iter().any(|it| text.contains(it));
+    has_mark
+        && documents(text, false).flatten().any(|it| {
+            // A placeholder can stand for any kind.
+            it.unread().next().is_some() || it.others.iter().any(is_it)
+        })
 }
 
 /// Returns the name of a file in the folder that the user named.
