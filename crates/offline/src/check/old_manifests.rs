@@ -7,7 +7,7 @@ use setguard_core::policy::FolderNames;
 use super::old_objects::OldObjects;
 use setguard_files::manifests::{
     git::Old,
-    render::{root::Root, settle},
+    render::{root::Root, samples, settle},
 };
 use setguard_files::prelude::*;
 
@@ -97,10 +97,14 @@ impl OldManifests {
             }
         };
         listing::place(sources.iter_mut().flatten(), against, paths);
+        let now = rendering.map(|(_, new)| samples(&new.sources)).unwrap_or_default();
+        let samples = &samples(&sources) & &now;
         for source in sources {
             match source {
                 Ok(source) => {
-                    unreadable.extend(read.objects.add(&source));
+                    if !samples.contains(source.name()) {
+                        unreadable.extend(read.objects.add(&source));
+                    }
                     read.namespaces.add(source.text());
                     read.sources.push(source);
                 }

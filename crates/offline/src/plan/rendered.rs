@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::input::{self, Side};
 use setguard_core::policy::FolderNames;
 use setguard_files::manifests::git::checkout::Checkout;
-use setguard_files::manifests::render::settle;
+use setguard_files::manifests::render::{samples, settle};
 use setguard_files::prelude::*;
 
 /// Returns the sides of each root by name, with `None` for the other manifests. Calls `complain` for each root that
@@ -28,6 +28,11 @@ pub(super) fn sides(
         rendering.also(&new.roots, Some(&checkout), &mut old);
         rendering.also(&old.roots, None, &mut new);
         unknown.extend(settle(&commit, &rendering.settings, &new, &mut old)?);
+        let samples = &samples(&old.sources) & &samples(&new.sources);
+        for source in old.sources.iter_mut().flatten().filter(|it| samples.contains(it.name())) {
+            let now = new.sources.iter().flatten().find(|it| it.name() == source.name());
+            *source = now.unwrap_or(source).copy_of_rendered();
+        }
         Ok((commit, old))
     });
     new.not_checked.retain(|it| it.counts(paths.looks_at_namespaces, false));
