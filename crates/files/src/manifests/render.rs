@@ -354,7 +354,11 @@ impl Listing {
         }
         let rendered = self.sources.iter().flatten().filter_map(Source::rendered);
         let origins: HashSet<_> = rendered.flat_map(Rendered::origins).collect();
-        for (path, source) in taken.into_iter().filter(|(path, _)| !origins.contains(path)) {
+        let (built, others): (Vec<_>, Vec<_>) =
+            taken.into_iter().partition(|(path, _)| origins.contains(path));
+        let built = built.into_iter().filter(|(path, _)| not_checked::has_whole_set(path));
+        self.taken = built.map(|(_, source)| source).collect();
+        for (path, source) in others {
             let is_named = |name: &OsStr| name.as_encoded_bytes().starts_with(b"_");
             let is_template = path.iter().any(|it| it == "templates");
             let holds = |it: &NotChecked| {

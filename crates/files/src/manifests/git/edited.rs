@@ -61,6 +61,11 @@ impl Commit {
         Ok(new)
     }
 
+    /// Returns whether the change edits a file, or what a folder is made of. Fails if git cannot list what it edits.
+    pub fn has_edited(&self, path: &Path) -> Result<bool, FileError> {
+        Ok(self.edits()?.touch(path, false))
+    }
+
     /// Returns a kustomization as it was.
     fn kustomization(&self, file: &Path) -> Result<Option<Kustomization>, FileError> {
         let old = self.first(&[self.resolve(file)?], LARGEST_IN_FOLDER)?;
