@@ -125,7 +125,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
         let left = Ran::from(folder.command("git").args(status).output().unwrap());
         assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 61);
+    assert_eq!(seen, 70);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -133,6 +133,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
 fn an_ordinary_change_passes() {
     let renders = has("helm", "--short") && has("kubectl", "--client");
     let patched = format!("{PLAIN}{}", PATCH.replace("other", "db"));
+    let of_sets = INFRASTRUCTURE.replace("./infra", "./y");
     let images = "resources: [db.yaml]\nnamespace: shop\nimages: [{name: db, newName: r.io/db, newTag: v1}]\n";
     let changes = [
         ("deploy/kustomization.yaml", images.replace("v1", "v2"), BOTH),
@@ -142,6 +143,7 @@ fn an_ordinary_change_passes() {
         ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
+        ("flux.yaml", format!("{of_sets}  interval: 2m\n"), RENDERED),
         (
             "infra/issuer.yaml",
             "kind: ClusterIssuer\napiVersion: a/v1\nspec: {a: b}\n".to_owned(),
@@ -155,6 +157,8 @@ fn an_ordinary_change_passes() {
         folder.write("x/kustomization.yaml", &patched);
         folder.write("infra/issuer.yaml", "kind: ClusterIssuer\napiVersion: a/v1\n");
         folder.write("infra.yaml", INFRASTRUCTURE);
+        folder.write("flux.yaml", &of_sets);
+        folder.write("y/db.yaml", GOOD.replace("name: db,", "name: plain,"));
         folder.write("x/db.yaml", GOOD.replace("name: db,", "name: x,"));
         folder.commit();
         folder.write(name, text);

@@ -208,6 +208,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         listing.not_checked.push(empty);
     }
     if let Some(commit) = &found {
+        listing.not_checked.iter_mut().for_each(|it| it.compare_object(&old.not_checked));
         let built = std::mem::take(&mut old.not_built);
         commit.add_built(built, (&paths, &exclude), &mut listing.not_checked)?;
     }

@@ -47,6 +47,8 @@ pub struct Old {
     pub contexts: HashMap<String, PathContext>,
     /// The kustomizations and charts whose objects differed from their files.
     pub not_built: Vec<NotChecked>,
+    /// What was not rendered.
+    pub not_checked: Vec<NotChecked>,
 }
 
 #[derive(Clone, Debug)]

@@ -79,7 +79,7 @@ pub struct Listing {
     pub(super) taken: Vec<Source>,
     /// The roots that render to nothing, by name.
     pub empty: Vec<(String, NotChecked)>,
-    /// Of a commit, the roots that lack what is not in git.
+    /// Of a commit, the roots that lack what is not in git, or come from a different repository now.
     pub not_compared: Vec<NotChecked>,
     /// The objects of Argo CD and Flux that apply a part of the repository, each with the source that it names.
     pub(super) applied: Vec<(String, String, NotChecked)>,
