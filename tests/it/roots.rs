@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::folder::{Folder, Ran};
+use crate::folder::{Folder, Ran, policy};
 
 const GOOD: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: shop}\nspec:\n  \
      serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \
@@ -125,7 +125,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
         let left = Ran::from(folder.command("git").args(status).output().unwrap());
         assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 61);
+    assert_eq!(seen, 70);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -133,6 +133,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
 fn an_ordinary_change_passes() {
     let renders = has("helm", "--short") && has("kubectl", "--client");
     let patched = format!("{PLAIN}{}", PATCH.replace("other", "db"));
+    let of_sets = INFRASTRUCTURE.replace("./infra", "./y");
     let images = "resources: [db.yaml]\nnamespace: shop\nimages: [{name: db, newName: r.io/db, newTag: v1}]\n";
     let changes = [
         ("deploy/kustomization.yaml", images.replace("v1", "v2"), BOTH),
@@ -142,6 +143,7 @@ fn an_ordinary_change_passes() {
         ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
+        ("flux.yaml", format!("{of_sets}  interval: 2m\n"), RENDERED),
         (
             "infra/issuer.yaml",
             "kind: ClusterIssuer\napiVersion: a/v1\nspec: {a: b}\n".to_owned(),
@@ -155,6 +157,8 @@ fn an_ordinary_change_passes() {
         folder.write("x/kustomization.yaml", &patched);
         folder.write("infra/issuer.yaml", "kind: ClusterIssuer\napiVersion: a/v1\n");
         folder.write("infra.yaml", INFRASTRUCTURE);
+        folder.write("flux.yaml", &of_sets);
+        folder.write("y/db.yaml", GOOD.replace("name: db,", "name: plain,"));
         folder.write("x/db.yaml", GOOD.replace("name: db,", "name: x,"));
         folder.commit();
         folder.write(name, text);
@@ -164,6 +168,60 @@ fn an_ordinary_change_passes() {
             let is_listed = ran.stdout.contains("not checked: ./x/kustomization.yaml");
             assert_eq!(is_listed, *command == "check", "{name}: {ran:#?}");
         }
+    }
+}
+
+#[test]
+fn default_values_beside_a_release_are_no_object() {
+    if !has("helm", "--short") {
+        return;
+    }
+    let pinned = format!("{ARGO}      valuesObject: {{svc: x}}\n");
+    let folder = before(true);
+    ["rel/app", "rel/hr", "deploy/db"]
+        .iter()
+        .for_each(|it| folder.write(&format!("{it}.yaml"), ""));
+    folder.commit();
+    for (name, text) in [("rel/app.yaml", &*pinned), ("c/values.yaml", "lab: db\nsvc: y\n")] {
+        folder.write(name, text);
+        for command in RENDERED {
+            let ran = run(&folder, command);
+            assert_eq!(ran.code, 0, "{name}: {command}: {ran:#?}");
+        }
+        folder.git("add -A");
+        folder.git("commit -q -m more");
+    }
+    folder.write("rel/app.yaml", pinned.replace("svc: x", "svc: y"));
+    RENDERED.iter().for_each(|it| assert_eq!(run(&folder, it).code, 1, "{it}"));
+}
+
+#[test]
+fn an_exception_for_a_chart_covers_no_release_elsewhere() {
+    if !has("helm", "--short") {
+        return;
+    }
+    let folder = before(true);
+    folder.write(
+        "c/templates/db.yaml",
+        GOOD.replace("    spec: {", "    spec: {terminationGracePeriodSeconds: {{ .Values.g }}, "),
+    );
+    folder.write("c/values.yaml", "g: 30\n");
+    let rules = "[{rules: [grace-period-zero], files: [/c, /rel/hr.yaml], reason: r}]";
+    folder.write(
+        "setguard.yaml",
+        policy(&format!("rules: {{grace-period-zero: deny}}\nexceptions: {rules}\n")),
+    );
+    folder.commit();
+    for (name, before, code) in [("rel/app.yaml", ARGO, 1), ("rel/hr.yaml", FLUX, 0)] {
+        let values = if code == 1 { "      valuesObject: {g: 0}\n" } else { "  values: {g: 0}\n" };
+        folder.write(name, format!("{before}{values}"));
+        let ran = run(&folder, "check --render");
+        assert_eq!(ran.code, code, "{name}: {ran:#?}");
+        folder.git("add -A");
+        folder.git("commit -q -m more");
+        // Nothing fails because of what was there before.
+        folder.write("README.md", name);
+        assert_eq!(run(&folder, "check --render").code, 0, "{name}");
     }
 }
 

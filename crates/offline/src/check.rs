@@ -43,7 +43,7 @@ use self::{
 use crate::proposal::apply::Delivery;
 use setguard_files::manifests::{
     exclude::{exempt_earlier, exempt_files, whole},
-    layout::Wrong,
+    layout::{Wrong, clean},
     render::{missing, root::Root},
 };
 use setguard_files::prelude::*;
@@ -194,12 +194,21 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let stdin_path = args.stdin_path.as_deref();
     let paths = listing::remaining(&paths, found.as_ref());
     let mut listing = listing::list(&paths, &exclude, names);
+    let was_read = |it: &PathBuf| {
+        let mut old = old.sources.iter().filter(|it| it.rendered().is_none());
+        old.any(|old| old.place().is_some_and(|place| clean(place) == clean(it)))
+    };
+    let is_edited =
+        |it: &PathBuf| found.as_ref().is_some_and(|commit| commit.has_edited(it).unwrap_or(true));
+    // A new root must not take an edit of a file out of sight.
+    rendered.take_again(&|it| is_edited(it) && was_read(it));
     listing.extend(rendered);
     for (root, mut empty) in std::mem::take(&mut listing.empty) {
         empty.is_changed = old.has_rendered(&root);
         listing.not_checked.push(empty);
     }
     if let Some(commit) = &found {
+        listing.not_checked.iter_mut().for_each(|it| it.compare_object(&old.not_checked));
         let built = std::mem::take(&mut old.not_built);
         commit.add_built(built, (&paths, &exclude), &mut listing.not_checked)?;
     }
@@ -208,14 +217,27 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let names_files = policy.exceptions.iter().any(Exception::names_files);
     let new_takers =
         found.as_ref().filter(|_| names_files).map(|it| it.new_takers(&takers).unwrap_or(takers));
+    // What a change deploys differently counts too.
+    let is_same = |it: &Source| {
+        old.sources.iter().any(|old| old.name() == it.name() && old.text() == it.text())
+    };
+    let of_release = |it: &Source| {
+        let file = it.rendered()?.deployed_from_outside().filter(|_| !is_same(it))?;
+        let is_edited = found.as_ref()?.has_edited(&file).unwrap_or(true);
+        (names_files && is_edited).then(|| (it.name().to_owned(), file))
+    };
+    let releases: HashMap<_, _> = new.sources.iter().flatten().filter_map(of_release).collect();
     let files = new.sources.iter().flatten().filter_map(Source::file).map(|(name, path)| {
         let takers = new.context.paths.get(&name).into_iter().flat_map(|it| &it.takers);
         let takers = takers.filter(|it| new_takers.as_ref().is_some_and(|new| new.contains(it)));
-        let paths = std::iter::once(path).chain(takers.map(|(file, _)| file.clone())).collect();
+        let takers = takers.map(|(file, _)| file.clone());
+        let release = releases.get(&name).cloned();
+        let paths = std::iter::once(path).chain(takers).chain(release).collect();
         (name, paths)
     });
     exempt_files(&mut policy, &root, files);
-    exempt_earlier(&mut policy, &root, old.sources.iter());
+    let earlier = old.sources.iter().filter(|it| !releases.contains_key(it.name()));
+    exempt_earlier(&mut policy, &root, earlier);
     let previous = Arc::new(std::mem::take(&mut old.objects).followed_by(&new.sources));
     if args.known.new_only {
         let mut context = InputContext::of_namespace(namespace);

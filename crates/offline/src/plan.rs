@@ -47,7 +47,9 @@ use self::{
 use crate::proposal::apply::Delivery;
 use setguard_files::prelude::*;
 use setguard_files::{
-    manifests::files::LARGEST_POLICY, policy_file::discover::folder_of, report::screen::Screen,
+    manifests::files::LARGEST_POLICY,
+    policy_file::discover::{candidates, folder_of},
+    report::screen::Screen,
 };
 
 /// Show what a change will do to the pods, before you make it
@@ -288,11 +290,18 @@ impl PlanArgs {
 
     /// Returns what to say if the change weakens what a plan depends on in the policy.
     fn weakened(&self, policy: &Policy) -> Option<String> {
-        let (reference, file) = (self.against_ref.as_deref()?, policy.file.as_deref()?);
+        let reference = self.against_ref.as_deref()?;
         let commit = Commit::find_start("--against-ref", reference).ok()?;
-        // A policy outside of the repository is no part of the change.
-        let path = commit.resolve(Path::new(file)).ok()?;
-        let before = commit.first(&[path], LARGEST_POLICY).ok().and_then(|found| {
+        let paths = match &self.policy.policy {
+            // A policy outside of the repository is no part of the change.
+            Some(named) => vec![commit.resolve(named).ok()?],
+            None if self.no_config => return None,
+            None => candidates(&Repository::find()).collect(),
+        };
+        let found = commit.first(&paths, LARGEST_POLICY);
+        let was = found.as_ref().ok().and_then(|it| Some(it.as_ref()?.1.name().to_owned()));
+        let file = policy.file.clone().or(was).unwrap_or_default();
+        let before = found.ok().and_then(|found| {
             let source = found.map(|(_, source)| source);
             self.policy.parse(source.as_ref().map(Source::text)).ok()
         });

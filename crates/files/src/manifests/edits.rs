@@ -16,17 +16,19 @@ pub(super) struct Edits(pub(super) Vec<PathBuf>);
 impl Edits {
     /// Returns whether an edited file belongs to one of these, or may be a link in the way to one.
     pub(super) fn may_touch(&self, parts: &[PathBuf]) -> bool {
-        self.0.iter().any(|it| it.is_symlink()) || parts.iter().any(|it| self.touch(it))
+        self.0.iter().any(|it| it.is_symlink()) || parts.iter().any(|it| self.touch(it, false))
     }
 
     /// Returns whether an edited file belongs to a file, a chart or a kustomization. Nobody knows what the templates
     /// of a chart read, so all its files count, but not Markdown outside of `templates` if no template can read it. A
-    /// kustomization reads the files that it names.
-    pub(super) fn touch(&self, root: &Path) -> bool {
+    /// kustomization reads the files that it names. With `is_alone`, only what is in the root itself counts.
+    pub(super) fn touch(&self, root: &Path, is_alone: bool) -> bool {
+        let inside = dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         let (mut open, mut seen) = (vec![root.to_owned()], HashSet::new());
         while let Some(path) = open.pop() {
             let path = dunce::canonicalize(&path).unwrap_or(path);
-            if self.0.is_empty() || !seen.insert(path.clone()) {
+            let is_other = is_alone && !path.starts_with(&inside);
+            if is_other || self.0.is_empty() || !seen.insert(path.clone()) {
                 continue;
             }
             let kustomization = Kustomization::of_folder(&path);

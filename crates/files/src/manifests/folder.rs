@@ -15,9 +15,11 @@ use super::{
     exclude::whole,
     files::{self, Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
     git,
+    kustomization::may_build_set,
     layout::{Layout, clean},
     not_checked,
     path_context::FolderContext,
+    render::describes,
 };
 use crate::prelude::*;
 
@@ -204,14 +206,14 @@ impl<'a> Walk<'a> {
         if entry.file_name() == GIT || self.leaves_out(path, is_folder) {
             return false;
         }
-        if is_folder && is_foreign(entry.file_name()) {
+        let leads_out = entry.path_is_symlink() && !self.fence.has(path, &[]);
+        if is_folder && !leads_out && is_foreign(entry.file_name()) {
             let name = entry.file_name().display();
             let why =
                 format!("folders named {name} have dependencies or test data; name it to check it");
             self.leave_out(path, Cause::Foreign, why);
             return false;
         }
-        let leads_out = entry.path_is_symlink() && !self.fence.has(path, &[]);
         if leads_out && (is_folder || is_read(path)) {
             let why = "the link leads out of the folder; name it to check it";
             self.not_read(path, Cause::Link, why);
@@ -341,7 +343,10 @@ impl<'a> Walk<'a> {
         }
         let LeftOut { notes, mut not_checked, unread, ignored } = self.left_out.into_inner();
         for (path, cause, why) in unread {
-            not_checked.extend(with_sets(&path).map(|it| NotChecked::at(&it, cause, &*why)));
+            not_checked.extend(match cause {
+                Cause::Foreign => foreign(&path, &why, self.exclude, &self.fence),
+                _ => with_sets(&path).map(|it| NotChecked::at(&it, cause, &*why)).collect(),
+            });
         }
         // A folder that git ignores can be large, and is no part of a change.
         let ignored = ignored.into_iter();
@@ -364,6 +369,26 @@ impl<'a> Walk<'a> {
 
 fn is_read(path: &Path) -> bool {
     is_manifest(path) || Layout::is_about(path)
+}
+
+/// Returns what may have a set in a folder of dependencies or test data. A link to what is read elsewhere in the folder
+/// of `fence` has nothing of its own.
+fn foreign(folder: &Path, why: &str, exclude: &Exclude, fence: &Fence) -> Vec<NotChecked> {
+    let (files, context, walk) = walk(folder, exclude);
+    let read = files.iter().flatten().map(|it| clean(it)).collect();
+    let built = context.layout.not_built(&read, false).into_iter();
+    let built = built.filter(|it| it.renews.is_none() && it.of.iter().any(|it| may_build_set(it)));
+    let built = built.map(|it| NotChecked { cause: Cause::Foreign, why: why.to_owned(), ..it });
+    let files = files.into_iter().flatten().filter(|it| is_manifest(it));
+    let has = |text: String| not_checked::may_have_set(&text) || describes(&text);
+    let files = files.filter(|it| files::text(it).map_or(true, has));
+    let files = files.map(|it| NotChecked::at(&it, Cause::Foreign, why));
+    let is_elsewhere = |it: &NotChecked| {
+        let target = dunce::canonicalize(&it.file).ok().filter(|it| fence.has(it, &[]));
+        it.cause == Cause::Link && target.is_some_and(|it| it.is_dir() || is_manifest(&it))
+    };
+    let (_, inside) = walk.left_out();
+    built.chain(files).chain(inside.into_iter().filter(|it| !is_elsewhere(it))).collect()
 }
 
 /// Returns the files that may have a set: `path`, or the files in it.

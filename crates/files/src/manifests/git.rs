@@ -47,6 +47,8 @@ pub struct Old {
     pub contexts: HashMap<String, PathContext>,
     /// The kustomizations and charts whose objects differed from their files.
     pub not_built: Vec<NotChecked>,
+    /// What was not rendered.
+    pub not_checked: Vec<NotChecked>,
 }
 
 #[derive(Clone, Debug)]
@@ -439,9 +441,11 @@ impl Commit {
         let edits =
             if open.iter().any(|it| !it.of.is_empty()) { Some(self.edits()?) } else { None };
         for (it, changed) in open.into_iter().zip(changed) {
-            let is_of =
-                || edits.as_ref().is_some_and(|edits| it.of.iter().any(|of| edits.touch(of)));
-            it.is_changed |= changed || is_of();
+            // The base of a test is checked where it is.
+            let is_alone = it.cause == Cause::Foreign;
+            let touches = |edits: &&Edits| it.of.iter().any(|of| edits.touch(of, is_alone));
+            let is_of = || edits.as_ref().is_some_and(touches);
+            it.is_changed |= changed && it.object.is_none() || is_of();
             if let (Some(renews), Some(edits), true) = (&mut it.renews, &edits, it.is_changed) {
                 *renews = self.renewed(Path::new(&it.file), edits)?;
                 it.is_changed = !renews.is_empty();

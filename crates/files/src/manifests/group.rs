@@ -1,7 +1,9 @@
 //! The objects that are applied together. Only these are neighbors: a repository has the manifests of many clusters,
 //! alternatives, and examples.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::{layout::shown, render::root::AS_UPGRADE};
 
 /// The policy assigns the cluster.
 pub(super) const ASSIGNED: &str = "policy";
@@ -45,11 +47,30 @@ impl Group {
         !matches!(self, Group::Cluster(_) | Group::Alone)
     }
 
-    /// Returns whether the policy or the objects say that the groups are in different clusters.
+    /// Returns whether the policy or the objects say that the groups are in different clusters, or one is a release of a
+    /// chart, and the other its default values.
     pub(super) fn is_apart_from(&self, other: &Self) -> bool {
+        let is_release_of = |it: &Self, chart: &Self| {
+            it.released().is_some_and(|it| Some(it) == chart.default_of())
+        };
         self.cluster()
             .zip(other.cluster())
             .is_some_and(|((by, one), (by_other, other))| by == by_other && one != other)
+            || is_release_of(self, other)
+            || is_release_of(other, self)
+    }
+
+    /// Returns the folder of the chart of a release that an object describes.
+    pub(super) fn released(&self) -> Option<&PathBuf> {
+        let Group::Rendered { folder, release: Some(_), .. } = self else { return None };
+        Some(folder)
+    }
+
+    /// Returns the folder of a chart with its default values, or of a kustomization.
+    pub(super) fn default_of(&self) -> Option<&PathBuf> {
+        let Group::Rendered { name, folder, release: None, .. } = self else { return None };
+        let name = name.strip_suffix(AS_UPGRADE).unwrap_or(name);
+        (Path::new(name) == shown(folder)).then_some(folder)
     }
 
     /// Returns what says which cluster it is in, and that cluster.

@@ -9,7 +9,11 @@ use std::{
 use kube_yaml::{Document, Node, Value};
 use setguard_core::kubernetes::names::dns1123_label;
 
-use super::{files, not_checked::may_have_set, patches::items};
+use super::{
+    edits, files,
+    not_checked::{file_may_have_set, may_have_set},
+    patches::items,
+};
 
 /// The file names of kustomizations.
 pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -137,6 +141,27 @@ impl Kustomization {
         let texts = texts.filter(|it| it.is_file() || !self.is_plain && it.is_dir());
         folders.filter(|it| it.exists()).chain(texts)
     }
+}
+
+/// Returns whether a chart, or what a kustomization loads, may have a set.
+pub(super) fn may_build_set(root: &Path) -> bool {
+    let (mut open, mut seen) = (vec![root.to_owned()], BTreeSet::new());
+    while let Some(path) = open.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        match Kustomization::of_folder(&path) {
+            Some(it) if !it.is_plain || it.resources.iter().any(|it| !path.join(it).exists()) => {
+                return true;
+            }
+            Some(it) => open.extend(it.loads(&path)),
+            None if path.is_file() && !file_may_have_set(&path) => {}
+            None if path.is_dir()
+                && !edits::has(&path, &["aemonSet", "tatefulSet", "kind: {{"]) => {}
+            None => return true,
+        }
+    }
+    false
 }
 
 impl Version {

@@ -75,12 +75,14 @@ pub struct Listing {
     pub roots: Vec<Root>,
     /// The kustomizations there, each with those that take it.
     pub inner: Vec<(Root, Vec<Root>)>,
-    /// The files of `roots`. Not all of them are rendered.
+    /// The files of `roots`. Once these are rendered, those with a set in their output.
     pub(super) taken: Vec<Source>,
     /// The roots that render to nothing, by name.
     pub empty: Vec<(String, NotChecked)>,
-    /// Of a commit, the roots that lack what is not in git.
+    /// Of a commit, the roots that lack what is not in git, or come from a different repository now.
     pub not_compared: Vec<NotChecked>,
+    /// The objects of Argo CD and Flux that apply a part of the repository, each with the source that it names.
+    pub(super) applied: Vec<(String, String, NotChecked)>,
 }
 
 impl Listing {
@@ -96,12 +98,23 @@ impl Listing {
         self.taken.extend(other.taken);
         self.empty.extend(other.empty);
         self.not_compared.extend(other.not_compared);
+        self.applied.extend(other.applied);
+    }
+
+    /// Reads files of roots as they are too.
+    pub fn take_again(&mut self, is_it: &dyn Fn(&PathBuf) -> bool) {
+        let is_it = |it: &mut Source| it.path_in_folder().is_some_and(|it| is_it(&it));
+        self.sources.extend(self.taken.extract_if(.., is_it).map(Ok));
+    }
+
+    /// Returns what is not read, or not rendered.
+    pub fn all_not_checked(&self) -> impl Iterator<Item = &NotChecked> {
+        self.not_checked.iter().chain(self.empty.iter().map(|(_, it)| it))
     }
 
     /// Returns the notes for a command that reports nothing else about files.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
-        let empty = self.empty.iter().map(|(_, it)| it);
-        let all = self.not_checked.iter().chain(empty).filter(|it| it.counts(false, false));
+        let all = self.all_not_checked().filter(|it| it.counts(false, false));
         let not_read = all.map(|it| {
             let NotChecked { file, why, .. } = it;
             format!("{file} is not read: {why}")

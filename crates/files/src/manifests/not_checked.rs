@@ -22,6 +22,8 @@ pub struct NotChecked {
     pub is_same: bool,
     /// Files and folders that it is made of, besides the file.
     pub(super) of: Vec<PathBuf>,
+    /// What the object in the file says, if nothing else in the file counts.
+    pub(super) object: Option<String>,
     /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
     pub by_namespace: bool,
     /// Of a kustomization that changes only the versions of images and of generated ConfigMaps and Secrets: the files
@@ -100,6 +102,7 @@ impl NotChecked {
             is_changed: false,
             is_same: false,
             of: Vec::new(),
+            object: None,
             by_namespace: false,
             renews: None,
         }
@@ -120,6 +123,12 @@ impl NotChecked {
     #[must_use]
     pub(super) fn of(self, of: impl IntoIterator<Item = PathBuf>) -> Self {
         NotChecked { of: of.into_iter().collect(), ..self }
+    }
+
+    /// Compares the object with those before the change.
+    pub fn compare_object(&mut self, before: &[NotChecked]) {
+        let is_new = |it: &String| !before.iter().any(|old| old.object.as_ref() == Some(it));
+        self.is_changed |= self.object.as_ref().is_some_and(is_new);
     }
 
     /// Records an object that was not checked.

@@ -26,20 +26,24 @@ use std::{
 
 use setguard_core::policy::{ChartRelease, FolderNames};
 
-pub(super) use self::helm::local_dependencies;
 use self::{
     fence::Fence,
     gitops::{NotRead, Releases, named},
     place::Part,
     root::{Kind, Root, Taker},
 };
+pub(super) use self::{gitops::describes, helm::local_dependencies};
 pub use self::{
     helm::recorded,
     place::{Files, Rendered},
     repeat::settle,
 };
 use super::{
-    exclude::whole, folder, git::checkout::Checkout, kustomization::Kustomization, layout::clean,
+    exclude::whole,
+    folder,
+    git::checkout::Checkout,
+    kustomization::{Kustomization, may_build_set},
+    layout::clean,
     not_checked,
 };
 use crate::prelude::*;
@@ -139,6 +143,16 @@ impl Rendering {
         let rendered = self.render_found(&mut roots, &files, at, &unread, &mut listing, done);
         self.record(&roots, rendered, at, &mut listing);
         listing.add_not_rendered(taken, &roots);
+        let used: HashSet<_> = roots.iter().flat_map(Root::parts).map(|it| whole(&it)).collect();
+        let has_chart = |it: &Path| roots.iter().any(|root| root.is_chart() && root.at == it);
+        let is_unused = |it: &Path| {
+            let chart = it.parent().filter(|_| is_values(it) && !used.contains(&whole(it)));
+            chart.is_some_and(|it| has_chart(it) && may_build_set(it))
+        };
+        let unused = files.iter().filter(|(_, it)| is_unused(it));
+        let why = "nothing renders its chart with these values; add them to `render` in the policy";
+        let unused = unused.map(|(name, _)| NotChecked::at(name, Cause::Chart, why));
+        listing.not_checked.extend(unused);
         listing.roots = roots;
         listing
     }
@@ -302,6 +316,20 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
     roots.iter().filter(move |it| !others.contains(&it.name()))
 }
 
+/// Returns whether a file beside `Chart.yaml` has values that Helm does not take by itself.
+fn is_values(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.contains("values") && name != "values.yaml" && !name.ends_with(".json")
+}
+
+/// Returns the names of charts with their default values beside a release of them: nobody installs these.
+pub fn samples(sources: &[Result<Source, FileError>]) -> HashSet<String> {
+    let all = || sources.iter().flatten();
+    let released: HashSet<_> = all().filter_map(|it| it.group().released()).collect();
+    let is_sample = |it: &&Source| it.group().default_of().is_some_and(|it| released.contains(it));
+    all().filter(is_sample).map(|it| it.name().to_owned()).collect()
+}
+
 impl Listing {
     /// Returns the kustomizations that a change adds to one that was there before. That one must not take them out of
     /// sight.
@@ -326,7 +354,11 @@ impl Listing {
         }
         let rendered = self.sources.iter().flatten().filter_map(Source::rendered);
         let origins: HashSet<_> = rendered.flat_map(Rendered::origins).collect();
-        for (path, source) in taken.into_iter().filter(|(path, _)| !origins.contains(path)) {
+        let (built, others): (Vec<_>, Vec<_>) =
+            taken.into_iter().partition(|(path, _)| origins.contains(path));
+        let built = built.into_iter().filter(|(path, _)| not_checked::has_whole_set(path));
+        self.taken = built.map(|(_, source)| source).collect();
+        for (path, source) in others {
             let is_named = |name: &OsStr| name.as_encoded_bytes().starts_with(b"_");
             let is_template = path.iter().any(|it| it == "templates");
             let holds = |it: &NotChecked| {

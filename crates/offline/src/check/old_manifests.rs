@@ -7,7 +7,7 @@ use setguard_core::policy::FolderNames;
 use super::old_objects::OldObjects;
 use setguard_files::manifests::{
     git::Old,
-    render::{root::Root, settle},
+    render::{root::Root, samples, settle},
 };
 use setguard_files::prelude::*;
 
@@ -27,6 +27,8 @@ pub(super) struct OldManifests {
     pub(super) roots: Option<Vec<Root>>,
     /// The kustomizations and charts of the commit in the paths that are read as they are.
     pub(super) not_built: Vec<NotChecked>,
+    /// What was not rendered at the commit.
+    pub(super) not_checked: Vec<NotChecked>,
 }
 
 /// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit. `new` has the
@@ -45,6 +47,7 @@ fn old(
         rendering.also(&new.roots, Some(&checkout), &mut rendered);
         old.notes.extend(settle(commit, &rendering.settings, new, &mut rendered)?);
         old.not_built.append(&mut rendered.not_compared);
+        old.not_checked = rendered.all_not_checked().cloned().collect();
         rendered.roots.extend(new.added(&checkout));
         let is_empty = |root: &String| new.empty.iter().any(|(it, _)| it == root);
         rendered.sources.retain(
@@ -82,7 +85,7 @@ impl OldManifests {
         let mut sources = match commit.map(old) {
             Some(Ok(old)) => {
                 (notes, read.contexts) = (old.notes, old.contexts);
-                read.not_built = old.not_built;
+                (read.not_built, read.not_checked) = (old.not_built, old.not_checked);
                 old.moved_out.iter().for_each(|it| read.objects.add_moved(it));
                 old.sources
             }
@@ -97,10 +100,14 @@ impl OldManifests {
             }
         };
         listing::place(sources.iter_mut().flatten(), against, paths);
+        let now = rendering.map(|(_, new)| samples(&new.sources)).unwrap_or_default();
+        let samples = &samples(&sources) & &now;
         for source in sources {
             match source {
                 Ok(source) => {
-                    unreadable.extend(read.objects.add(&source));
+                    if !samples.contains(source.name()) {
+                        unreadable.extend(read.objects.add(&source));
+                    }
                     read.namespaces.add(source.text());
                     read.sources.push(source);
                 }

@@ -109,10 +109,16 @@ impl OldObjects {
     /// Returns whether the object was the same before the change.
     pub(crate) fn has_same(&self, id: &ObjectId, file: &str, manifest: &Manifest<'_>) -> bool {
         let Some(Decoded { json, .. }) = manifest.decode(Version::NEWEST) else { return false };
-        let is_own = |(place, was): &(String, String)| is_same(place, file) && *was == json;
-        match self.before(id, file) {
-            Some((_, was)) => was == json,
-            None => self.unread.get(id).is_some_and(|all| all.iter().any(is_own)),
+        let all = self.unread.get(id).into_iter().flatten();
+        let is_gone = |place: &str| !self.sides.files_of(id).any(|it| is_same(it, place));
+        match all.clone().find(|(place, _)| is_same(place, file)) {
+            Some((_, was)) => *was == json,
+            None => {
+                let before = self.before(id, file).map(|(_, was)| was);
+                // It may have moved.
+                let mut gone = all.filter(|(place, _)| is_gone(place)).map(|(_, was)| was.as_str());
+                before == Some(json.as_str()) || gone.any(|was| was == json)
+            }
         }
     }
 

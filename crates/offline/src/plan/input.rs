@@ -8,7 +8,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use kube_yaml::{Node, Problem};
+use kube_yaml::{Document, Node, Problem, Value};
 use setguard_core::{
     kubernetes::{resource::Resource, version::Version},
     object::storage::Storage,
@@ -107,7 +107,7 @@ impl Input {
         };
         let (mut old, ..) = texts(paths.old, paths, &mut complain_of_old);
         place(old.iter_mut(), paths.old, paths.new);
-        let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
+        let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it, true)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
         let (mut unreadable, mut before, mut commit) = (Vec::new(), Old::default(), None);
         if let Some(reference) = paths.old_commit {
@@ -154,11 +154,12 @@ impl Input {
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
         input.contexts = contexts;
         if !paths.may_be_empty {
-            let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
+            let empty = new.iter().find(|it| it.is_named() && is_empty(it, false)).map(nothing_in);
             let nothing = || format!("there are no objects in the new manifests; {ALLOW_EMPTY}");
             // Nothing has to write the manifests that git has: the change deletes them.
             let are_deleted = commit.is_some() && !input.sides.old.is_empty();
-            let are_all = || (!are_deleted && new.iter().all(is_empty)).then(nothing);
+            let are_all =
+                || (!are_deleted && new.iter().all(|it| is_empty(it, false))).then(nothing);
             empty.or_else(are_all).into_iter().for_each(&mut complain_of_new);
         }
         unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
@@ -270,7 +271,7 @@ impl Input {
         let mut lacks = false;
         input.read_previous(given(old), None, &mut noting(&mut lacks, complain));
         input.lacks_previous = std::mem::take(&mut lacks);
-        if is_empty(&new) && !input.sides.old.is_empty() {
+        if is_empty(&new, false) && !input.sides.old.is_empty() {
             noting(&mut lacks, complain)(nothing_in(&new));
         }
         input.read_new(given(new), None, release, &mut noting(&mut lacks, complain));
@@ -525,12 +526,17 @@ fn is_unread_template(text: &str) -> bool {
     is_template(text) && kube_yaml::documents(text).any(|it| it.is_err())
 }
 
-fn is_empty(source: &Source) -> bool {
-    let is_nothing = |line: &str| {
-        let line = line.trim();
-        line.is_empty() || line.starts_with('#') || matches!(line, "---" | "..." | "null")
+/// Returns whether a text has no objects. With `may_list_none`, it can be a list from a cluster that has none.
+fn is_empty(source: &Source, may_list_none: bool) -> bool {
+    let is_object = |it: ManifestObject<'_>| match it.kind() {
+        "Status" | "Table" => false,
+        // Its items would be here instead.
+        kind if kind.ends_with("List") => may_list_none,
+        _ => it.node.value != Value::Null,
     };
-    source.text().lines().all(is_nothing)
+    let has = |it: Document<'_>| ManifestObject::all(it.root).into_iter().any(is_object);
+    let is_list = may_list_none && source.text().contains("items");
+    !is_list && !dump::parts(source.text()).any(|it| it.map_or(true, has))
 }
 
 fn nothing_in(source: &Source) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::input::{self, Side};
 use setguard_core::policy::FolderNames;
 use setguard_files::manifests::git::checkout::Checkout;
-use setguard_files::manifests::render::settle;
+use setguard_files::manifests::render::{samples, settle};
 use setguard_files::prelude::*;
 
 /// Returns the sides of each root by name, with `None` for the other manifests. Calls `complain` for each root that
@@ -28,6 +28,11 @@ pub(super) fn sides(
         rendering.also(&new.roots, Some(&checkout), &mut old);
         rendering.also(&old.roots, None, &mut new);
         unknown.extend(settle(&commit, &rendering.settings, &new, &mut old)?);
+        let samples = &samples(&old.sources) & &samples(&new.sources);
+        for source in old.sources.iter_mut().flatten().filter(|it| samples.contains(it.name())) {
+            let now = new.sources.iter().flatten().find(|it| it.name() == source.name());
+            *source = now.unwrap_or(source).copy_of_rendered();
+        }
         Ok((commit, old))
     });
     new.not_checked.retain(|it| it.counts(paths.looks_at_namespaces, false));
@@ -43,7 +48,10 @@ pub(super) fn sides(
     }
     sides.entry(None).or_default().contexts = new.contexts;
     if let Some(old) = old {
-        let old: Result<_, FileError> = old.and_then(|(commit, old): (Commit, _)| {
+        let old: Result<_, FileError> = old.and_then(|(commit, old): (Commit, Listing)| {
+            let before: Vec<_> = old.all_not_checked().cloned().collect();
+            let empty = new.empty.iter_mut().map(|(_, it)| it);
+            new.not_checked.iter_mut().chain(empty).for_each(|it| it.compare_object(&before));
             input::complain_of_edited(&commit, paths.policy, &mut new.not_checked, complain)?;
             let mut empty: Vec<_> = new.empty.iter().map(|(_, it)| it.clone()).collect();
             empty.extend(old.not_compared.iter().cloned());

@@ -61,6 +61,11 @@ impl Commit {
         Ok(new)
     }
 
+    /// Returns whether the change edits a file, or what a folder is made of. Fails if git cannot list what it edits.
+    pub fn has_edited(&self, path: &Path) -> Result<bool, FileError> {
+        Ok(self.edits()?.touch(path, false))
+    }
+
     /// Returns a kustomization as it was.
     fn kustomization(&self, file: &Path) -> Result<Option<Kustomization>, FileError> {
         let old = self.first(&[self.resolve(file)?], LARGEST_IN_FOLDER)?;
@@ -75,7 +80,7 @@ impl Commit {
         let new = Kustomization::of_folder(folder).map(|it| it.versions).unwrap_or_default();
         let is_edited = |file: &String| {
             let file = folder.join(file);
-            file.is_file() && edits.touch(&file)
+            file.is_file() && edits.touch(&file, false)
         };
         let is_new = |it: &&Version| !old.contains(it) || it.files.iter().any(is_edited);
         let gone = old.iter().filter(|it| !new.contains(it));

@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use serde::Deserialize;
@@ -17,11 +17,12 @@ use super::{
     shown,
 };
 use crate::manifests::{
+    document::documents,
     exclude::whole,
     files::{self, is_manifest},
     layout::{clean, is_kustomization},
     listing::Listing,
-    not_checked::{Cause, NotChecked, file_may_have_set, may_have_set},
+    not_checked::{Cause, NotChecked, may_have_set},
     objects::ManifestObject,
     source::Source,
 };
@@ -37,13 +38,17 @@ pub(super) struct Releases<'a> {
     /// Returns why a chart in one of the folders is not read.
     unread: &'a dyn Fn(&Path) -> Option<NotRead>,
     roots: Vec<Root>,
-    /// The releases that cannot be rendered from the repository alone, by the name of the root.
-    not_rendered: Vec<(String, NotChecked)>,
-    /// The objects that change what other roots render to.
-    not_checked: Vec<NotChecked>,
+    /// The releases that cannot be rendered from the repository alone, by the name of the root, and the ConfigMaps and
+    /// Secrets with their values.
+    not_rendered: Vec<(String, NotChecked, Vec<String>)>,
+    /// The objects that change what other roots render to, likewise.
+    not_checked: Vec<(NotChecked, Vec<String>)>,
     /// The charts that objects of Flux describe, by namespace and name, and the releases that take them so.
     charts: HashMap<String, Value>,
     waiting: Vec<(Value, Holder)>,
+    applied: Vec<(String, String, NotChecked)>,
+    /// What the ConfigMaps and Secrets with a name are made of.
+    configs: HashMap<String, Vec<PathBuf>>,
 }
 
 /// The file or the root that has an object.
@@ -72,9 +77,9 @@ impl<'a> Releases<'a> {
         (known, inner): (&'a [Root], Vec<Root>),
         unread: &'a dyn Fn(&Path) -> Option<NotRead>,
     ) -> Self {
-        let (rendered, charts) = (HashMap::new(), HashMap::new());
+        let (rendered, charts, configs) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
-        let waiting = Vec::new();
+        let (waiting, applied) = (Vec::new(), Vec::new());
         Releases {
             known,
             inner,
@@ -85,6 +90,8 @@ impl<'a> Releases<'a> {
             not_checked,
             charts,
             waiting,
+            applied,
+            configs,
         }
     }
 
@@ -93,7 +100,8 @@ impl<'a> Releases<'a> {
         let roots = rendered.iter().filter_map(|it| Some((it.text(), it.rendered()?)));
         let roots = roots.filter(|(_, it)| it.root.is_found);
         for (text, Rendered { folder, .. }) in roots.clone() {
-            *self.rendered.entry(folder.clone()).or_default() |= may_have_set(text);
+            *self.rendered.entry(folder.clone()).or_default() |=
+                may_have_set(text) || describes(text);
         }
         for (text, Rendered { root, top, .. }) in
             roots.filter(|(_, it)| it.top.join(".git").exists())
@@ -118,7 +126,7 @@ impl<'a> Releases<'a> {
 
     fn add(&mut self, text: &str, holder: &Holder) {
         // An escape or a tag can stand for any letter.
-        let marks = ["argoproj.io/", "toolkit.fluxcd.io/", "\\", "!"];
+        let marks = ["argoproj.io/", "toolkit.fluxcd.io/", "\\", "!", "ConfigMap", "Secret"];
         if !marks.iter().any(|it| text.contains(it)) {
             return;
         }
@@ -130,9 +138,8 @@ impl<'a> Releases<'a> {
     }
 
     fn add_object(&mut self, object: &ManifestObject<'_>, holder: &Holder) {
-        let group = object.api_version().split('/').next().unwrap_or_default();
-        let json = || serde_json::from_str::<Value>(&object.node.to_json()).unwrap_or_default();
-        let declared = match (group, object.kind()) {
+        let json = || json(object);
+        let declared = match (group(object), object.kind()) {
             ("argoproj.io", "Application") => applications(&json(), &holder.top),
             ("argoproj.io", "ApplicationSet") => application_set(&json()),
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
@@ -149,6 +156,11 @@ impl<'a> Releases<'a> {
                 return;
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![flux_kustomization(&json())],
+            ("v1", "ConfigMap" | "Secret") => {
+                let name = text(&json()["metadata"], "name").unwrap_or_default();
+                self.configs.entry(name).or_default().extend(holder.of.iter().cloned());
+                return;
+            }
             _ => return,
         };
         declared.into_iter().for_each(|it| self.add_declared(it, holder));
@@ -171,7 +183,10 @@ impl<'a> Releases<'a> {
 
     fn add_declared(&mut self, declared: Declared, holder: &Holder) {
         let top = &holder.top;
-        let at = whole(&clean(&top.join(declared.path.trim_start_matches('/'))));
+        // Flux takes a path above the repository as one in it.
+        let way = clean(Path::new(&declared.path));
+        let way = way.components().filter(|it| matches!(it, Component::Normal(_)));
+        let at = whole(&top.join(way.collect::<PathBuf>()));
         let found: Vec<_> = self.known.iter().filter(|it| whole(&it.at) == at).collect();
         let chart = found.iter().find(|it| it.is_default_chart());
         let is_open = declared.path.contains("{{");
@@ -184,12 +199,22 @@ impl<'a> Releases<'a> {
                 .collect(),
             false => vec![at.clone()],
         };
+        let is_here = at.starts_with(top) && at.exists();
+        if is_here {
+            let why =
+                format!("{} takes {} from a different source now", declared.object, declared.path);
+            let entry = NotChecked::at(&holder.file, Cause::Chart, why).of(holder.of.clone());
+            self.applied.push((declared.object.clone(), declared.source, entry));
+        }
         let files = |file: &String| match file.strip_prefix('/') {
             Some(file) => may_mean(top, file),
             None => folders.iter().flat_map(|it| may_mean(it, file)).collect(),
         };
         let files: Vec<_> = declared.files.iter().map(|it| (it, files(it))).collect();
         let all_files = files.iter().flat_map(|(_, all)| all.clone());
+        // Of these, only the object counts.
+        let of_object = if declared.says.is_some() { &[][..] } else { &holder.of[..] };
+        let of_object = of_object.iter().cloned();
         let (Some(chart), true) = (chart, declared.is_release) else {
             // The object says that a kustomization is applied, although another one takes it.
             if let Some(i) = self.inner.iter().position(|it| whole(&it.at) == at) {
@@ -200,15 +225,28 @@ impl<'a> Releases<'a> {
             let is_unread = declared.is_release && found.is_empty() && is_chart;
             let unread = is_unread.then(|| (self.unread)(&at)).flatten();
             let path = &declared.path;
+            if is_here && declared.is_release && found.is_empty() && !is_chart {
+                // Argo CD evaluates it.
+                let depth = if declared.is_directory { usize::MAX } else { 1 };
+                let all = WalkDir::new(&at).max_depth(depth).into_iter().flatten();
+                let mut all = all.map(DirEntry::into_path).filter(|it| is_jsonnet(it)).peekable();
+                if all.peek().is_some() {
+                    let why = format!("setguard does not evaluate Jsonnet of {}", declared.object);
+                    let entry = NotChecked::at(&holder.file, Cause::Unreadable, why);
+                    self.not_checked.push((entry.of(all), Vec::new()));
+                }
+            }
             let why_unread = || match unread? {
                 NotRead::Excluded => Some(format!("{path} is excluded")),
                 NotRead::Foreign => {
                     Some(format!("{path} is an archive, or in a folder that is skipped"))
                 }
             };
+            let folder = at.clone();
+            let has_set = || self.may_have_set(&folder);
             let is_of_interest = (at.exists() || is_open)
                 && !is_plain
-                && (declared.changes != Changes::Found || self.may_have_set(&at));
+                && (declared.changes != Changes::Found || has_set());
             if let Some(why) = declared.why_not.or_else(why_unread).filter(|_| is_of_interest) {
                 let (cause, how) = match unread {
                     Some(_) => (Cause::Chart, ""),
@@ -221,8 +259,10 @@ impl<'a> Releases<'a> {
                 // What is excluded may change.
                 let at = Some(at).filter(|_| unread != Some(NotRead::Excluded));
                 let parts = all_files.chain(at).chain(declared.overrides).filter(|_| is_all);
-                let of = parts.chain(holder.of.iter().cloned());
-                self.not_checked.push(NotChecked { by_namespace, ..entry.of(of) });
+                let of = parts.chain(of_object);
+                let from = if has_set() { declared.from } else { Vec::new() };
+                let entry = NotChecked { by_namespace, object: declared.says, ..entry.of(of) };
+                self.not_checked.push((entry, from));
             }
             return;
         };
@@ -235,8 +275,9 @@ impl<'a> Releases<'a> {
             let root = chart.with(Release { object, ..Release::default() }).name();
             let why = format!("{root} is not rendered: {why}");
             let entry = NotChecked::at(&holder.file, Cause::Chart, why);
-            let parts = all_files.chain([at.clone()]).chain(holder.of.iter().cloned());
-            self.not_rendered.push((root, entry.of(parts)));
+            let parts = all_files.chain([at.clone()]).chain(of_object);
+            let entry = NotChecked { object: declared.says, ..entry.of(parts) };
+            self.not_rendered.push((root, entry, declared.from));
             return;
         }
         let values = all_files.filter(|at| at.exists());
@@ -259,13 +300,27 @@ impl<'a> Releases<'a> {
                 "{} is not rendered: no file has its HelmChart",
                 label("HelmRelease", &object)
             );
-            self.not_checked.push(NotChecked::at(&holder.file, Cause::Chart, why).of(holder.of));
+            let entry = NotChecked::at(&holder.file, Cause::Chart, why).of(holder.of);
+            self.not_checked.push((entry, Vec::new()));
         }
-        listing.empty.extend(self.not_rendered);
-        listing.not_checked.extend(self.not_checked);
+        let with = |mut it: NotChecked, from: Vec<String>| {
+            let configs = from.iter().flat_map(|name| {
+                // kustomize may add a hash.
+                let is_it = move |it: &str| {
+                    it.strip_prefix(&**name).is_some_and(|it| it.is_empty() || it.starts_with('-'))
+                };
+                self.configs.iter().filter(move |(it, _)| is_it(it))
+            });
+            it.of.extend(configs.flat_map(|(_, of)| of.clone()));
+            it
+        };
+        let empty = self.not_rendered.into_iter();
+        listing.empty.extend(empty.map(|(root, it, from)| (root, with(it, from))));
+        listing.not_checked.extend(self.not_checked.into_iter().map(|(it, from)| with(it, from)));
+        listing.applied.extend(self.applied);
     }
 
-    /// Returns whether Flux may find a set in a folder.
+    /// Returns whether Flux may find a set, or a release, in a folder.
     fn may_have_set(&self, folder: &Path) -> bool {
         let in_root = |folder: &Path| self.rendered.get(folder).copied();
         let files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
@@ -273,7 +328,10 @@ impl<'a> Releases<'a> {
             let mut files = files;
             files.any(|it| match is_kustomization(&it) {
                 true => in_root(&whole(it.parent().unwrap_or(&it))).unwrap_or(true),
-                false => is_manifest(&it) && file_may_have_set(&it),
+                false => {
+                    is_manifest(&it)
+                        && files::text(&it).map_or(true, |it| may_have_set(&it) || describes(&it))
+                }
             })
         })
     }
@@ -336,6 +394,12 @@ struct Declared {
     /// Why the repository alone does not show what is applied.
     why_not: Option<String>,
     changes: Changes,
+    /// The repository, as the object names it.
+    source: String,
+    /// The ConfigMaps and Secrets with values.
+    from: Vec<String>,
+    /// All that the object says about what is applied, if it is of Flux.
+    says: Option<String>,
 }
 
 fn text(of: &Value, key: &str) -> Option<String> {
@@ -415,18 +479,43 @@ struct Parameter {
 }
 
 fn sources(spec: &Value) -> impl Iterator<Item = &Value> {
+    all_sources(spec).filter(|it| text(it, "path").is_some())
+}
+
+fn all_sources(spec: &Value) -> impl Iterator<Item = &Value> {
     let all = spec["sources"].as_array().into_iter().flatten();
-    let all = [&spec["source"], &spec["sourceHydrator"]["drySource"]].into_iter().chain(all);
-    all.filter(|it| text(it, "path").is_some())
+    [&spec["source"], &spec["sourceHydrator"]["drySource"]].into_iter().chain(all)
 }
 
 fn applications(object: &Value, top: &Path) -> Vec<Declared> {
-    let sources = sources(&object["spec"]);
     let of = |source| {
         let (merged, overrides) = overridden(source, object, top);
-        Declared { overrides, ..application(object, &merged) }
+        let source = repositories(&object["spec"]);
+        Declared { overrides, source, ..application(object, &merged) }
     };
-    sources.map(of).collect()
+    sources(&object["spec"]).map(of).collect()
+}
+
+/// Returns the repositories of all sources. Values can come from a different one.
+fn repositories(spec: &Value) -> String {
+    let all = all_sources(spec).map(|it| [&it["repoURL"], &it["targetRevision"], &it["ref"]]);
+    format!("{:?}", all.collect::<Vec<_>>())
+}
+
+/// Returns an object of Flux without what only decides when it is applied.
+fn says(object: &Value) -> String {
+    let when =
+        "dependsOn healthCheckExprs healthChecks interval retryInterval suspend timeout wait";
+    format!("{} {}", object["metadata"], without(&object["spec"], when))
+}
+
+/// Returns the names of the ConfigMaps and Secrets in a list.
+fn names(of: &Value) -> Vec<String> {
+    of.as_array().into_iter().flatten().filter_map(|it| text(it, "name")).collect()
+}
+
+fn is_jsonnet(file: &Path) -> bool {
+    file.extension().is_some_and(|it| it == "jsonnet" || it == "libsonnet")
 }
 
 /// Returns a source with the parameters that files in its folder override, and these files.
@@ -557,6 +646,7 @@ fn application_set(object: &Value) -> Vec<Declared> {
         let keys: Vec<_> = keys(&rest).into_iter().chain(helm).chain(patch).collect();
         Declared {
             object: label("ApplicationSet", object),
+            source: repositories(template),
             path: text(source, "path").unwrap_or_default(),
             files: strings(&source["helm"]["valueFiles"]),
             why_not: not_understood(&keys),
@@ -581,6 +671,9 @@ fn flux_kustomization(object: &Value) -> Declared {
     };
     Declared {
         object: label("Kustomization", object),
+        source: object["spec"]["sourceRef"].to_string(),
+        says: Some(says(object)),
+        from: names(&object["spec"]["postBuild"]["substituteFrom"]),
         path: text(&object["spec"], "path").unwrap_or_default(),
         why_not: not_understood(&keys),
         changes,
@@ -615,6 +708,9 @@ fn helm_release(object: &Value) -> Option<Declared> {
     let name = text(&object["metadata"], "name").unwrap_or_default();
     Some(Declared {
         object: label("HelmRelease", object),
+        source: chart["sourceRef"].to_string(),
+        says: Some(says(object)),
+        from: names(&spec["valuesFrom"]),
         path: text(chart, "chart")?,
         is_release: true,
         inline: Some(&spec["values"]).filter(|it| !it.is_null()).map(Value::to_string),
@@ -623,6 +719,36 @@ fn helm_release(object: &Value) -> Option<Declared> {
         why_not,
         ..Declared::default()
     })
+}
+
+fn group<'o>(object: &'o ManifestObject<'_>) -> &'o str {
+    object.api_version().split('/').next().unwrap_or_default()
+}
+
+fn json(object: &ManifestObject<'_>) -> Value {
+    serde_json::from_str(&object.node.to_json()).unwrap_or_default()
+}
+
+/// Returns whether a text has an object of Argo CD or Flux that changes how a part of the repository is applied.
+pub(in crate::manifests) fn describes(text: &str) -> bool {
+    let is_it = |it: &ManifestObject<'_>| match (group(it), it.kind()) {
+        ("argoproj.io", "Application" | "ApplicationSet") => true,
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+            let it = json(it);
+            !it["spec"]["chartRef"].is_null() || helm_release(&it).is_some()
+        }
+        ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
+            flux_kustomization(&json(it)).why_not.is_some()
+        }
+        _ => false,
+    };
+    let marks = ["argoproj.io/", "toolkit.fluxcd.io/", "${", "$(", "{{", "\\x", "\\u", "!!"];
+    let has_mark = marks.iter().any(|it| text.contains(it));
+    has_mark
+        && documents(text, false).flatten().any(|it| {
+            // A placeholder can stand for any kind.
+            it.unread().next().is_some() || it.others.iter().any(is_it)
+        })
 }
 
 /// Returns the name of a file in the folder that the user named.

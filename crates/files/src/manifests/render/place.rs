@@ -207,6 +207,12 @@ impl Rendered {
         self.root.file().display().to_string()
     }
 
+    /// Returns the file that says where a chart is deployed, if it is not in the chart.
+    pub fn deployed_from_outside(&self) -> Option<PathBuf> {
+        let file = self.root.deployed_by();
+        (self.root.is_chart() && !file.starts_with(&self.root.folder)).then_some(file)
+    }
+
     /// Returns the source of a position in the rendered text. `None` if it is unknown.
     pub fn place(&self, text: &str, mark: Mark, files: &mut Files) -> Option<(Rc<Source>, Mark)> {
         let last = self.parts.partition_point(|it| it.line < mark.line).checked_sub(1)?;

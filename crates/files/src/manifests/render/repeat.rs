@@ -28,6 +28,16 @@ pub fn settle(
     new: &Listing,
     old: &mut Listing,
 ) -> Result<Vec<String>, FileError> {
+    for (object, source, entry) in &new.applied {
+        let all = old.applied.iter().filter(|(it, ..)| it == object);
+        let mut known: Vec<_> = all.clone().filter(|(.., it)| it.file == entry.file).collect();
+        if known.is_empty() {
+            known = all.collect();
+        }
+        if !known.is_empty() && known.iter().all(|(_, it, _)| it != source) {
+            old.not_compared.push(entry.clone());
+        }
+    }
     let new = new.sources.iter().flatten().filter_map(|it| Some((it.rendered()?.name(), it)));
     let new: HashMap<_, _> = new.collect();
     let mut notes = Vec::new();

@@ -12,6 +12,9 @@ use crate::manifests::{
     layout::{self, Layout, clean},
 };
 
+/// The end of the name of a root that is rendered as for an update of its release.
+pub(in crate::manifests) const AS_UPGRADE: &str = " as an upgrade";
+
 /// A kustomization or a chart.
 #[derive(Clone, Debug)]
 pub struct Root {
@@ -216,7 +219,7 @@ impl Root {
     /// Returns the name: the folder, and how a chart is rendered.
     pub fn name(&self) -> String {
         let mut name = layout::shown(&self.folder).display().to_string();
-        name.push_str(if self.is_upgrade { " as an upgrade" } else { "" });
+        name.push_str(if self.is_upgrade { AS_UPGRADE } else { "" });
         let Kind::Chart(release) = &self.kind else { return name };
         if let Some(object) = &release.object {
             return format!("{name} for {object}");
