@@ -109,6 +109,8 @@ pub(crate) struct Service {
     pub(crate) is_headless: bool,
     /// Whether the Service is an alias for an external host.
     pub(crate) is_external: bool,
+    /// Whether the API server refuses the Service, because it has no ports.
+    pub(crate) lacks_ports: bool,
     /// Whether pods have DNS records before they are ready.
     pub(crate) publishes_unready: bool,
     /// The bytes of the Service's environment variables in each container of its namespace.

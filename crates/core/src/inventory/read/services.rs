@@ -31,6 +31,13 @@ struct ServicePort {
 }
 
 impl ServiceSpec {
+    /// Kubernetes: `ValidateService`, pkg/apis/core/validation/validation.go.
+    pub(super) fn lacks_ports(&self) -> bool {
+        self.ports.as_ref().is_none_or(Vec::is_empty)
+            && self.cluster_ip.as_deref() != Some("None")
+            && self.type_.as_deref() != Some("ExternalName")
+    }
+
     /// Returns the ports of pods that the Service names.
     pub(super) fn targets(&self) -> Box<[NamedPort]> {
         let ports = self.ports.iter().flatten();

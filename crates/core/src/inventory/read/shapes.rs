@@ -293,6 +293,7 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
     let service = Service {
         is_headless: spec.cluster_ip.as_deref() == Some("None"),
         is_external: spec.type_.as_deref() == Some("ExternalName"),
+        lacks_ports: spec.lacks_ports(),
         publishes_unready: spec.publish_not_ready_addresses == Some(true),
         variables: spec.variables(metadata.name_length()),
         selector: Labels::of(spec.selector.as_ref()),
