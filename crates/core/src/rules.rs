@@ -167,6 +167,7 @@ rules! {
     pod_template_validation,
     pods_refused_by_limits,
     pods_refused_by_pod_security,
+    policy_blocks_traffic,
     policy_weakened,
     port_name_missing,
     postgres_data_directory,
