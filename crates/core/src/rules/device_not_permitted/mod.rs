@@ -57,9 +57,12 @@ fn is_device(host: &HostPathVolumeSource) -> bool {
         name,
         "console" | "full" | "net/tun" | "null" | "ptmx" | "random" | "tty" | "urandom" | "zero"
     );
-    let is_of_type = matches!(host.type_.as_deref(), Some("BlockDevice" | "CharDevice"));
+    let kind = text(&host.type_);
+    let is_of_type = matches!(kind, "BlockDevice" | "CharDevice");
     let is_named = |it: &&str| {
         name.strip_prefix(*it).is_some_and(|rest| !it.ends_with('/') || !rest.is_empty())
     };
-    !is_open && (is_of_type || DEVICES.iter().any(|it| is_named(it)))
+    !is_open
+        && !kind.starts_with("Directory")
+        && (is_of_type || DEVICES.iter().any(|it| is_named(it)))
 }
