@@ -29,6 +29,7 @@ pub(crate) mod resources;
 mod shards;
 mod store;
 pub(crate) mod system;
+pub(crate) mod traffic;
 pub mod view;
 pub(crate) mod waits;
 mod zones;

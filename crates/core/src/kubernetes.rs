@@ -11,6 +11,7 @@ pub(crate) mod exec;
 pub mod int_or_percent;
 pub mod kind;
 pub mod labels;
+pub(crate) mod loopback;
 pub(crate) mod managed_labels;
 pub mod names;
 pub mod node_selector;

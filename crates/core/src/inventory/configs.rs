@@ -38,6 +38,46 @@ pub(crate) struct Rare {
     pub(crate) scripts: Box<[Script]>,
     /// When it is applied.
     pub(crate) order: Order,
+    pub(crate) refused: Option<Refused>,
+}
+
+/// A value for which the API server refuses a ConfigMap or Secret.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Refused {
+    /// `data.PORT`
+    pub(crate) field: Box<str>,
+    /// It is a text, but not in base64.
+    pub(crate) is_plain: bool,
+}
+
+impl Refused {
+    /// Kubernetes: `ConfigMap` and `Secret`, core/v1/types.go. Go decodes base64 with padding, and skips line breaks.
+    fn of(field: &str, in_base64: bool, values: &Marks) -> Option<Self> {
+        values.iter().find_map(|(key, value)| {
+            let is_plain = value.is_string();
+            let is_refused = match value {
+                Value::Null => false,
+                // Something is filled in there.
+                Value::String(text) if text.contains(['$', '{', '<', '[', '%']) => false,
+                Value::String(text) if text.starts_with("ref+") || text.starts_with("vault:") => {
+                    false
+                }
+                Value::String(text) => in_base64 && !is_base64(text),
+                // Go reads bytes from a list too.
+                Value::Array(_) => !in_base64,
+                _ => true,
+            };
+            is_refused.then(|| Refused { field: format!("{field}.{key}").into(), is_plain })
+        })
+    }
+}
+
+fn is_base64(text: &str) -> bool {
+    let text = text.replace(['\r', '\n'], "");
+    let plain = text.trim_end_matches('=');
+    text.len() % 4 == 0
+        && text.len() - plain.len() <= 2
+        && plain.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'+' | b'/'))
 }
 
 /// When Helm and Argo CD apply an object.
@@ -127,14 +167,16 @@ struct Raw {
     type_: Option<String>,
     data: Option<Marks>,
     binary_data: Entries,
-    string_data: Entries,
+    string_data: Option<Marks>,
 }
 
 impl Config {
     pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata<Marks>, Self)> {
         let Raw { metadata, type_, data, binary_data, string_data } =
             serde_json::from_str(json).ok()?;
-        let data = data.unwrap_or_default();
+        let (data, string_data) = (data.unwrap_or_default(), string_data.unwrap_or_default());
+        let refused = Refused::of("data", kind == Kind::Secret, &data)
+            .or_else(|| Refused::of("stringData", false, &string_data));
         // The API server refuses a ConfigMap with a value that is not a text.
         let texts = data
             .iter()
@@ -152,14 +194,14 @@ impl Config {
             is_unreadable: false,
         });
         let scripts = texts.iter().filter_map(Script::of).chain(binary).collect();
-        let others = [binary_data, string_data].into_iter().flatten();
-        let others = others.flat_map(BTreeMap::into_keys);
+        let others = binary_data.into_iter().flat_map(BTreeMap::into_keys);
+        let others = others.chain(string_data.into_keys());
         let keys: BTreeSet<_> = data.into_keys().chain(others).collect();
         // An object without data is there to be filled.
         let keys = Some(keys).filter(|keys| !is_open && !keys.is_empty());
         let order =
             Order::of(|key| metadata.annotations.as_ref()?.get(key).and_then(Value::as_str));
-        let rare = Rare { numbers: leftovers::of_config_map(&texts), scripts, order };
+        let rare = Rare { numbers: leftovers::of_config_map(&texts), scripts, order, refused };
         let rare = (rare != Rare::default()).then(|| Box::new(rare));
         Some((metadata, Config { keys, hosts: hosts::of_config_map(&texts), rare }))
     }
@@ -171,7 +213,11 @@ impl Config {
         let texts = texts.map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION);
         let rare = self.rare.iter().map(|it| {
             let scripts = it.scripts.iter().map(|it| it.key.len() + ALLOCATION);
-            size_of::<Rare>() + it.scripts.len() * size_of::<Script>() + scripts.sum::<usize>()
+            let refused = it.refused.as_ref().map_or(0, |it| it.field.len() + ALLOCATION);
+            size_of::<Rare>()
+                + refused
+                + it.scripts.len() * size_of::<Script>()
+                + scripts.sum::<usize>()
         });
         keys.chain(texts).chain(rare).sum()
     }

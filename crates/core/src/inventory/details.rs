@@ -13,6 +13,7 @@ use super::{
     object_summary::NamedPort,
     resources::Resources,
     system::System,
+    traffic::Traffic,
     waits::{Wait, is_host},
     zones,
 };
@@ -65,6 +66,8 @@ pub(crate) struct Details {
     pub(crate) ports: Box<[NamedPort]>,
     /// Set only before the template is dropped.
     pub(crate) configs: Box<[Use]>,
+    /// Set only before the template is dropped.
+    pub(crate) traffic: Option<Box<Traffic>>,
     /// When the set is applied.
     pub(crate) order: Option<Box<Order>>,
     pub(crate) lookups: Option<Box<Lookups>>,

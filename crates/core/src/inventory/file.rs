@@ -52,6 +52,7 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         | Role::Named
         | Role::Namespace(_)
         | Role::Service(_)
+        | Role::Traffic(_)
         | Role::Webhooks(_) => {}
     }
 }

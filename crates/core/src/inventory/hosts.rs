@@ -67,6 +67,12 @@ pub(super) fn of_config_map(data: &BTreeMap<String, String>) -> Box<[(Box<str>, 
     hosts.take(MOST_HOSTS).collect()
 }
 
+/// The names that the template shows, short or with `svc`.
+pub(super) fn shown(pod: &PodSpec) -> Box<[Box<str>]> {
+    let long = containers(pod).flat_map(texts).filter_map(|(_, text)| name_in(text));
+    long.map(Into::into).chain(of_pod(pod)).collect()
+}
+
 fn of_pod(pod: &PodSpec) -> Box<[Box<str>]> {
     let is_alias = |host: &str| {
         list(&pod.host_aliases).iter().flat_map(|it| list(&it.hostnames)).any(|it| it == host)

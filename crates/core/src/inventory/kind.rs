@@ -22,6 +22,9 @@ pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
     if makes_configs(api_version, kind) {
         return Some(Kind::ExternalSecret);
     }
+    if kind.ends_with("NetworkPolicy") && api_version.contains('.') {
+        return Some(Kind::NetworkPolicy);
+    }
     let is_right = |it: &Kind| match it {
         // Only fields that exist in all versions are read.
         Kind::HorizontalPodAutoscaler => api_version.starts_with("autoscaling/"),

@@ -10,6 +10,7 @@ use super::{
     demand::{Amounts, Demand},
     details::Details,
     labels::ALLOCATION,
+    traffic::{Traffic, TrafficPolicy},
 };
 use crate::inventory::prelude::*;
 use crate::{
@@ -75,6 +76,8 @@ pub(crate) enum Role {
     Namespace(PodSecurity),
     Node(Node),
     Service(Service),
+    /// A NetworkPolicy.
+    Traffic(Box<TrafficPolicy>),
     /// The Services of the webhooks without which writes are refused: namespace and name.
     Webhooks(Box<[(Box<str>, Box<str>)]>),
 }
@@ -109,18 +112,20 @@ pub(crate) struct Service {
     pub(crate) is_headless: bool,
     /// Whether the Service is an alias for an external host.
     pub(crate) is_external: bool,
+    /// Whether the API server refuses the Service, because it has no ports.
+    pub(crate) lacks_ports: bool,
     /// Whether pods have DNS records before they are ready.
     pub(crate) publishes_unready: bool,
     /// The bytes of the Service's environment variables in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
-    /// The ports of pods to which the Service connects by their names; only in an input.
-    pub(crate) targets: Box<[NamedPort]>,
+    /// The ports of the Service, each with the port of the pods to which it leads; only in an input.
+    pub(crate) targets: Box<[(i64, NamedPort)]>,
     /// The Service's own labels; only in an input.
     pub(crate) labels: Labels,
 }
 
-/// A port of a pod with a name.
+/// A port of a pod with a name, or a number in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedPort {
     pub(crate) name: Box<str>,
@@ -235,6 +240,8 @@ impl ObjectSummary {
         fields.extend(details.demand.iter().map(|it| it.field.clone()));
         fields.extend((0..details.claims.len()).map(Details::claim_field));
         fields.extend(details.configs.iter().map(|it| it.field.clone()));
+        let loopback = details.traffic.iter().flat_map(|it| &it.on_loopback);
+        fields.extend(loopback.map(|it| it.0.clone()));
         let named = details.storage_classes.iter().map(|(template, _)| template);
         let templates = named.chain(&details.default_classes);
         fields.extend(templates.map(|template| Details::storage_class_field(*template)));
@@ -259,6 +266,7 @@ impl ObjectSummary {
         {
             details.configs = Use::all(pod);
             details.ports = NamedPort::all(pod);
+            details.traffic = Some(Box::new(Traffic::of(pod)));
         }
         self
     }
@@ -362,6 +370,7 @@ impl ObjectSummary {
             Role::Namespace(_) => 32,
             Role::Node(node) => node.bytes(),
             Role::Service(service) => service.selector.bytes(),
+            Role::Traffic(_) => size_of::<TrafficPolicy>(),
             Role::Webhooks(texts) => {
                 texts.iter().map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION).sum()
             }
@@ -412,6 +421,7 @@ roles! {
     class: StorageClass(StorageClass),
     budget: DisruptionBudget(DisruptionBudget),
     service: Service(Service),
+    traffic: Traffic(TrafficPolicy),
 }
 
 impl Controller {

@@ -227,6 +227,7 @@ impl Inventory {
             | Role::StorageClass(_)
             | Role::Named
             | Role::Namespace(_)
+            | Role::Traffic(_)
             | Role::Webhooks(_) => 0,
         }
     }

@@ -52,6 +52,8 @@ kinds! {
     LimitRange: "v1",
     MutatingWebhookConfiguration: "admissionregistration.k8s.io/v1",
     Namespace: "v1",
+    // In an inventory, also the policies of other groups about the network.
+    NetworkPolicy: "networking.k8s.io/v1",
     Node: "v1",
     PersistentVolume: "v1",
     PersistentVolumeClaim: "v1",

@@ -14,7 +14,9 @@ pub(super) use self::{
     images::{contains, database, image, is_mounted_near, release},
     object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,
-    pods::{claimed, host_port, self_affinity, self_anti_affinity},
+    pods::{
+        capability, claimed, host_port, is_privileged, self_affinity, self_anti_affinity, user,
+    },
     stateful_sets::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,
         removed_names, replaced,

@@ -74,7 +74,17 @@ enum Use {
     AtStart,
     /// From mounted files. The kubelet updates these.
     Mounted,
+    /// When the image of a database makes its first data.
+    Once,
 }
+
+/// What pods do with a changed object, for each use.
+const EFFECTS: [&str; 3] = [
+    "containers read it when they start, so each pod keeps the old values until it is made again",
+    "the kubelet writes the mounted files again within about two minutes, and a program that reads them only once keeps \
+     the old values",
+    "the image runs these scripts only with an empty data directory, so an existing database stays as it is",
+];
 
 impl Configs {
     pub(super) fn add(
@@ -96,35 +106,24 @@ impl Configs {
 
     /// Returns a note for each changed object that pods with this unchanged spec use.
     pub(super) fn notes(&self, namespace: &str, pod: &PodSpec) -> Vec<String> {
-        // The changed keys of an object: those read at start, and those in mounted files.
+        // The changed keys of an object, for each use.
         let readings = readings(pod);
-        let mut read = BTreeMap::<(&'static str, &str), [BTreeSet<&str>; 2]>::new();
+        let mut read = BTreeMap::<(&'static str, &str), [BTreeSet<&str>; 3]>::new();
         for (kind, name, how, key) in &readings {
             let Some(change) = self.change(kind, namespace, name) else { continue };
             let changed = change.keys.iter().map(String::as_str);
             let own = changed.filter(|it| key.as_ref().is_none_or(|key| key == it));
             read.entry((*kind, name)).or_default()[*how as usize].extend(own);
         }
-        let note = |((kind, name), [at_start, mounted]): (_, [BTreeSet<&str>; 2])| {
-            let keys = if at_start.is_empty() { &mounted } else { &at_start };
-            if keys.is_empty() {
-                return None;
-            }
+        let note = |((kind, name), uses): (_, [BTreeSet<&str>; 3])| {
+            let mut uses = uses.iter().zip(EFFECTS);
+            let (keys, effect) = uses.find(|(keys, _)| !keys.is_empty())?;
             if self.change(kind, namespace, name).is_some_and(|it| it.is_immutable) {
                 return Some(format!(
                     "{kind} {name} is immutable, so the API server refuses its change; give it another name, and use \
                      that name in the template"
                 ));
             }
-            let effect = match at_start.is_empty() {
-                false => {
-                    "containers read it when they start, so each pod keeps the old values until it is made again"
-                }
-                true => {
-                    "the kubelet writes the mounted files again within about two minutes, and a program that reads \
-                     them only once keeps the old values"
-                }
-            };
             let list = keys.iter().copied().collect::<Vec<_>>().join(", ");
             Some(format!("{kind} {name} changes ({list}) and no pod is replaced: {effect}"))
         };
@@ -168,6 +167,7 @@ fn readings(pod: &PodSpec) -> Vec<Reading> {
 fn mounts(container: &Container, volume: &str) -> impl Iterator<Item = Use> {
     let mounts = container.volume_mounts.iter().flatten().filter(move |it| it.name == volume);
     mounts.map(|it| match (&it.sub_path, &it.sub_path_expr) {
+        _ if it.mount_path.starts_with("/docker-entrypoint-initdb.d") => Use::Once,
         (None, None) => Use::Mounted,
         _ => Use::AtStart,
     })

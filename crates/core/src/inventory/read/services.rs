@@ -31,14 +31,24 @@ struct ServicePort {
 }
 
 impl ServiceSpec {
-    /// Returns the ports of pods that the Service names.
-    pub(super) fn targets(&self) -> Box<[NamedPort]> {
-        let ports = self.ports.iter().flatten();
-        let named = ports.filter_map(|port| match &port.target_port {
-            Some(IntOrString::String(name)) => Some(NamedPort::of(name, Some(port.protocol()))),
-            _ => None,
-        });
-        named.collect()
+    /// Kubernetes: `ValidateService`, pkg/apis/core/validation/validation.go.
+    pub(super) fn lacks_ports(&self) -> bool {
+        self.ports.as_ref().is_none_or(Vec::is_empty)
+            && self.cluster_ip.as_deref() != Some("None")
+            && self.type_.as_deref() != Some("ExternalName")
+    }
+
+    /// Returns the ports, each with the port of pods to which it leads.
+    pub(super) fn targets(&self) -> Box<[(i64, NamedPort)]> {
+        let of = |port: &ServicePort| {
+            let target = match &port.target_port {
+                Some(IntOrString::String(name)) => name.clone(),
+                Some(IntOrString::Int(number)) if *number != 0 => number.to_string(),
+                _ => port.port.to_string(),
+            };
+            (port.port, NamedPort::of(&target, Some(port.protocol())))
+        };
+        self.ports.iter().flatten().map(of).collect()
     }
 
     /// Returns the bytes of the Service's variables in each container. `name` is the length of its name.

@@ -18,6 +18,7 @@ use crate::{
         access::Access,
         configs::Config,
         object_summary::{Autoscaler, DisruptionBudget, PodSecurity, Ports, ScaledClaims, Service},
+        traffic::TrafficPolicy,
     },
     kubernetes::pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
     object::{annotations::EXCEED_ANNOTATION, namespace_or_default, whole::Whole},
@@ -201,6 +202,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         Kind::PodDisruptionBudget => item(kind, disruption_budget(json)?),
         Kind::PodMonitor | Kind::ServiceMonitor => item(kind, monitor(json)?),
         Kind::Namespace => item(kind, namespace(json)?),
+        Kind::NetworkPolicy => item(kind, network_policy(json)?),
         Kind::Node => item(kind, node(json)?),
         Kind::Pod => item(kind, pod(json)?),
         Kind::PersistentVolume
@@ -293,6 +295,7 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
     let service = Service {
         is_headless: spec.cluster_ip.as_deref() == Some("None"),
         is_external: spec.type_.as_deref() == Some("ExternalName"),
+        lacks_ports: spec.lacks_ports(),
         publishes_unready: spec.publish_not_ready_addresses == Some(true),
         variables: spec.variables(metadata.name_length()),
         selector: Labels::of(spec.selector.as_ref()),
@@ -331,6 +334,14 @@ fn monitor(json: &str) -> Option<(Metadata, Role)> {
     };
     let selector = selector.filter(|_| spec.namespace_selector.as_ref().is_none_or(is_own));
     Some((metadata, selector.map_or(Role::Named, Role::Monitor)))
+}
+
+/// Reads a NetworkPolicy. One of another group is only a name.
+fn network_policy(json: &str) -> Option<(Metadata, Role)> {
+    match whole::<TrafficPolicy, _>(json) {
+        Some((metadata, policy)) => Some((metadata, Role::Traffic(Box::new(policy)))),
+        None => Some((metadata(json)?, Role::Named)),
+    }
 }
 
 fn namespace(json: &str) -> Option<(Metadata<Texts>, Role)> {

@@ -1,4 +1,4 @@
-use k8s_openapi::api::core::v1::Capabilities;
+use k8s_openapi::api::core::v1::SecurityContext;
 
 use crate::rules::prelude::*;
 
@@ -9,6 +9,9 @@ pub(super) static RULE: Rule = rule! {
     group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
+
+/// The programs for which the entrypoints of the databases change the user.
+const SERVERS: [&str; 6] = ["mariadbd", "mongod", "mongos", "mysqld", "postgres", "redis-server"];
 
 fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let rights = Rights::of(container, spec);
@@ -40,14 +43,23 @@ fn entrypoint(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &mut 
     let container = rights.container;
     let Some((name, _)) = read::database(container) else { return };
     let is_old = || matches!(read::release(container), Some((_, (..8, _), _)));
+    // With other arguments the entrypoint runs them as they are.
+    let first = list(&container.args).first().map_or("-", |it| read::program(it));
+    let runs_server = first.starts_with('-') || SERVERS.contains(&first);
+    let own = container.security_context.as_ref();
+    if name == "postgres" && runs_server && lacks_run_directory(container) {
+        let message = "postgres never starts: it creates a lock file in /var/run/postgresql, and the root \
+                       filesystem is read-only";
+        let help = "mount an emptyDir at /var/run/postgresql";
+        let path = path.child("securityContext");
+        let path = path.child("readOnlyRootFilesystem");
+        found.report(&path, Reason::Forbidden, message, help);
+    }
     if rights.is_privileged || name == "redis" && !is_old() {
         return;
     }
     let lacks = |it: &&str| rights.drops(it) && !rights.adds(it);
-    let own = container.security_context.as_ref();
-    let has_user = own.is_some_and(|it| it.run_as_user.is_some())
-        || spec.security_context.as_ref().is_some_and(|it| it.run_as_user.is_some());
-    if rights.is_root == Some(false) && !has_user {
+    if rights.is_root == Some(false) && read::user(container, spec).is_none() {
         let is_own = own.is_some_and(|it| it.run_as_non_root.is_some());
         let path = if is_own { path } else { &POD_SPEC };
         let message = format!(
@@ -58,7 +70,8 @@ fn entrypoint(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &mut 
             "set runAsUser to the number of the user in the image, and fsGroup for its volume";
         let path = path.child("securityContext");
         found.report(&path.child("runAsNonRoot"), Reason::Forbidden, message, help);
-    } else if rights.is_root != Some(false)
+    } else if runs_server
+        && rights.is_root != Some(false)
         && let Some(lacking) = ["SETUID", "SETGID"].into_iter().find(lacks)
     {
         let message = format!(
@@ -69,6 +82,22 @@ fn entrypoint(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &mut 
         let path = path.child("securityContext");
         found.report(&path.child("capabilities"), Reason::Forbidden, message, help);
     }
+}
+
+/// The root filesystem is read-only, and nothing is mounted where postgres has its socket. Arguments can move the
+/// socket, or name a file that does.
+///
+/// PostgreSQL: `CreateLockFile`, src/backend/utils/init/miscinit.c.
+fn lacks_run_directory(container: &Container) -> bool {
+    let is_read_only = |it: &SecurityContext| it.read_only_root_filesystem == Some(true);
+    let directories = ["/run/postgresql", "/var/run/postgresql"];
+    let is_there =
+        |it: &VolumeMount| directories.iter().any(|own| read::contains(&it.mount_path, own));
+    let moves =
+        |it: &String| it.contains("unix_socket") || it.contains("config_file") || it == "-k";
+    container.security_context.as_ref().is_some_and(is_read_only)
+        && !list(&container.volume_mounts).iter().any(is_there)
+        && !list(&container.args).iter().any(moves)
 }
 
 /// What comes after a condition may not run, and a script may expect a failure or make the files itself.
@@ -116,12 +145,12 @@ struct Rights<'a> {
 impl<'a> Rights<'a> {
     fn of(container: &'a Container, spec: &PodSpec) -> Self {
         let (own, pods) = (container.security_context.as_ref(), spec.security_context.as_ref());
-        let user = own.and_then(|it| it.run_as_user).or_else(|| pods?.run_as_user);
+        let user = read::user(container, spec);
         let not_root = own.and_then(|it| it.run_as_non_root).or_else(|| pods?.run_as_non_root);
         let mounts = list(&container.volume_mounts);
         Rights {
             container,
-            is_privileged: own.and_then(|it| it.privileged) == Some(true),
+            is_privileged: read::is_privileged(container),
             is_root: user.map(|it| it == 0).or_else(|| not_root.filter(|it| *it).map(|_| false)),
             sees_processes: spec.host_pid == Some(true),
             has_proc: own.is_some_and(|it| it.proc_mount.is_some())
@@ -129,21 +158,12 @@ impl<'a> Rights<'a> {
         }
     }
 
-    fn capabilities(&self) -> Option<&Capabilities> {
-        self.container.security_context.as_ref()?.capabilities.as_ref()
-    }
-
-    fn names(list: Option<&Vec<String>>, name: &str) -> bool {
-        let is_meant = |it: &String| it == "ALL" || it.strip_prefix("CAP_").unwrap_or(it) == name;
-        list.is_some_and(|it| it.iter().any(is_meant))
-    }
-
     fn adds(&self, name: &str) -> bool {
-        Self::names(self.capabilities().and_then(|it| it.add.as_ref()), name)
+        read::capability(self.container, name).0
     }
 
     fn drops(&self, name: &str) -> bool {
-        Self::names(self.capabilities().and_then(|it| it.drop.as_ref()), name)
+        read::capability(self.container, name).1
     }
 
     /// Returns what a command lacks: the program, and its arguments.

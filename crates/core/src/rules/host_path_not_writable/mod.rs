@@ -16,10 +16,10 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let prepared: HashSet<&str> = inits.map(|it| it.name.as_str()).collect();
     for (i, container) in spec.containers.iter().enumerate() {
         let own = container.security_context.as_ref();
-        let user = own.and_then(|it| it.run_as_user).or(of_pod.and_then(|it| it.run_as_user));
         let added = own.and_then(|it| it.capabilities.as_ref()).map_or(&[][..], |it| list(&it.add));
-        let is_root = own.is_some_and(|it| it.privileged == Some(true)) || !added.is_empty();
-        let Some(user) = user.filter(|it| *it != 0 && !is_root) else { continue };
+        let is_root = read::is_privileged(container) || !added.is_empty();
+        let user = read::user(container, spec).filter(|it| *it != 0 && !is_root);
+        let Some(user) = user else { continue };
         for (j, mount) in list(&container.volume_mounts).iter().enumerate() {
             let volume = list(&spec.volumes).iter().find(|it| it.name == mount.name);
             let Some(host) = volume.and_then(|it| it.host_path.as_ref()) else { continue };

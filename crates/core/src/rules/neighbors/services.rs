@@ -1,6 +1,22 @@
 use super::missing::may_be_elsewhere;
-use crate::inventory::object_summary::Service;
+use crate::inventory::{Selecting, labels::Selector, object_summary::Service};
 use crate::rules::prelude::*;
+
+/// Returns the Services of an input that lead to the pods of the set.
+pub(in crate::rules) fn of_pods<'a>(
+    query: &Query<'a>,
+) -> impl Iterator<Item = (&'a ObjectSummary, &'a Service)> {
+    let (inventory, namespace) = (query.inventory(), query.item.namespace());
+    query.item.controller().into_iter().flat_map(move |controller| {
+        let all = inventory.selecting(Selecting::Services, namespace, &controller.labels);
+        all.filter_map(|item| Some((item, item.service()?))).filter(move |(item, service)| {
+            let selector = Selector::Labels(service.selector.clone());
+            item.namespace() == namespace
+                && !service.is_external
+                && selector.matches(&controller.labels)
+        })
+    })
+}
 
 /// A StatefulSet and the Services with its `serviceName`: none, one, or several versions of one.
 pub(in crate::rules) struct Governed<'a> {

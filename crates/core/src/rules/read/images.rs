@@ -25,9 +25,13 @@ pub(crate) fn image(container: &Container) -> (&str, &str) {
     (of_hub.or_else(|| name.strip_prefix("docker.io/")).unwrap_or(name), tag)
 }
 
-/// The name and the directory of the database that an official image runs. A command may run anything else.
+/// The name and the directory of the database that an official image runs, or one made from it. A command may run
+/// anything else.
 pub(crate) fn database(container: &Container) -> Option<(&'static str, &'static str)> {
-    let (name, _) = image(container);
+    let name = match image(container).0 {
+        "pgvector/pgvector" | "postgis/postgis" => "postgres",
+        name => name,
+    };
     let found = DATABASES.into_iter().find(|(database, _)| *database == name);
     found.filter(|_| list(&container.command).is_empty())
 }

@@ -3,6 +3,26 @@ use k8s_openapi::api::core::v1::{Affinity, PodAffinityTerm};
 use super::{object::pod_spec, stateful_sets::claims};
 use crate::rules::prelude::*;
 
+/// The user that the manifest gives a container.
+///
+/// Kubernetes: `DetermineEffectiveSecurityContext`, pkg/securitycontext/util.go.
+pub(crate) fn user(container: &Container, spec: &PodSpec) -> Option<i64> {
+    let own = container.security_context.as_ref().and_then(|it| it.run_as_user);
+    own.or_else(|| spec.security_context.as_ref()?.run_as_user)
+}
+
+pub(crate) fn is_privileged(container: &Container) -> bool {
+    container.security_context.as_ref().is_some_and(|it| it.privileged == Some(true))
+}
+
+/// Returns whether a container adds a capability, and whether it drops one.
+pub(crate) fn capability(container: &Container, name: &str) -> (bool, bool) {
+    let of = container.security_context.as_ref().and_then(|it| it.capabilities.as_ref());
+    let is_meant = |it: &String| it == "ALL" || it.strip_prefix("CAP_").unwrap_or(it) == name;
+    let has = |names: &Option<Vec<String>>| list(names).iter().any(is_meant);
+    of.map_or((false, false), |it| (has(&it.add), has(&it.drop)))
+}
+
 /// The names of the pod's volumes that are claims.
 pub(crate) fn claimed<'a>(spec: &'a PodSpec, object: &'a Object<'_>) -> HashSet<&'a str> {
     let templates = object.stateful_set().into_iter().flat_map(claims).map(|(name, _)| name);

@@ -21,10 +21,9 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     visit(spec, &POD_SPEC, &mut |container, path| {
         let own = container.security_context.as_ref();
         let own_user = own.and_then(|it| it.run_as_user);
-        let user = own_user.or(pod.and_then(|it| it.run_as_user));
         let own_rule = own.and_then(|it| it.run_as_non_root);
         let non_root = own_rule.or(pod.and_then(|it| it.run_as_non_root));
-        if user != Some(0) || non_root != Some(true) {
+        if read::user(container, spec) != Some(0) || non_root != Some(true) {
             return;
         }
         let message = format!(

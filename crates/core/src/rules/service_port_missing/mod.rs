@@ -1,8 +1,6 @@
+use super::neighbors::services;
 use crate::rules::prelude::*;
-use crate::{
-    finding::paths::CONTAINERS,
-    inventory::{Selecting, labels::Selector},
-};
+use crate::{finding::paths::CONTAINERS, inventory::labels::Selector};
 
 pub(super) static RULE: Rule = rule! {
     id: "service-port-missing",
@@ -15,18 +13,12 @@ pub(super) static RULE: Rule = rule! {
 /// Kubernetes: `FindPort` and `getEndpointPorts`, endpointslice utils.go.
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (set, inventory) = (query.item, query.inventory());
-    let (Some(controller), Some(details)) = (set.controller(), set.details()) else { return };
-    let namespace = set.namespace();
-    for item in inventory.selecting(Selecting::Services, namespace, &controller.labels) {
-        let Some(service) = item.service().filter(|_| item.namespace() == namespace) else {
-            continue;
-        };
+    let (namespace, Some(details)) = (set.namespace(), set.details()) else { return };
+    // The names of a headless Service lead to the pods themselves.
+    for (item, service) in services::of_pods(query).filter(|it| !it.1.is_headless) {
         let selector = Selector::Labels(service.selector.clone());
-        // The names of a headless Service lead to the pods themselves.
-        if service.is_headless || service.is_external || !selector.matches(&controller.labels) {
-            continue;
-        }
-        for port in &service.targets {
+        let named = service.targets.iter().map(|it| &it.1);
+        for port in named.filter(|it| it.name.parse::<u16>().is_err()) {
             // The ports of other controllers than sets are not known.
             let has = |it: &ObjectSummary| it.details().is_none_or(|it| it.ports.contains(port));
             if details.ports.contains(port) || inventory.selected_by(namespace, &selector).any(has)
