@@ -7,22 +7,28 @@ use std::{
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::{files, kustomization::Kustomization, render::local_dependencies};
+use super::{
+    files,
+    kustomization::Kustomization,
+    render::{local_dependencies, root::Root},
+};
 
 /// Absolute paths without links.
 #[derive(Debug)]
 pub(super) struct Edits(pub(super) Vec<PathBuf>);
 
 impl Edits {
-    /// Returns whether an edited file belongs to one of these, or may be a link in the way to one.
-    pub(super) fn may_touch(&self, parts: &[PathBuf]) -> bool {
-        self.0.iter().any(|it| it.is_symlink()) || parts.iter().any(|it| self.touch(it))
+    /// Returns whether an edited file belongs to a root, or may be a link in the way to it.
+    pub(super) fn may_touch(&self, root: &Root) -> bool {
+        let reads_all = root.has_values();
+        self.0.iter().any(|it| it.is_symlink())
+            || root.parts().iter().any(|it| self.touch(it, reads_all))
     }
 
     /// Returns whether an edited file belongs to a file, a chart or a kustomization. Nobody knows what the templates
-    /// of a chart read, so all its files count, but not Markdown outside of `templates` if no template can read it. A
-    /// kustomization reads the files that it names.
-    pub(super) fn touch(&self, root: &Path) -> bool {
+    /// of a chart read, so all its files count, but not Markdown outside of `templates` if no template can read it. With
+    /// `reads_all`, one can: values from elsewhere may be templates. A kustomization reads the files that it names.
+    pub(super) fn touch(&self, root: &Path, reads_all: bool) -> bool {
         let (mut open, mut seen) = (vec![root.to_owned()], HashSet::new());
         while let Some(path) = open.pop() {
             let path = dunce::canonicalize(&path).unwrap_or(path);
@@ -38,6 +44,7 @@ impl Edits {
                     !is_chart
                         || file.iter().any(|it| it == "templates")
                         || !is_markdown(file)
+                        || reads_all
                         || reads_files(&path)
                 }
             };

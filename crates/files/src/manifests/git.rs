@@ -439,8 +439,9 @@ impl Commit {
         let edits =
             if open.iter().any(|it| !it.of.is_empty()) { Some(self.edits()?) } else { None };
         for (it, changed) in open.into_iter().zip(changed) {
-            let is_of =
-                || edits.as_ref().is_some_and(|edits| it.of.iter().any(|of| edits.touch(of)));
+            let is_of = || {
+                edits.as_ref().is_some_and(|edits| it.of.iter().any(|of| edits.touch(of, false)))
+            };
             it.is_changed |= changed || is_of();
             if let (Some(renews), Some(edits), true) = (&mut it.renews, &edits, it.is_changed) {
                 *renews = self.renewed(Path::new(&it.file), edits)?;

@@ -75,7 +75,7 @@ impl Commit {
         let new = Kustomization::of_folder(folder).map(|it| it.versions).unwrap_or_default();
         let is_edited = |file: &String| {
             let file = folder.join(file);
-            file.is_file() && edits.touch(&file)
+            file.is_file() && edits.touch(&file, false)
         };
         let is_new = |it: &&Version| !old.contains(it) || it.files.iter().any(is_edited);
         let gone = old.iter().filter(|it| !new.contains(it));
