@@ -125,7 +125,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
         let left = Ran::from(folder.command("git").args(status).output().unwrap());
         assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 70);
+    assert_eq!(seen, 76);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -290,18 +290,33 @@ fn a_change_of_a_dependency_is_compared() {
         return;
     }
     let build = "set -e; for it in d l; do rm -rf $it/charts; mkdir $it/charts; helm package lib -d $it/charts; done";
-    for (way, script) in [
+    for (way, script, after) in [
         (
             "a chart in the repository",
             "sed -i s/serviceName:.db/serviceName:\\ x/ lib/templates/_db.yaml",
+            "",
         ),
         (
             "a comment in the lock",
             "echo '# a' >> l/Chart.lock; sed -i s/serviceName:.db/serviceName:\\ x/ l/templates/db.yaml",
+            "",
         ),
         (
             "another version",
             "sed -i s/1.0.0/2.0.0/ lib/Chart.yaml l/Chart.lock l/Chart.yaml; rm -r d",
+            "",
+        ),
+        (
+            "a new archive",
+            "cp d/templates/db.yaml l/templates; rm -r d; \
+             git -c user.name=a -c user.email=a@example.com commit -q -a -m base; \
+             sed -i s/serviceName:.db/serviceName:\\ x/ lib/templates/_db.yaml",
+            "git checkout -q lib; git add -f l/charts",
+        ),
+        (
+            "a set beside the definitions of resources",
+            "mkdir lib/crds; sed s/serviceName:.db/serviceName:\\ x/ l/templates/db.yaml > lib/crds/db.yaml",
+            "rm -r lib/crds",
         ),
     ] {
         let repository = |it: &str| {
@@ -318,7 +333,7 @@ fn a_change_of_a_dependency_is_compared() {
             ("l/templates/db.yaml", GOOD),
         ]);
         folder.commit();
-        let script = format!("{script}; mkdir -p d; {build}");
+        let script = format!("{script}; mkdir -p d; {build}; {after}");
         let ran = folder.command("sh").args(["-c", &script]).output().unwrap();
         assert!(ran.status.success(), "{way}: {ran:?}");
         for command in RENDERED {

@@ -7,27 +7,43 @@ use std::{
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::{files, kustomization::Kustomization, render::local_dependencies};
+use super::{
+    files,
+    kustomization::Kustomization,
+    render::{local_dependencies, root::Root},
+};
+
+/// What belongs to a root.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Only what is in the folder of the root.
+    Inside,
+    Usual,
+    /// Also all Markdown: values from elsewhere may be templates that read it.
+    WithMarkdown,
+}
 
 /// Absolute paths without links.
 #[derive(Debug)]
 pub(super) struct Edits(pub(super) Vec<PathBuf>);
 
 impl Edits {
-    /// Returns whether an edited file belongs to one of these, or may be a link in the way to one.
-    pub(super) fn may_touch(&self, parts: &[PathBuf]) -> bool {
-        self.0.iter().any(|it| it.is_symlink()) || parts.iter().any(|it| self.touch(it, false))
+    /// Returns whether an edited file belongs to a root, or may be a link in the way to it.
+    pub(super) fn may_touch(&self, root: &Root) -> bool {
+        let extent = if root.has_values() { Extent::WithMarkdown } else { Extent::Usual };
+        self.0.iter().any(|it| it.is_symlink())
+            || root.parts().iter().any(|it| self.touch(it, extent))
     }
 
     /// Returns whether an edited file belongs to a file, a chart or a kustomization. Nobody knows what the templates
     /// of a chart read, so all its files count, but not Markdown outside of `templates` if no template can read it. A
-    /// kustomization reads the files that it names. With `is_alone`, only what is in the root itself counts.
-    pub(super) fn touch(&self, root: &Path, is_alone: bool) -> bool {
+    /// kustomization reads the files that it names.
+    pub(super) fn touch(&self, root: &Path, extent: Extent) -> bool {
         let inside = dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         let (mut open, mut seen) = (vec![root.to_owned()], HashSet::new());
         while let Some(path) = open.pop() {
             let path = dunce::canonicalize(&path).unwrap_or(path);
-            let is_other = is_alone && !path.starts_with(&inside);
+            let is_other = extent == Extent::Inside && !path.starts_with(&inside);
             if is_other || self.0.is_empty() || !seen.insert(path.clone()) {
                 continue;
             }
@@ -40,6 +56,7 @@ impl Edits {
                     !is_chart
                         || file.iter().any(|it| it == "templates")
                         || !is_markdown(file)
+                        || extent == Extent::WithMarkdown
                         || reads_files(&path)
                 }
             };

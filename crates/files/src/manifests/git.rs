@@ -24,7 +24,7 @@ use self::{
     tree::{Tree, path_of},
 };
 use super::{
-    edits::Edits,
+    edits::{Edits, Extent},
     encoding,
     exclude::whole,
     files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
@@ -442,8 +442,8 @@ impl Commit {
             if open.iter().any(|it| !it.of.is_empty()) { Some(self.edits()?) } else { None };
         for (it, changed) in open.into_iter().zip(changed) {
             // The base of a test is checked where it is.
-            let is_alone = it.cause == Cause::Foreign;
-            let touches = |edits: &&Edits| it.of.iter().any(|of| edits.touch(of, is_alone));
+            let extent = if it.cause == Cause::Foreign { Extent::Inside } else { Extent::Usual };
+            let touches = |edits: &&Edits| it.of.iter().any(|of| edits.touch(of, extent));
             let is_of = || edits.as_ref().is_some_and(touches);
             it.is_changed |= changed && it.object.is_none() || is_of();
             if let (Some(renews), Some(edits), true) = (&mut it.renews, &edits, it.is_changed) {

@@ -13,7 +13,7 @@ use super::{
     files::{self, is_manifest},
     group::Group,
     kustomization::{self, Kustomization},
-    not_checked::{Cause, NotChecked},
+    not_checked::{Cause, NotChecked, has_set_for_kustomize},
     patches::{Patch, items},
     path_context::MaybePart,
     render::root::Root,
@@ -170,7 +170,8 @@ impl Layout {
         let folders: BTreeSet<_> = self.kustomizations.keys().map(|it| clean(it)).collect();
         let is_read = |folder: &Path, resource: &String| {
             let path = clean(&folder.join(resource));
-            let is_read = folders.contains(&path) || is_manifest(&path) && read.contains(&path);
+            let is_same = || read.contains(&path) && !has_set_for_kustomize(shown(&path));
+            let is_read = folders.contains(&path) || is_manifest(&path) && is_same();
             // kustomize follows links before it looks for `..`.
             is_read && leads_to(folder, resource, &path)
         };

@@ -195,12 +195,16 @@ pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option
 
 /// Returns why an object that may be a set is not checked: its kind or its version is filled in before it is applied.
 pub(crate) fn placeholder(node: &Node<'_>) -> Option<String> {
-    let value = |key| node.get(key).and_then(Node::as_str).filter(|it| has_placeholder(it));
-    let text = KEYS.into_iter().find_map(value)?;
-    let spec = node.get("spec")?;
-    let may_be_set =
-        ["template", "selector", "serviceName"].iter().any(|it| spec.get(it).is_some());
-    may_be_set.then(|| format!("{text} is replaced before this is applied; check what is applied"))
+    let value = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
+    let (kind, version) = (value("kind"), value("apiVersion"));
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    let mut resources = RESOURCES.iter();
+    let may_be_set = resources.any(|it| {
+        (has_placeholder(kind) || it.kind.as_str() == kind)
+            && (has_placeholder(version) || it.group == group)
+    });
+    let text = [version, kind].into_iter().find(|it| has_placeholder(it)).filter(|_| may_be_set)?;
+    Some(format!("{text} is replaced before this is applied; check what is applied"))
 }
 
 fn has_placeholder(text: &str) -> bool {

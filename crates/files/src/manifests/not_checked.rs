@@ -2,7 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{document::DocumentObjects, files, render::Rendered};
+use kube_yaml::Value;
+
+use super::{
+    document::{DocumentObjects, Manifest},
+    files,
+    render::Rendered,
+};
 
 /// A file, or an object in it, that was not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,12 +178,12 @@ impl NotChecked {
 /// Returns whether a text may have a DaemonSet or StatefulSet: it has one, or has the name of the kind and cannot be
 /// read.
 pub fn may_have_set(text: &str) -> bool {
-    // In quoted text, an escape can stand for any letter.
-    let names = [&b"aemonSet"[..], b"tatefulSet", b"\\"];
+    // An escape or a tag can stand for any letter.
+    let names = [&b"aemonSet"[..], b"tatefulSet", b"\\", b"!"];
     let mut found =
         names.iter().filter(|name| memchr::memmem::find(text.as_bytes(), name).is_some());
     let Some(name) = found.next() else { return false };
-    let is_unreadable = *name != b"\\";
+    let is_unreadable = name.len() > 1;
     kube_yaml::documents(text).any(|document| match document {
         Ok(document) => !DocumentObjects::of(document, false).manifests.is_empty(),
         Err(_) => is_unreadable,
@@ -186,12 +192,24 @@ pub fn may_have_set(text: &str) -> bool {
 
 /// Returns whether a file has a set that isn't only a patch.
 pub(super) fn has_whole_set(path: &Path) -> bool {
+    has_set(path, |it| !it.is_partial())
+}
+
+/// Returns whether a file has a set with an annotation for kustomize, which can rename it or leave it out.
+pub(super) fn has_set_for_kustomize(path: &Path) -> bool {
+    has_set(path, |it| {
+        let annotations = it.node.get("metadata").and_then(|it| it.get("annotations"));
+        let Some(Value::Map(entries)) = annotations.map(|it| &it.value) else { return false };
+        entries.iter().any(|(key, _)| key.name.contains("config.kubernetes.io/"))
+    })
+}
+
+fn has_set(path: &Path, is_meant: impl Fn(&Manifest<'_>) -> bool) -> bool {
     let Ok(text) = files::text(path) else { return false };
     may_have_set(&text)
-        && kube_yaml::documents(&text).flatten().any(|document| {
-            let sets = DocumentObjects::of(document, false).manifests;
-            sets.iter().any(|it| !it.is_partial())
-        })
+        && kube_yaml::documents(&text)
+            .flatten()
+            .any(|document| DocumentObjects::of(document, false).manifests.iter().any(&is_meant))
 }
 
 /// A file that cannot be read may have one.

@@ -382,12 +382,13 @@ fn differing(
     roots: Vec<Root>,
     rendered: Vec<Result<Source, String>>,
 ) -> (Vec<Root>, Vec<Result<Source, String>>) {
-    let text = |name: String| {
-        let at = roots.iter().position(|it| it.name() == name)?;
+    // A file can describe two releases of one name.
+    let text = |root: &Root| {
+        let at = roots.iter().position(|it| it == root)?;
         Some(rendered.get(at)?.as_ref().ok()?.text())
     };
     let is_kept = |(root, it): (&Root, &Result<Source, _>)| {
-        let differs = |it: &Source| text(root.for_upgrade(false).name()) != Some(it.text());
+        let differs = |it: &Source| text(&root.for_upgrade(false)) != Some(it.text());
         !root.is_upgrade || it.as_ref().is_ok_and(differs)
     };
     let kept: Vec<_> = roots.iter().zip(&rendered).map(is_kept).collect();

@@ -92,18 +92,41 @@ impl fmt::Display for Fingerprint {
 #[derive(Debug, Default)]
 pub struct Occurrences {
     /// By a hash of the fingerprint.
-    seen: HashMap<[u8; 16], usize>,
+    seen: HashMap<[u8; 16], Numbers>,
+}
+
+#[derive(Debug, Default)]
+struct Numbers {
+    next: usize,
+    /// The first number in each folder, and the next one of each of its variants.
+    first: HashMap<String, usize>,
+    next_of: HashMap<String, usize>,
 }
 
 impl Occurrences {
     /// Sets the number of a finding. Findings must come in the same order in every run.
     pub fn number(&mut self, file: &str, object: Option<&ObjectId>, diagnostic: &mut Diagnostic) {
+        self.number_in(("", ""), file, object, diagnostic);
+    }
+
+    /// Sets the number of a finding in a variant of a folder, such as a chart with some values. Variants of one folder
+    /// have the same findings, so they have the same numbers.
+    pub fn number_in(
+        &mut self,
+        (folder, variant): (&str, &str),
+        file: &str,
+        object: Option<&ObjectId>,
+        diagnostic: &mut Diagnostic,
+    ) {
         let text = Fingerprint::first(file, object, diagnostic);
         let mut key = [0; 16];
         key.iter_mut().zip(Sha256::digest(text.as_bytes())).for_each(|(to, from)| *to = from);
-        let seen = self.seen.entry(key).or_default();
-        diagnostic.occurrence = *seen;
-        *seen += 1;
+        let Numbers { next, first, next_of } = self.seen.entry(key).or_default();
+        let first = first.entry(folder.to_owned()).or_insert(*next);
+        let next_of = next_of.entry(variant.to_owned()).or_insert(*first);
+        diagnostic.occurrence = *next_of;
+        *next_of += 1;
+        *next = (*next).max(*next_of);
     }
 }
 

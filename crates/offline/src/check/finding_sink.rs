@@ -1,9 +1,6 @@
 //! The sink for all findings, on one thread and in order: it numbers and counts them, and passes them to the reports.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io,
-};
+use std::{collections::HashSet, io};
 
 use super::{
     known_findings::{Known, KnownArgs},
@@ -27,8 +24,7 @@ pub(super) struct FindingSink {
     /// The unreadable places in folders' files that have no set.
     pub(super) broken: Vec<String>,
     repository: Repository,
-    /// By root, because variants of a chart have the same findings.
-    occurrences: HashMap<Option<String>, Occurrences>,
+    occurrences: Occurrences,
     reports: Reports,
     rendered: RenderedFindings,
     /// The findings in rendered objects that the policy exempts, each by rule, kind and field without keys.
@@ -54,7 +50,7 @@ impl FindingSink {
             not_checked: Vec::new(),
             broken: Vec::new(),
             repository,
-            occurrences: HashMap::new(),
+            occurrences: Occurrences::default(),
             reports,
             rendered: RenderedFindings::default(),
             exempt: HashSet::new(),
@@ -76,7 +72,7 @@ impl FindingSink {
         self.summary.unreadable += 1;
         self.summary.unreadable_in_folders += usize::from(!source.is_named());
         let path = collected::path(&self.repository, source.name());
-        self.occurrences(source).number(&path, None, &mut diagnostic);
+        self.number_one(source, &path, None, &mut diagnostic);
         let mut reports = self.reports.all();
         self.progress.aside(|| reports.try_for_each(|it| it.unreadable(source, &diagnostic)))
     }
@@ -118,8 +114,16 @@ impl FindingSink {
         }
     }
 
-    fn occurrences(&mut self, source: &Source) -> &mut Occurrences {
-        self.occurrences.entry(source.rendered().map(Rendered::name)).or_default()
+    fn number_one(
+        &mut self,
+        source: &Source,
+        path: &str,
+        object: Option<&ObjectId>,
+        diagnostic: &mut Diagnostic,
+    ) {
+        let of = |it: &Rendered| (it.file(), it.name());
+        let (folder, variant) = source.rendered().map(of).unwrap_or_default();
+        self.occurrences.number_in((&folder, &variant), path, object, diagnostic);
     }
 
     pub(super) fn not_checked(&mut self, source: &Source, entry: NotChecked) {
@@ -149,7 +153,7 @@ impl FindingSink {
         let is_file = !self.fixes_files || source.unread().is_some();
         for diagnostic in &mut object.diagnostics {
             diagnostic.fix = diagnostic.fix.take().filter(|_| is_file);
-            self.occurrences(source).number(&path, Some(&object.id), diagnostic);
+            self.number_one(source, &path, Some(&object.id), diagnostic);
         }
         // The baseline and the old findings are complete, whatever is reported.
         self.known.apply(source, &path, object);

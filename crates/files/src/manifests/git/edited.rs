@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use super::{Commit, FileError, LARGEST_IN_FOLDER, PathBuf, tree::path_of};
 use crate::manifests::{
-    edits::Edits,
+    edits::{Edits, Extent},
     kustomization::{self, Kustomization, Version},
     layout::clean,
 };
@@ -63,7 +63,7 @@ impl Commit {
 
     /// Returns whether the change edits a file, or what a folder is made of. Fails if git cannot list what it edits.
     pub fn has_edited(&self, path: &Path) -> Result<bool, FileError> {
-        Ok(self.edits()?.touch(path, false))
+        Ok(self.edits()?.touch(path, Extent::Usual))
     }
 
     /// Returns a kustomization as it was.
@@ -80,7 +80,7 @@ impl Commit {
         let new = Kustomization::of_folder(folder).map(|it| it.versions).unwrap_or_default();
         let is_edited = |file: &String| {
             let file = folder.join(file);
-            file.is_file() && edits.touch(&file, false)
+            file.is_file() && edits.touch(&file, Extent::Usual)
         };
         let is_new = |it: &&Version| !old.contains(it) || it.files.iter().any(is_edited);
         let gone = old.iter().filter(|it| !new.contains(it));

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::manifests::{
     files::{LARGEST_POLICY, read_regular},
+    git,
     objects::text_of,
     patches::items,
     source::Source,
@@ -42,8 +43,8 @@ pub(super) fn template(
     let name = release.name.clone().or_else(|| settings.release.clone());
     let name = legal(&name.unwrap_or_else(|| name_of_chart(root)));
     let mut args = vec!["template".into()];
-    // Helm installs them. In a folder, they are checked as files.
-    args.extend((!root.is_found).then(|| "--include-crds".into()));
+    // Helm installs them. In a folder, they are checked as files, except those in archives.
+    args.extend((!root.is_found || are_packed).then(|| "--include-crds".into()));
     args.extend((are_packed || leading_out.is_some()).then(|| SKIP.into()));
     for (name, file) in &release.values {
         let file = dunce::canonicalize(file);
@@ -154,8 +155,8 @@ fn legal(name: &str) -> String {
 }
 
 /// Adds the dependencies of a chart at a commit, which git often ignores; without them, Helm reports that they are
-/// missing. A chart of the commit itself counts as it was there. Of the others, the work tree may have the archives.
-/// `levels` is how many of the charts in the repository may need each other.
+/// missing. A chart of the commit itself counts as it was there. Of the others, the work tree may have the archives; one
+/// that git tracks there is a part of the change. `levels` is how many of the charts in the repository may need each other.
 pub(super) fn add_dependencies(chart: &Path, now: &Path, levels: usize) {
     let (charts, archives) = (chart.join("charts"), now.join("charts"));
     // A link leads anywhere.
@@ -185,6 +186,7 @@ pub(super) fn add_dependencies(chart: &Path, now: &Path, levels: usize) {
         let is_own = repository_of(&archives).is_some_and(|it| repository_of(now) == Some(it));
         if is_own
             && !archives.is_symlink()
+            && !is_tracked(&archive.0)
             && archive.0.symlink_metadata().is_ok_and(|it| it.is_file())
         {
             let _ = fs::copy(archive.0, archive.1);
@@ -196,6 +198,17 @@ pub(super) fn add_dependencies(chart: &Path, now: &Path, levels: usize) {
 fn repository_of(path: &Path) -> Option<PathBuf> {
     let path = dunce::canonicalize(path).ok()?;
     path.ancestors().find(|it| it.join(".git").exists()).map(Path::to_owned)
+}
+
+/// Returns whether git tracks a file, or whether that is unknown.
+fn is_tracked(file: &Path) -> bool {
+    let tracked = |file: &Path| {
+        let file = dunce::canonicalize(file).ok()?;
+        let tracked = git::tracked(file.parent()?).ok()?;
+        // A whole submodule can count as tracked.
+        Some(tracked.iter().any(|it| file.starts_with(it)))
+    };
+    tracked(file).unwrap_or(true)
 }
 
 /// Copies the files of a folder, without links, which may lead anywhere.

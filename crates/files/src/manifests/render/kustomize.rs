@@ -1,11 +1,11 @@
 //! Kustomizations, and their annotations about the origin of each object.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
 };
 
-use kube_yaml::{Comment, Document, Node, Value};
+use kube_yaml::{Comment, Document, Node};
 
 use super::{
     Output, Root, Settings, documents,
@@ -20,10 +20,14 @@ use crate::manifests::{layout::is_kustomization, patches::items};
 const ORIGIN: &str = "config.kubernetes.io/origin";
 const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
 
+/// What stands in a text with sets, or with releases of charts.
+const HAVE_PLACES: [&str; 4] = ["aemonSet", "tatefulSet", "argoproj.io/", "toolkit.fluxcd.io/"];
+
 const ACCUMULATING: &str = "accumulating resources from '";
 
-/// Builds through a second kustomization in a temporary folder, which asks for the annotations, so no file of the user
-/// changes.
+/// The text is what a user's own build prints. A second build leads to its places: through a kustomization in a temporary
+/// folder, which asks for annotations, so no file of the user changes. Patches can select by the annotations, and so make
+/// objects different: the places of these are unknown.
 pub(super) fn build(
     root: &Root,
     folder: &Path,
@@ -35,28 +39,36 @@ pub(super) fn build(
     let known = fence.kustomization()?;
     let home = program::home()?;
     let wrapper = dunce::canonicalize(home.path()).map_err(|error| error.to_string())?;
-    let way = relative(&wrapper, folder).ok_or("it is on another drive than temporary files")?;
-    let resource = serde_json::json!([way.to_string_lossy()]);
-    let text = format!(
-        "resources: {resource}\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"
-    );
-    std::fs::write(wrapper.join("kustomization.yaml"), text).map_err(|error| error.to_string())?;
-    let verb = if name == "kubectl" { "kustomize" } else { "build" };
-    let args = [verb.as_ref(), wrapper.as_os_str()];
-    let built = program::run(program::closed(&program, &args, &wrapper), settings.timeout)
-        .map_err(|why| {
-            let why = why.replace(&*way.to_string_lossy(), &root.folder.to_string_lossy());
-            // The error repeats for each kustomization on the way to the faulty one.
-            let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
-            // Some releases quote errors inside errors.
-            let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
-            let is_remote = ["proxyconnect", "CGI environment", "no 'git' program"];
-            let is_remote = is_remote.iter().any(|it| last.contains(it));
-            let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
-            format!("{name}: {last}{remote}")
-        })?;
+    let run = |folder: &Path| {
+        let verb = if name == "kubectl" { "kustomize" } else { "build" };
+        let args = [verb.as_ref(), folder.as_os_str()];
+        program::run(program::closed(&program, &args, &wrapper), settings.timeout)
+    };
+    let text = run(folder).map_err(|why| {
+        let why = why.replace(&*folder.to_string_lossy(), &root.folder.to_string_lossy());
+        // The error repeats for each kustomization on the way to the faulty one.
+        let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
+        // Some releases quote errors inside errors.
+        let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
+        let is_remote = ["proxyconnect", "CGI environment", "no 'git' program"];
+        let is_remote = is_remote.iter().any(|it| last.contains(it));
+        let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
+        format!("{name}: {last}{remote}")
+    })?;
+    let annotated = || {
+        let resource = serde_json::json!([relative(&wrapper, folder)?.to_string_lossy()]);
+        let asked = format!(
+            "resources: {resource}\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"
+        );
+        std::fs::write(wrapper.join("kustomization.yaml"), asked).ok()?;
+        run(&wrapper).ok()
+    };
+    let has_places = HAVE_PLACES.iter().any(|it| text.contains(it));
+    let annotated = has_places.then(annotated).flatten().unwrap_or_default();
     let files = Files::within(&fence.top);
-    let (text, parts) = Reader { root, folder, wrapper: &wrapper, known, files }.read(&built);
+    let mut reader = Reader { root, folder, wrapper: &wrapper, known, files };
+    let origins = reader.origins(&annotated);
+    let (text, parts) = reader.read(&text, origins);
     Ok(Output { text, parts, note: None })
 }
 
@@ -70,16 +82,22 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the text without the annotations but with the comments for setguard, and its parts.
-    fn read(&mut self, built: &str) -> (String, Vec<Part>) {
+    /// Returns the origins of the objects in a text with annotations, each by the object without them.
+    fn origins(&mut self, annotated: &str) -> HashMap<String, Origin> {
+        let documents = documents(annotated).into_iter().filter_map(|(_, it)| annotated.get(it));
+        let documents = documents.filter_map(|it| kube_yaml::documents(it).flatten().next());
+        documents.map(|it| (without_annotations(&it), self.origin(&it))).collect()
+    }
+
+    /// Returns the text with the comments for setguard, and its parts.
+    fn read(&mut self, built: &str, mut origins: HashMap<String, Origin>) -> (String, Vec<Part>) {
         let (mut text, mut parts) = (String::new(), Vec::new());
         let mut count = 0;
         for (_, range) in documents(built) {
             let document = built.get(range).unwrap_or_default();
-            let lines: Vec<_> = document.lines().collect();
             let parsed = kube_yaml::documents(document).flatten().next();
-            let (origin, dropped) =
-                parsed.as_ref().map_or((Origin::Unknown, vec![]), |it| self.origin(it, &lines));
+            let origin = parsed.as_ref().and_then(|it| origins.remove(&without_annotations(it)));
+            let origin = origin.unwrap_or(Origin::Unknown);
             let comments =
                 parsed.as_ref().map_or_else(BTreeMap::new, |it| self.comments(it, &origin));
             let start = text.len() + "---\n".len();
@@ -92,14 +110,12 @@ impl Reader<'_> {
                 count
             };
             add("---");
-            for (i, line) in lines.iter().enumerate() {
+            for (i, line) in document.lines().enumerate() {
                 let indent = line.len() - line.trim_start().len();
                 for (comment, at) in comments.get(&(i + 1)).into_iter().flatten() {
                     part.comments.push((add(&format!("{:indent$}# {comment}", "")), *at));
                 }
-                if !dropped.contains(&(i + 1)) {
-                    add(line);
-                }
+                add(line);
             }
             part.range.end = text.len();
             parts.push(part);
@@ -107,54 +123,27 @@ impl Reader<'_> {
         (text, parts)
     }
 
-    /// Returns the origin of an object, and the lines of its annotations.
-    fn origin(&mut self, document: &Document<'_>, lines: &[&str]) -> (Origin, Vec<usize>) {
-        let metadata = document.root.get("metadata");
-        let Some(Value::Map(entries)) =
-            metadata.and_then(|it| it.get("annotations")).map(|it| &it.value)
-        else {
-            return (Origin::Unknown, Vec::new());
-        };
-        let (mut file, mut by, mut dropped, mut left) = (None, Vec::new(), Vec::new(), 0);
+    /// Returns the origin of an object, as its annotations say.
+    fn origin(&mut self, document: &Document<'_>) -> Origin {
+        let annotations = document.root.get("metadata").and_then(|it| it.get("annotations"));
+        let Some(annotations) = annotations else { return Origin::Unknown };
         let find = |node: &Node<'_>, key: &str| {
             let path = node.get(key)?.as_str()?;
             let file = dunce::canonicalize(self.wrapper.join(path)).ok()?;
             // kustomize keeps the annotations of the resource itself, with any path.
             self.known.contains(&file).then_some(file)
         };
-        for (key, value) in entries {
-            let said = value.as_str().unwrap_or_default();
-            let said = || kube_yaml::documents(said).flatten().map(|it| it.root).next();
-            match &*key.name {
-                ORIGIN => {
-                    let said = said();
-                    let of = |key| said.as_ref().and_then(|it| find(it, key));
-                    file = of("path").or_else(|| of("configuredIn"));
-                }
-                TRANSFORMATIONS => {
-                    for item in items(said().as_ref()) {
-                        let kind = item.get("configuredBy").and_then(|it| it.get("kind"));
-                        let kind = kind.and_then(Node::as_str).unwrap_or_default().to_owned();
-                        let file = find(item, "configuredIn").filter(|it| is_kustomization(it));
-                        by.extend(file.map(|file| (file, kind)));
-                    }
-                }
-                _ => {
-                    left += 1;
-                    continue;
-                }
-            }
-            // Deeper lines belong to the value.
-            let rest = lines.iter().skip(key.mark.line);
-            let is_deeper = |line: &&&str| {
-                line.trim().is_empty() || line.len() - line.trim_start().len() >= key.mark.column
-            };
-            dropped.extend(key.mark.line..=key.mark.line + rest.take_while(is_deeper).count());
-        }
-        if left == 0
-            && let Some(first) = dropped.iter().min().copied()
-        {
-            dropped.push(first - 1);
+        let said = |key: &str| annotations.get(key).and_then(Node::as_str).unwrap_or_default();
+        let root = |text| kube_yaml::documents(text).flatten().map(|it| it.root).next();
+        let of = root(said(ORIGIN));
+        let of = |key| of.as_ref().and_then(|it| find(it, key));
+        let file = of("path").or_else(|| of("configuredIn"));
+        let mut by = Vec::new();
+        for item in items(root(said(TRANSFORMATIONS)).as_ref()) {
+            let kind = item.get("configuredBy").and_then(|it| it.get("kind"));
+            let kind = kind.and_then(Node::as_str).unwrap_or_default().to_owned();
+            let file = find(item, "configuredIn").filter(|it| is_kustomization(it));
+            by.extend(file.map(|file| (file, kind)));
         }
         let has_own = |file: &PathBuf| {
             let name = shown(self.root, self.folder, file);
@@ -165,12 +154,11 @@ impl Reader<'_> {
             by.clear();
         }
         by.dedup();
-        let origin = file.map_or(Origin::Unknown, |file| {
+        file.map_or(Origin::Unknown, |file| {
             let name = |file: &Path| shown(self.root, self.folder, file);
             let by = by.into_iter().map(|(file, kind)| (name(&file), file, kind)).collect();
             Origin::Kustomize { name: name(&file), file, by }
-        });
-        (origin, dropped)
+        })
     }
 
     /// Returns the comments for setguard in the source of an object, by the line below them. kustomize drops them.
@@ -197,4 +185,18 @@ impl Reader<'_> {
         });
         found
     }
+}
+
+/// Returns an object as JSON, without the annotations that say where it comes from.
+fn without_annotations(document: &Document<'_>) -> String {
+    let mut json: serde_json::Value =
+        serde_json::from_str(&document.root.to_json()).unwrap_or_default();
+    if let Some(metadata) = json["metadata"].as_object_mut() {
+        let annotations = metadata.get_mut("annotations").and_then(|it| it.as_object_mut());
+        if let Some(annotations) = annotations {
+            annotations.retain(|key, _| key != ORIGIN && key != TRANSFORMATIONS);
+        }
+        metadata.retain(|_, it| it.as_object().is_none_or(|it| !it.is_empty()));
+    }
+    json.to_string()
 }

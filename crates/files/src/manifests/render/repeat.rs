@@ -45,7 +45,8 @@ pub fn settle(
         let Some(was) = source.rendered().filter(|it| it.root.is_chart()) else { continue };
         let now = new.get(&was.name()).filter(|it| it.text() != source.text());
         let Some((now, is)) = now.and_then(|it| Some((it, it.rendered()?))) else { continue };
-        if !commit.edits()?.may_touch(&[was.root.parts(), is.root.parts()].concat()) {
+        let edits = commit.edits()?;
+        if ![was, is].iter().any(|it| edits.may_touch(&it.root)) {
             *source = now.copy_of_rendered();
             continue;
         }

@@ -16,7 +16,7 @@ use crate::manifests::{
 pub(in crate::manifests) const AS_UPGRADE: &str = " as an upgrade";
 
 /// A kustomization or a chart.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     /// The folder, or the archive of a chart, as the user wrote it.
     pub(super) folder: PathBuf,
@@ -34,21 +34,21 @@ pub struct Root {
 }
 
 /// A kustomization that takes others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Taker {
     pub(super) folder: PathBuf,
     /// The namespace that it sets for what it takes.
     pub(super) namespace: Option<String>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Kustomization,
     Chart(Release),
 }
 
 /// How to render a chart. What is absent is as the flags say.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Release {
     /// The files of values, as the user wrote them and where to read them.
     pub(super) values: Vec<(PathBuf, PathBuf)>,
@@ -140,6 +140,11 @@ impl Root {
 
     pub(super) const fn is_chart(&self) -> bool {
         matches!(self.kind, Kind::Chart(_))
+    }
+
+    /// Returns whether a chart has values besides its own.
+    pub(in crate::manifests) fn has_values(&self) -> bool {
+        matches!(&self.kind, Kind::Chart(it) if !it.values.is_empty() || it.inline.is_some() || !it.flags.is_empty())
     }
 
     pub(super) fn is_default_chart(&self) -> bool {
