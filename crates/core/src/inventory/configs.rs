@@ -75,7 +75,7 @@ impl Refused {
 fn is_base64(text: &str) -> bool {
     let text = text.replace(['\r', '\n'], "");
     let plain = text.trim_end_matches('=');
-    text.len() % 4 == 0
+    text.len().is_multiple_of(4)
         && text.len() - plain.len() <= 2
         && plain.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'+' | b'/'))
 }

@@ -8,13 +8,12 @@ use crate::finding::Path;
 /// Parts of the flags that say where a program listens.
 const FLAGS: [&str; 4] = ["addr", "bind", "host", "listen"];
 
+/// Takes the address, the port, the effect on a probe, and the word.
+type Visitor<'v> = dyn FnMut(&str, i32, Option<&'static str>, &Path<'_>) + 'v;
+
 /// Calls the visitor with each address such as `127.0.0.1` at which a container listens, its port, what happens because
 /// a probe asks for the port at the address of the pod, and the word.
-pub(crate) fn on_loopback(
-    container: &Container,
-    path: &Path<'_>,
-    visitor: &mut dyn FnMut(&str, i32, Option<&'static str>, &Path<'_>),
-) {
+pub(crate) fn on_loopback(container: &Container, path: &Path<'_>, visitor: &mut Visitor<'_>) {
     let values = || arguments(container).map(|(_, value)| value);
     let lists = [("command", list(&container.command)), ("args", list(&container.args))];
     let places = lists.iter().flat_map(|(list, words)| (0..words.len()).map(move |i| (*list, i)));

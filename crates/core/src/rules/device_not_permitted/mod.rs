@@ -64,5 +64,5 @@ fn is_device(host: &HostPathVolumeSource) -> bool {
     };
     !is_open
         && !kind.starts_with("Directory")
-        && (is_of_type || DEVICES.iter().any(|it| is_named(it)))
+        && (is_of_type || DEVICES.iter().any(is_named))
 }

@@ -27,7 +27,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let Some(refused) = item.rare().and_then(|it| it.refused.as_ref()) else { continue };
         let field = &refused.field;
         let (why, help) = match refused.is_plain {
-            true => ("not in base64", format!("write it in base64, or as text in stringData")),
+            true => ("not in base64", "write it in base64, or as text in stringData".to_owned()),
             false => ("not a text", format!("write the value of {field} in quotes")),
         };
         let message = format!(
