@@ -175,6 +175,7 @@ rules! {
     priority_class_missing,
     probe_asks_node,
     probe_without_tls,
+    quantity_unit,
     replicas_without_budget,
     requests_exceed_node,
     resource_container_missing,

@@ -40,7 +40,10 @@ use self::{
     policy::{Choice, Loaded},
     selection::Selection,
 };
-use crate::proposal::apply::Delivery;
+use crate::{
+    dump::{is_empty, nothing_in},
+    proposal::apply::Delivery,
+};
 use setguard_files::manifests::{
     exclude::{exempt_earlier, exempt_files, whole},
     layout::{Wrong, clean},
@@ -183,6 +186,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         both,
         namespace,
     );
+    if !args.against.is_empty() && !args.allow_empty {
+        let empty = old.sources.iter().filter(|it| it.is_named() && is_empty(it, true));
+        old.failures.extend(empty.map(nothing_in));
+    }
     old.notes.iter().for_each(|it| reports.note(it));
     if let Some(old) = &old.roots {
         rendering.also(old, None, &mut rendered);
@@ -255,7 +262,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     };
     let delivery = args.delivery.checked()?;
     let checker = Checker::new(&policy, &previous, delivery, context, strictness);
-    let (cluster, unreadable) = inventory::read(&args.inventory);
+    let (cluster, unreadable) = inventory::read(&args.inventory, args.allow_empty);
 
     let mut sink = FindingSink::new(repository, reports, known, progress);
     sink.selection = args.selection.clone();

@@ -2,6 +2,7 @@
 
 pub mod browser;
 pub mod check;
+mod dump;
 pub mod explain;
 pub mod plan;
 pub mod proposal;

@@ -2,7 +2,6 @@
 
 mod cluster;
 mod configs;
-mod dump;
 mod forecast;
 mod forecaster;
 mod headline;

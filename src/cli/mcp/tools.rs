@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write as _},
 };
 
@@ -169,7 +169,8 @@ struct WaitTool {
     objects: Vec<String>,
     /// The namespace of the sets; otherwise the kubeconfig's.
     namespace: Option<String>,
-    /// How many seconds to wait, at most 240; 60 without it.
+    /// How many seconds to wait; 60 without it.
+    #[schemars(range(max = 240))]
     timeout_seconds: Option<u16>,
     /// How many entries of a list to leave out at its beginning, by its JSON pointer: the `next` of a result that left
     /// out entries, to get them.
@@ -289,6 +290,10 @@ async fn plan(
             "give one of nodes, nodeNames and live, which reads the nodes from the cluster"
                 .to_owned(),
         );
+    }
+    let names: BTreeSet<_> = it.node_names.iter().collect();
+    if names.len() < it.node_names.len() || it.node_names.iter().any(String::is_empty) {
+        return Err("nodeNames has a name twice, or an empty one".to_owned());
     }
     let node = |name| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}});
     let named: Vec<_> = it.node_names.iter().map(node).collect();

@@ -167,6 +167,7 @@ fn quantity_help(text: &str) -> Option<String> {
     let unit = unit.trim_end_matches('B').trim_end_matches('I');
     Some(match number.parse::<f64>() {
         Ok(_) if ["K", "M", "G", "T"].contains(&unit) => format!("write {number}{unit}i"),
+        Ok(_) if text.len() > number.len() && text.ends_with('m') => format!("write {number}m"),
         _ => "write a number with a unit, such as 500m or 128Mi".to_owned(),
     })
 }

@@ -32,7 +32,13 @@ impl Candidate<'_> {
 
     pub(super) fn no_key(&self) -> Problem {
         let mut problem = self.start.error("expected a key here, followed by \": \"");
-        problem.help = Some("indent a value that continues on the next line".to_owned());
+        let line = self.start.rest().lines().next().unwrap_or_default();
+        let lacks_space = line.split_once(':').is_some_and(|(key, _)| !key.contains(' '));
+        let help = match lacks_space {
+            true => "write a space after the colon",
+            false => "indent a value that continues on the next line",
+        };
+        problem.help = Some(help.to_owned());
         problem
     }
 }

@@ -2,15 +2,22 @@
 
 use std::path::PathBuf;
 
+use crate::dump::{is_empty, nothing_in};
 use setguard_core::inventory::object_summary::ObjectSummary;
 pub(super) use setguard_files::manifests::{listing, objects::ManifestObject, source::Source};
 
-/// Reads the objects in the cluster. Also returns a message for each unreadable document.
-pub(super) fn read(paths: &[PathBuf]) -> (Vec<ObjectSummary>, Vec<String>) {
+/// Reads the objects in the cluster. Also returns a message for each unreadable document, and for each file without an
+/// object, unless it may be empty.
+pub(super) fn read(paths: &[PathBuf], may_be_empty: bool) -> (Vec<ObjectSummary>, Vec<String>) {
     let (mut items, mut unreadable) = (Vec::new(), Vec::new());
     for source in listing::sources(paths).map(|source| source.and_then(Source::read)) {
         match source {
-            Ok(source) => add(&source, &mut items, &mut unreadable),
+            Ok(source) => {
+                if !may_be_empty && source.is_named() && is_empty(&source, true) {
+                    unreadable.push(nothing_in(&source));
+                }
+                add(&source, &mut items, &mut unreadable);
+            }
             Err(error) => unreadable.push(error.to_string()),
         }
     }

@@ -8,15 +8,18 @@ use std::{
 };
 
 use jiff::Timestamp;
-use kube_yaml::{Document, Node, Problem, Value};
+use kube_yaml::{Node, Problem};
 use setguard_core::{
     kubernetes::{resource::Resource, version::Version},
     object::storage::Storage,
     policy::FolderNames,
 };
 
-use super::{cluster::PlannedCluster, configs::Configs, dump};
-use crate::sides::Sides;
+use super::{cluster::PlannedCluster, configs::Configs};
+use crate::{
+    dump::{self, ALLOW_EMPTY, is_empty, nothing_in},
+    sides::Sides,
+};
 use setguard_files::manifests::{
     alternatives::Alternatives,
     git::Old,
@@ -525,26 +528,6 @@ pub(super) fn of_plan(sentence: &str) -> String {
 fn is_unread_template(text: &str) -> bool {
     is_template(text) && kube_yaml::documents(text).any(|it| it.is_err())
 }
-
-/// Returns whether a text has no objects. With `may_list_none`, it can be a list from a cluster that has none.
-fn is_empty(source: &Source, may_list_none: bool) -> bool {
-    let is_object = |it: ManifestObject<'_>| match it.kind() {
-        "Status" | "Table" => false,
-        // Its items would be here instead.
-        kind if kind.ends_with("List") => may_list_none,
-        _ => it.node.value != Value::Null,
-    };
-    let has = |it: Document<'_>| ManifestObject::all(it.root).into_iter().any(is_object);
-    let is_list = may_list_none && source.text().contains("items");
-    !is_list && !dump::parts(source.text()).any(|it| it.map_or(true, has))
-}
-
-fn nothing_in(source: &Source) -> String {
-    let name = source.name();
-    format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
-}
-
-const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";
 
 /// Returns a message for each kustomization that builds on files outside of these paths, because its objects aren't
 /// known.

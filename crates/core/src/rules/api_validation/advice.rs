@@ -24,6 +24,14 @@ const LONGEST_TITLE: usize = 8;
 /// In bytes.
 const LONGEST_NAME: usize = 80;
 
+/// Parts of messages about what cannot be decoded, with their titles.
+const UNDECODABLE: [(&str, &str); 4] = [
+    ("quantities must match", "this is not a quantity"),
+    ("not serve ", "the API server does not serve this version"),
+    (" occurs twice: ", "this key occurs twice"),
+    ("not YAML: ", "this is not YAML"),
+];
+
 const NAMED: usize = 3;
 
 /// The end of the advice about an immutable field.
@@ -75,6 +83,13 @@ impl<'s, 'a> Advisor<'s, 'a> {
             Step::Child(name) | Step::Key(name) => name,
             Step::Index(_) => "",
         };
+        let meant = match finding.reason {
+            Reason::Invalid | Reason::NotSupported => meant(message),
+            _ => None,
+        };
+        if let Some(meant) = meant {
+            return Some(Advice::say(format!("did you mean `{meant}`?")));
+        }
         match (finding.reason, name) {
             (Reason::Invalid, "labels") if message.ends_with(template::MISMATCH) => self.mismatch(),
             (Reason::Required, "selector") => Some(self.no_selector()),
@@ -258,6 +273,21 @@ impl<'s, 'a> Advisor<'s, 'a> {
     }
 }
 
+/// Returns the supported value that was probably meant: in other letters, misspelled, or with its initials, such as RWX.
+fn meant(message: &str) -> Option<&str> {
+    let value = message.split('"').nth(1)?;
+    let lists = ["supported values: ", "must be '"];
+    let supported = lists.iter().find_map(|list| message.split_once(list))?.1;
+    let all: Vec<&str> =
+        supported.split(['"', '\'', ',', ' ']).filter(|it| !it.is_empty()).collect();
+    let initials = |it: &str| it.chars().filter(char::is_ascii_uppercase).collect::<String>();
+    let is_meant = |it: &&&str| {
+        it.eq_ignore_ascii_case(value)
+            || (value.len() > 2 && initials(it).replace('M', "X") == value)
+    };
+    all.iter().find(is_meant).copied().or_else(|| nearest_of(value, all.iter().copied()))
+}
+
 fn fixed<T>(object: &Object<'_, T>) -> Json {
     let set = object.stateful_set();
     json!({
@@ -283,6 +313,10 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
         message.split_whitespace().count() <= LONGEST_TITLE && message.len() <= LONGEST_NAME;
     if *rule == SCHEMA && is_short {
         return message.clone().into();
+    }
+    if *rule == SCHEMA {
+        let known = UNDECODABLE.iter().find(|(part, _)| message.contains(part));
+        return known.map_or(rule.title, |it| it.1).into();
     }
     if !super::quotes_api_server(rule) {
         return rule.title.into();

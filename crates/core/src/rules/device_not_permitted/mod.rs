@@ -62,7 +62,5 @@ fn is_device(host: &HostPathVolumeSource) -> bool {
     let is_named = |it: &&str| {
         name.strip_prefix(*it).is_some_and(|rest| !it.ends_with('/') || !rest.is_empty())
     };
-    !is_open
-        && !kind.starts_with("Directory")
-        && (is_of_type || DEVICES.iter().any(is_named))
+    !is_open && !kind.starts_with("Directory") && (is_of_type || DEVICES.iter().any(is_named))
 }

@@ -35,6 +35,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 "use another name, or delete the object with its pods and apply it again",
             )
             .instead();
+        // A new object with another selector does not take over the pods, so the other remedies are wrong.
+        return;
     }
     let (Some(new), Some(old)) = (subject.object.stateful_set(), old.stateful_set()) else {
         return;
@@ -93,6 +95,13 @@ fn grow_first<T, U>(
     let mut claims = read::claims(new).zip(read::claims(old));
     let changed = claims.find(|((_, new), (_, old))| !semantic::equal(&size(new), &size(old)));
     let claim = changed.map_or("", |((name, _), _)| name);
+    let request = |claim: &PersistentVolumeClaim| {
+        let size = claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref()?.get("storage")?;
+        Quantity::parse_resource(&size.0)?.thousandths()
+    };
+    if changed.is_some_and(|((_, new), (_, old))| request(new) < request(old)) {
+        return "; existing claims keep their size: a volume cannot shrink".into();
+    }
     let name = format!("{claim}-{}-{}", object.name(), read::ordinals(new).start);
     let edit = read::kubectl(Effect::Changes, "edit pvc", object, &name);
     Help::say("; grow existing claims one by one, ").run(edit).and(" first")

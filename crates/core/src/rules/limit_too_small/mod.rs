@@ -1,32 +1,17 @@
-//! A limit that its container or volume cannot keep.
+//! A limit that a volume of its pod cannot keep.
 
 use super::heap_above_limit::limit as memory;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "limit-too-small",
-    title: "the limit is too small",
-    summary: "a limit below what any program or the volume of the pod may take",
+    title: "the volume may grow above the limit",
+    summary: "a volume that may grow above a limit of its pod",
     group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    visit(spec, &POD_SPEC, &mut |container, path| {
-        let limits = container.resources.as_ref().and_then(|it| it.limits.as_ref());
-        // The API server warns of a fraction itself.
-        let Some(limit) = limits.and_then(|it| it.get("memory")).map(|it| &*it.0) else { return };
-        if limit.parse().is_ok_and(|it: u32| (1..LEAST).contains(&it)) {
-            let message = format!(
-                "no program runs in {limit} bytes, so container {:?} is killed at its start",
-                container.name
-            );
-            let help = format!("write the unit, for example {limit}Mi");
-            found
-                .report(&path.below("resources.limits.memory"), Reason::Invalid, message, help)
-                .planned_if(true);
-        }
-    });
     for (i, volume) in list(&spec.volumes).iter().enumerate() {
         let Some(it) = &volume.empty_dir else { continue };
         let Some(shown) = it.size_limit.as_ref().map(|it| &it.0) else { continue };
@@ -55,9 +40,6 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
     }
 }
-
-/// Below a mebibyte the unit is missing.
-const LEAST: u32 = 1 << 20;
 
 fn bytes(size: &str) -> Option<u128> {
     Some(Quantity::parse_resource(size)?.thousandths()? / 1_000)

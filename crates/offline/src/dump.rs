@@ -1,15 +1,17 @@
-//! The items of a long list, one at a time, to avoid holding all trees in memory.
+//! What a cluster has printed: the items of a long list, one at a time, to avoid holding all trees in memory; and texts
+//! without objects.
 
 use std::iter;
 
 use kube_yaml::{self, Document, Problem, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use setguard_files::manifests::{objects::ManifestObject, source::Source};
 
 type Read<'a> = Result<Document<'a>, Problem>;
 
 /// Returns the documents of a text, and the items of a kubectl list one by one, with their lines in the whole text.
-pub(super) fn parts(text: &str) -> Box<dyn Iterator<Item = Read<'_>> + '_> {
+pub(crate) fn parts(text: &str) -> Box<dyn Iterator<Item = Read<'_>> + '_> {
     let Some(items) = items_of_json(text).or_else(|| items_of_yaml(text)) else {
         return Box::new(kube_yaml::documents(text));
     };
@@ -118,3 +120,25 @@ mod tests {
         assert_eq!(names(two), [whole[0].clone(), ("b".to_owned(), 6)]);
     }
 }
+
+/// Returns whether a text has no objects. With `may_list_none`, it is from a cluster, where each object has a
+/// kind and a list may have no items.
+pub(crate) fn is_empty(source: &Source, may_list_none: bool) -> bool {
+    let is_object = |it: ManifestObject<'_>| match it.kind() {
+        "Status" | "Table" => false,
+        // Its items would be here instead.
+        kind if kind.ends_with("List") => may_list_none,
+        "" if may_list_none => false,
+        _ => it.node.value != Value::Null,
+    };
+    let has = |it: Document<'_>| ManifestObject::all(it.root).into_iter().any(is_object);
+    let is_list = may_list_none && source.text().contains("items");
+    !is_list && !parts(source.text()).any(|it| it.map_or(true, has))
+}
+
+pub(crate) fn nothing_in(source: &Source) -> String {
+    let name = source.name();
+    format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
+}
+
+pub(crate) const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";

@@ -1,0 +1,67 @@
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
+
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = rule! {
+    id: "quantity-unit",
+    title: "the quantity has the wrong unit",
+    summary: "memory or storage of a few bytes, or hundreds of processors",
+    group: NeverStarts,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+};
+
+/// In bytes: no volume and no program is smaller.
+const LEAST: u128 = 1 << 20;
+/// Few nodes have as many processors.
+const MOST: u128 = 256;
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let claims = subject.object.stateful_set().map(|it| list(&it.volume_claim_templates));
+    for (i, claim) in claims.into_iter().flatten().enumerate() {
+        let resources = claim.spec.as_ref().and_then(|it| it.resources.as_ref());
+        let size = resources.and_then(|it| it.requests.as_ref()?.get("storage"));
+        let path = CLAIM_TEMPLATES.index(i);
+        let why = "and the size in a claim template cannot be changed";
+        bytes(size, false, "Gi", why, &path.below("spec.resources.requests.storage"), found);
+    }
+    let Some(spec) = subject.object.template().spec.as_ref() else { return };
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let Some(resources) = &container.resources else { return };
+        let path = path.child("resources");
+        for (name, quantities) in [("limits", &resources.limits), ("requests", &resources.requests)]
+        {
+            let (path, of) = (path.child(name), |it: &str| quantities.as_ref()?.get(it));
+            let why = "and no program runs in that";
+            bytes(of("memory"), name == "limits", "Mi", why, &path.child("memory"), found);
+            processors(of("cpu"), &path.child("cpu"), found);
+        }
+    });
+}
+
+fn bytes(
+    written: Option<&Written>,
+    is_in_plan: bool,
+    unit: &str,
+    why: &str,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let Some(text) = written.map(|it| &*it.0) else { return };
+    // The API server warns of a fraction itself.
+    if text.parse().is_ok_and(|size: u128| (1..LEAST).contains(&size)) {
+        let message = format!("without a unit this is {text} bytes, {why}");
+        let help = format!("write the unit, for example {text}{unit}");
+        found.report(path, Reason::Invalid, message, help).planned_if(is_in_plan);
+    }
+}
+
+fn processors(written: Option<&Written>, path: &Path<'_>, found: &mut Findings) {
+    let Some(text) = written.map(|it| &*it.0) else { return };
+    let count = Quantity::parse_resource(text).and_then(|it| Some(it.thousandths()? / 1_000));
+    if let Some(count) = count.filter(|it| *it >= MOST) {
+        let message = format!("this is {count} processors, and few nodes have as many");
+        let number = text.trim_end_matches(char::is_alphabetic);
+        let help = format!("write {number}m for thousandths of a processor");
+        found.report(path, Reason::Invalid, message, help).planned_if(true);
+    }
+}
