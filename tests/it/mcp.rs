@@ -177,7 +177,7 @@ fn check_returns_the_report_of_texts_and_of_files() {
     assert!(rules(&result["report"]).contains(&RULE), "{result}");
     let before = faulty.replace("app: agent", "app: old");
     let result = client.call("check", json!({"manifests": faulty, "before": before}));
-    assert!(rules(&result["report"]).contains(&"immutable-field"), "{result}");
+    assert!(rules(&result["report"]).contains(&"api-validation"), "{result}");
 
     // The repository's policy also applies to texts.
     client.folder.write(

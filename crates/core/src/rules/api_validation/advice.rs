@@ -395,6 +395,8 @@ fn missing(field: &Field, name: &str, kind: WorkloadKind) -> Option<String> {
         "accessModes" => {
             "add `accessModes: [ReadWriteOnce]`, or the modes that the storage has".to_owned()
         }
+        "containerPort" => "add the number of the port, such as `containerPort: 8080`".to_owned(),
+        "key" => "add the key of the ConfigMap or Secret".to_owned(),
         "mountPath" => "add the folder of the container in which the volume appears".to_owned(),
         "containers" => format!(
             "add a container with `name` and `image`: the pods of a {kind} have at least one"

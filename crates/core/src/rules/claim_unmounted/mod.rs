@@ -16,6 +16,12 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
         used.extend(container.volume_mounts.iter().flatten().map(|mount| mount.name.as_str()));
         used.extend(container.volume_devices.iter().flatten().map(|device| device.name.as_str()));
     }
+    // A mount whose name is misspelled is an error of its own.
+    let is_volume = |name: &str| list(&pod.volumes).iter().any(|it| it.name == name);
+    let is_known = |name: &str| is_volume(name) || read::claims(spec).any(|it| it.0 == name);
+    if pod.containers.is_empty() || !used.iter().all(|it| is_known(it)) {
+        return;
+    }
     for (i, (name, _)) in read::claims(spec).enumerate() {
         // The API server rejects a template without a name.
         if !name.is_empty() && !used.contains(name) {

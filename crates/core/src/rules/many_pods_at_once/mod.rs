@@ -47,6 +47,6 @@ fn removed(subject: &Subject<'_>, found: &mut Findings) {
         if new.replicas == Some(1) { &SPEC } else { &replicas },
         Reason::Invalid,
         format!("this change removes {of} pods: {names}"),
-        "set replicas to the number of pods that you want; without it there is one",
+        "set replicas to the number of pods that you want; the default is 1",
     );
 }
