@@ -83,8 +83,8 @@ pub(super) struct Rollout {
     pub(super) why_kept: Option<String>,
     /// The maximum number of unavailable pods without the change; `None` for a new object.
     pub(super) down_before: Option<usize>,
-    /// The point where the rollout stops if new pods never become ready.
-    pub(super) if_broken: Option<Stop>,
+    /// The course if new pods never become ready.
+    pub(super) if_broken: Option<Course>,
     pub(super) undo: Undo,
     pub(super) estimate: Option<Estimate>,
     /// The PodDisruptionBudgets that would allow fewer evictions than the rollout takes down.

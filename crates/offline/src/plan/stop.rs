@@ -20,9 +20,11 @@ pub(super) fn line(forecast: &Forecast) -> Option<Line> {
     let several = rollout.course.steps.iter().filter(deletes).count() > 1;
     let is_daemon = !matches!(stop.target, Target::Ordinal(_));
     let (when, subject) = match stop.why {
-        Waits::ForTheLast if several || is_daemon => {
+        Waits::ForTheLast if broken.takes_all_down && (several || is_daemon) => {
             ("nothing stops it if", "the new pods never become ready, and then none is available")
         }
+        Waits::ForTheLast if is_daemon => ("stops if", "the new pods never become ready"),
+        Waits::ForTheLast if several => ("nothing stops it if", "the new pods never become ready"),
         _ if is_daemon => ("stops if", "the pod on the first node never becomes ready"),
         Waits::Budget if !stop.others.is_empty() => ("stops if", "never become ready"),
         _ => ("stops if", "never becomes ready"),

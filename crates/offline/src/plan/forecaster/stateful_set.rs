@@ -87,6 +87,7 @@ impl Forecaster<'_> {
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
         let remedy = remedy(settings, &state, &course);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
+        let unready_note = self.unready_note(present, &state, &course);
         notes.extend(ending_note(&state, &course));
         notes.extend(add_going(settings, &state, transition, &mut course));
         notes.extend(claim_notes(&course));
@@ -100,11 +101,10 @@ impl Forecaster<'_> {
             }
             Some(simulate(&settings, state.clone(), never_ready).at_most_unavailable)
         };
-        notes.extend(self.unready_note(present, &state, &course));
+        notes.extend(unready_note);
         let down_before = transition.before.and_then(without);
         let works = course.stop.is_none() && !course.steps.is_empty();
-        let if_broken =
-            works.then(|| simulate(settings, state, &NeverReady::all_new()).stop).flatten();
+        let if_broken = works.then(|| simulate(settings, state, &NeverReady::all_new()));
         let rollout = Rollout {
             kept,
             why_kept,
