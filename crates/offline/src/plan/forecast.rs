@@ -218,9 +218,12 @@ impl Forecast {
                  unavailable"
             ),
             (Target::Ordinal(_), Waits::Deletion) => {
-                format!(
-                    "{name} is still being deleted, and no pod takes its place before it is gone"
-                )
+                let rollout = self.rollout.as_ref();
+                let then = match rollout.is_some_and(Rollout::is_ordered) {
+                    true => "the controller waits for it before it changes another pod",
+                    false => "no pod takes its place before it is gone",
+                };
+                format!("{name} is still being deleted, and {then}")
             }
             (_, Waits::Deletion) => format!(
                 "the pod on {name} is still being deleted; until it is gone, no pod takes its place, and the node counts \
@@ -268,6 +271,10 @@ impl Rollout {
             OfKind::DaemonSet { nodes } => nodes,
             OfKind::StatefulSet { .. } => &[],
         }
+    }
+
+    pub(super) const fn is_ordered(&self) -> bool {
+        matches!(self.of_kind, OfKind::StatefulSet { is_ordered: true, .. })
     }
 
     /// Returns whether the volume of a deleted claim is retained with its data.

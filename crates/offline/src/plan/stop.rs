@@ -15,7 +15,8 @@ pub(super) fn line(forecast: &Forecast) -> Option<Line> {
         let why = format!(" {}{then}", forecast.why(stop));
         return Some(Line::new(Tone::Bad, "stops:").and(Tone::Plain, why));
     }
-    let stop = rollout.if_broken.as_ref().filter(|_| forecast.change == ChangeKind::Update)?;
+    let broken = rollout.if_broken.as_ref().filter(|_| forecast.change == ChangeKind::Update)?;
+    let stop = broken.stop.as_ref()?;
     let deletes = |it: &&setguard_core::rollout::Step| it.action == Action::Delete;
     let several = rollout.course.steps.iter().filter(deletes).count() > 1;
     let is_daemon = !matches!(stop.target, Target::Ordinal(_));
@@ -46,8 +47,7 @@ pub(super) fn line(forecast: &Forecast) -> Option<Line> {
 
 /// Returns the other pods that the same wave replaces. An ordered set waits for each of them.
 fn together<'a>(rollout: &'a Rollout, target: &'a Target) -> impl Iterator<Item = &'a Target> {
-    let is_ordered = matches!(rollout.of_kind, OfKind::StatefulSet { is_ordered: true, .. });
-    let steps = rollout.course.steps.iter().filter(move |_| is_ordered);
+    let steps = rollout.course.steps.iter().filter(|_| rollout.is_ordered());
     let deleted = steps.clone().filter(|it| it.action == Action::Delete);
     let wave = deleted.clone().find(|it| it.target == *target).map(|it| it.wave);
     let others = deleted.filter(move |it| Some(it.wave) == wave && it.target != *target);
@@ -103,9 +103,9 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
 /// even then, and a pod below the partition keeps its template until somebody deletes it.
 fn undo(rollout: &Rollout, forecast: &Forecast, pods: &[String]) -> String {
     let id = &forecast.id;
-    let (kind, is_ordered) = match rollout.of_kind {
-        OfKind::StatefulSet { is_ordered, .. } => ("sts", is_ordered),
-        OfKind::DaemonSet { .. } => ("ds", false),
+    let kind = match rollout.of_kind {
+        OfKind::StatefulSet { .. } => "sts",
+        OfKind::DaemonSet { .. } => "ds",
     };
     let partition = "spec.updateStrategy.rollingUpdate.partition";
     let (undo, stays) = match rollout.undo {
@@ -116,7 +116,7 @@ fn undo(rollout: &Rollout, forecast: &Forecast, pods: &[String]) -> String {
         _ => {
             let to = rollout.undo.option().map(|it| format!(" {it}")).unwrap_or_default();
             let undo = format!("kubectl rollout undo {kind}/{} -n {}{to}", id.name, id.namespace);
-            (undo, is_ordered)
+            (undo, rollout.is_ordered())
         }
     };
     match stays {
