@@ -112,6 +112,8 @@ pub(super) enum Remedy {
     Undo,
     /// Delete the pod: the controller creates it with this template.
     Delete(Revision),
+    /// Delete the pod: the set no longer needs it.
+    GiveUp,
     /// Write the block `rollingUpdate`, then delete the pod: without the block it comes back with the old template.
     Complete,
     /// Find the cause: a new pod would be the same.

@@ -93,6 +93,7 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
         (_, Remedy::Delete(revision)) => {
             format!("{delete}, and it comes back with the {} template", revision.as_str())
         }
+        (_, Remedy::GiveUp) => format!("{delete}, and it does not come back"),
         (_, Remedy::Look) => describe,
         (_, Remedy::Undo) if rollout.undo == Undo::None => describe,
         (_, Remedy::Undo) => undo(rollout, forecast, &[pod]),

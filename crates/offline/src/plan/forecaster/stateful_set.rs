@@ -150,7 +150,7 @@ impl Forecaster<'_> {
         let is_unready = state.pods.get(ordinal).is_some_and(is_starting);
         let name = format!("{}-{ordinal}", transition.id.name);
         let command = match remedy(settings, &stays, &broken) {
-            Some(Remedy::Delete(_)) => "delete",
+            Some(Remedy::Delete(_) | Remedy::GiveUp) => "delete",
             _ => "describe",
         };
         let then = match broken.steps.is_empty() {
@@ -398,6 +398,9 @@ fn ending_note(state: &State, course: &Course) -> Option<String> {
 
 fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy> {
     let Stop { target: Target::Ordinal(ordinal), .. } = course.stop.as_ref()? else { return None };
+    if !settings.ordinals.contains(ordinal) {
+        return Some(Remedy::GiveUp);
+    }
     let is_it =
         |step: &&Step| step.action == Action::Create && step.target == Target::Ordinal(*ordinal);
     let created = course.steps.iter().rev().find(is_it).map(|step| step.revision);
