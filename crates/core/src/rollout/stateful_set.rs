@@ -335,6 +335,11 @@ impl<'a> Simulation<'a> {
                 self.unavailable.last().map(|it| stop(*it, Waits::ForThisPod))
             }
         };
+        // Nothing waits for a pod outside the range that was already terminating.
+        let stays =
+            |(it, step): (&i64, &Option<usize>)| Some(stop(*it, *step.and(self.stranded.get(it))?));
+        self.course.stop =
+            self.course.stop.take().or_else(|| self.terminating.iter().find_map(stays));
         if let Some(Stop { target: Target::Ordinal(ordinal), why, .. }) = &mut self.course.stop
             && let Some(stranded) = self.stranded.get(ordinal)
             && !matches!(why, Waits::Volumes | Waits::Name)
