@@ -11,6 +11,7 @@ mod update;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem,
     ops::Range,
 };
 
@@ -301,6 +302,7 @@ impl<'a> Simulation<'a> {
         let unfinished = remain || !self.condemned.is_empty();
         let stop = |ordinal: i64, why| Stop::new(Target::Ordinal(ordinal), why);
         let first = self.unavailable.first().copied();
+        let exists = |ordinal| self.pods.contains_key(&ordinal);
         let failing = self.failing().next();
         self.course.stop = match self.settings.strategy {
             _ if !self.looping.is_empty() => {
@@ -314,11 +316,12 @@ impl<'a> Simulation<'a> {
                     stop(it, if is_misfit { Waits::Volumes } else { Waits::Name })
                 })
             }
-            _ if !unfinished && self.pods.len() == self.wanted_count() => {
+            _ if !unfinished && self.settings.ordinals.clone().all(exists) => {
                 first.map(|it| stop(it, Waits::ForTheLast))
             }
             _ if self.settings.is_ordered => {
-                let blocking = first.or_else(|| self.condemned.first().copied());
+                let outside = || self.blocking_outside().filter(|_| unfinished);
+                let blocking = first.or_else(outside);
                 blocking.map(|it| stop(it, Waits::ForThisPod))
             }
             Strategy::RollingUpdate { max_unavailable: Some(most), .. } => {
@@ -332,14 +335,20 @@ impl<'a> Simulation<'a> {
                 self.unavailable.last().map(|it| stop(*it, Waits::ForThisPod))
             }
         };
-        let why = |ordinal: &i64| Some((*ordinal, *self.stranded.get(ordinal)?));
-        let mut stays = self.terminating.keys().filter_map(why);
-        self.course.stop = self.course.stop.or_else(|| stays.next().map(|(it, why)| stop(it, why)));
+        // Nothing waits for a pod outside the range that was already terminating.
+        let stays =
+            |(it, step): (&i64, &Option<usize>)| Some(stop(*it, *step.and(self.stranded.get(it))?));
+        self.course.stop =
+            self.course.stop.take().or_else(|| self.terminating.iter().find_map(stays));
         if let Some(Stop { target: Target::Ordinal(ordinal), why, .. }) = &mut self.course.stop
             && let Some(stranded) = self.stranded.get(ordinal)
             && !matches!(why, Waits::Volumes | Waits::Name)
         {
             *why = *stranded;
+        }
+        // Pods that do not end now still take their claims with them when they do.
+        for (ordinal, step) in mem::take(&mut self.terminating) {
+            self.lose_claims(ordinal, step);
         }
         self.course
     }

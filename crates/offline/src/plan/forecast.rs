@@ -83,8 +83,8 @@ pub(super) struct Rollout {
     pub(super) why_kept: Option<String>,
     /// The maximum number of unavailable pods without the change; `None` for a new object.
     pub(super) down_before: Option<usize>,
-    /// The point where the rollout stops if new pods never become ready.
-    pub(super) if_broken: Option<Stop>,
+    /// The course if new pods never become ready.
+    pub(super) if_broken: Option<Course>,
     pub(super) undo: Undo,
     pub(super) estimate: Option<Estimate>,
     /// The PodDisruptionBudgets that would allow fewer evictions than the rollout takes down.
@@ -112,6 +112,8 @@ pub(super) enum Remedy {
     Undo,
     /// Delete the pod: the controller creates it with this template.
     Delete(Revision),
+    /// Delete the pod: the set no longer needs it.
+    GiveUp,
     /// Write the block `rollingUpdate`, then delete the pod: without the block it comes back with the old template.
     Complete,
     /// Find the cause: a new pod would be the same.
@@ -218,9 +220,12 @@ impl Forecast {
                  unavailable"
             ),
             (Target::Ordinal(_), Waits::Deletion) => {
-                format!(
-                    "{name} is still being deleted, and no pod takes its place before it is gone"
-                )
+                let rollout = self.rollout.as_ref();
+                let then = match rollout.is_some_and(Rollout::is_ordered) {
+                    true => "the controller waits for it before it changes another pod",
+                    false => "no pod takes its place before it is gone",
+                };
+                format!("{name} is still being deleted, and {then}")
             }
             (_, Waits::Deletion) => format!(
                 "the pod on {name} is still being deleted; until it is gone, no pod takes its place, and the node counts \
@@ -268,6 +273,10 @@ impl Rollout {
             OfKind::DaemonSet { nodes } => nodes,
             OfKind::StatefulSet { .. } => &[],
         }
+    }
+
+    pub(super) const fn is_ordered(&self) -> bool {
+        matches!(self.of_kind, OfKind::StatefulSet { is_ordered: true, .. })
     }
 
     /// Returns whether the volume of a deleted claim is retained with its data.

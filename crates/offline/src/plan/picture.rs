@@ -47,8 +47,10 @@ pub(super) fn change(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     match forecast.change {
         ChangeKind::Create => lines.push(Line::new(Tone::Plain, "is new")),
         ChangeKind::Delete => lines.push(Line::new(Tone::Bad, "is deleted")),
-        ChangeKind::None if forecast.active().is_some() => {
-            lines.push(Line::new(Tone::Plain, "nothing changes, but a rollout is under way"));
+        ChangeKind::None if let Some(rollout) = forecast.active() => {
+            let creates = rollout.course.steps.iter().any(|it| it.action == Action::Create);
+            let what = if creates { "a rollout is under way" } else { "pods are being deleted" };
+            lines.push(Line::new(Tone::Plain, format!("nothing changes, but {what}")));
         }
         ChangeKind::None => lines.push(Line::new(Tone::Plain, "nothing changes")),
         ChangeKind::Refused => lines.push(Line::new(Tone::Bad, "is refused by the API server")),

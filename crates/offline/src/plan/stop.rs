@@ -15,14 +15,17 @@ pub(super) fn line(forecast: &Forecast) -> Option<Line> {
         let why = format!(" {}{then}", forecast.why(stop));
         return Some(Line::new(Tone::Bad, "stops:").and(Tone::Plain, why));
     }
-    let stop = rollout.if_broken.as_ref().filter(|_| forecast.change == ChangeKind::Update)?;
+    let broken = rollout.if_broken.as_ref().filter(|_| forecast.change == ChangeKind::Update)?;
+    let stop = broken.stop.as_ref()?;
     let deletes = |it: &&setguard_core::rollout::Step| it.action == Action::Delete;
     let several = rollout.course.steps.iter().filter(deletes).count() > 1;
     let is_daemon = !matches!(stop.target, Target::Ordinal(_));
     let (when, subject) = match stop.why {
-        Waits::ForTheLast if several || is_daemon => {
+        Waits::ForTheLast if broken.takes_all_down && (several || is_daemon) => {
             ("nothing stops it if", "the new pods never become ready, and then none is available")
         }
+        Waits::ForTheLast if is_daemon => ("stops if", "the new pods never become ready"),
+        Waits::ForTheLast if several => ("nothing stops it if", "the new pods never become ready"),
         _ if is_daemon => ("stops if", "the pod on the first node never becomes ready"),
         Waits::Budget if !stop.others.is_empty() => ("stops if", "never become ready"),
         _ => ("stops if", "never becomes ready"),
@@ -44,8 +47,7 @@ pub(super) fn line(forecast: &Forecast) -> Option<Line> {
 
 /// Returns the other pods that the same wave replaces. An ordered set waits for each of them.
 fn together<'a>(rollout: &'a Rollout, target: &'a Target) -> impl Iterator<Item = &'a Target> {
-    let is_ordered = matches!(rollout.of_kind, OfKind::StatefulSet { is_ordered: true, .. });
-    let steps = rollout.course.steps.iter().filter(move |_| is_ordered);
+    let steps = rollout.course.steps.iter().filter(|_| rollout.is_ordered());
     let deleted = steps.clone().filter(|it| it.action == Action::Delete);
     let wave = deleted.clone().find(|it| it.target == *target).map(|it| it.wave);
     let others = deleted.filter(move |it| Some(it.wave) == wave && it.target != *target);
@@ -91,6 +93,7 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
         (_, Remedy::Delete(revision)) => {
             format!("{delete}, and it comes back with the {} template", revision.as_str())
         }
+        (_, Remedy::GiveUp) => format!("{delete}, and it does not come back"),
         (_, Remedy::Look) => describe,
         (_, Remedy::Undo) if rollout.undo == Undo::None => describe,
         (_, Remedy::Undo) => undo(rollout, forecast, &[pod]),
@@ -101,9 +104,9 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
 /// even then, and a pod below the partition keeps its template until somebody deletes it.
 fn undo(rollout: &Rollout, forecast: &Forecast, pods: &[String]) -> String {
     let id = &forecast.id;
-    let (kind, is_ordered) = match rollout.of_kind {
-        OfKind::StatefulSet { is_ordered, .. } => ("sts", is_ordered),
-        OfKind::DaemonSet { .. } => ("ds", false),
+    let kind = match rollout.of_kind {
+        OfKind::StatefulSet { .. } => "sts",
+        OfKind::DaemonSet { .. } => "ds",
     };
     let partition = "spec.updateStrategy.rollingUpdate.partition";
     let (undo, stays) = match rollout.undo {
@@ -114,7 +117,7 @@ fn undo(rollout: &Rollout, forecast: &Forecast, pods: &[String]) -> String {
         _ => {
             let to = rollout.undo.option().map(|it| format!(" {it}")).unwrap_or_default();
             let undo = format!("kubectl rollout undo {kind}/{} -n {}{to}", id.name, id.namespace);
-            (undo, is_ordered)
+            (undo, rollout.is_ordered())
         }
     };
     match stays {

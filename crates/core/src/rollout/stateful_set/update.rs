@@ -38,17 +38,27 @@ impl Simulation<'_> {
             }
             return false;
         }
-        let is_outside = |ordinal: &&i64| !self.settings.ordinals.contains(*ordinal);
-        let last_gone = self.terminating.keys().rfind(is_outside).copied();
-        let Some(last) = self.condemned.last().copied() else { return last_gone.is_some() };
-        if last_gone.is_some_and(|gone| gone > last) {
+        if self.last_outside_ends().is_some() {
             return true;
         }
+        let Some(last) = self.condemned.last().copied() else { return false };
         let is_available = self.pods.get(&last).is_some_and(|it| self.settings.suffices(it.health));
         if is_available || self.first_unhealthy_outside() == Some(last) {
             self.delete(last);
         }
         true
+    }
+
+    /// Returns the last pod outside the range if it is terminating.
+    fn last_outside_ends(&self) -> Option<i64> {
+        let is_outside = |ordinal: &&i64| !self.settings.ordinals.contains(*ordinal);
+        let gone = self.terminating.keys().rfind(is_outside).copied();
+        gone.filter(|gone| Some(*gone) > self.condemned.last().copied())
+    }
+
+    /// Returns the pod outside the range that holds up an ordered set.
+    pub(super) fn blocking_outside(&self) -> Option<i64> {
+        self.last_outside_ends().or_else(|| self.first_unhealthy_outside())
     }
 
     /// Unhealthy or terminating.

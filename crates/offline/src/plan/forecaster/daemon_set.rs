@@ -70,8 +70,7 @@ impl Forecaster<'_> {
         };
         let down_before = transition.before.and_then(without);
         let works = course.stop.is_none() && !course.steps.is_empty();
-        let if_broken =
-            works.then(|| simulate(&settings, pods, &NeverReady::all_new()).stop).flatten();
+        let if_broken = works.then(|| simulate(&settings, pods, &NeverReady::all_new()));
         let rollout = Rollout {
             kept,
             why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),

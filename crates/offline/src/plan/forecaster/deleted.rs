@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use setguard_core::{
     object::{Object, StatefulSetSpec, Workload},
+    observed::Member,
     rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings, undo::Undo},
 };
 use setguard_files::manifests::id::ObjectId;
@@ -18,7 +19,10 @@ impl Forecaster<'_> {
     pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
         let note = "the new manifests lack it; this happens if you delete it".to_owned();
         let (more, rollout) = match &old.workload {
-            Workload::StatefulSet(spec) => (None, self.deleted_pods(id, old, spec)),
+            Workload::StatefulSet(spec) => {
+                let pods = self.input.world.pods(&query(id, old, Some(old)));
+                (None, self.deleted_pods(id, spec, pods.as_deref()))
+            }
             Workload::DaemonSet(_) => (Some("its pods are deleted, all at once".to_owned()), None),
         };
         Forecast {
@@ -41,12 +45,24 @@ impl Forecaster<'_> {
         let since = own.or(of_namespace)?;
         let finalizers = old.metadata.finalizers.iter().flatten().map(|it| &**it);
         let finalizers: Vec<&str> = finalizers.collect();
-        let (pods, rollout) = match (&old.workload, finalizers.contains(&"orphan")) {
-            (_, true) => ("its pods stay, without a controller", None),
-            (Workload::StatefulSet(spec), false) => {
-                ("its pods go with it", self.deleted_pods(id, old, spec))
+        let (world, set) = (&self.input.world, query(id, old, Some(old)));
+        // A terminating set adopts no pods, but a terminating namespace deletes these too.
+        let goes = |it: &&Member| it.orphan.is_none() || of_namespace.is_some();
+        let pods = world.pods(&set).map(|it| it.into_iter().filter(goes).collect::<Vec<_>>());
+        let is_none_left = pods.as_ref().is_some_and(Vec::is_empty);
+        let are_ending = is_none_left && !world.ending(&set).is_empty();
+        let has_orphans = is_none_left && !are_ending && world.adopted(&set).next().is_some();
+        let is_orphaned = of_namespace.is_none() && finalizers.contains(&"orphan") || has_orphans;
+        let rollout = match &old.workload {
+            Workload::StatefulSet(spec) if !is_orphaned => {
+                self.deleted_pods(id, spec, pods.as_deref())
             }
-            (Workload::DaemonSet(_), false) => ("its pods go with it", None),
+            Workload::StatefulSet(_) | Workload::DaemonSet(_) => None,
+        };
+        let pods = match (is_orphaned, are_ending) {
+            (true, _) => "its pods stay, without a controller",
+            (false, true) => "its pods are being deleted already",
+            (false, false) => "its pods go with it",
         };
         let held = match &finalizers[..] {
             [] => String::new(),
@@ -66,8 +82,8 @@ impl Forecaster<'_> {
     fn deleted_pods(
         &self,
         id: &ObjectId,
-        old: &Object<'_>,
         spec: &StatefulSetSpec,
+        pods: Option<&[&Member]>,
     ) -> Option<Rollout> {
         let settings = Settings::of(&id.name, spec, &self.context.policy.cluster)
             .filter(|it| count(&it.ordinals) <= MOST_PODS)?;
@@ -78,7 +94,6 @@ impl Forecaster<'_> {
             if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
         };
         // A pod that terminates already is not deleted once more, but its claims are.
-        let pods = self.input.world.pods(&query(id, old, Some(old)));
         let pods = pods.map(|pods| {
             pods.iter().filter_map(|it| it.pod.ordinal(&id.name)).collect::<BTreeSet<_>>()
         });

@@ -165,7 +165,10 @@ pub(super) fn estimate(times: &[i64], course: &Course) -> Option<Estimate> {
     let creations = course.steps.iter().filter(|step| step.action == Action::Create);
     let mut waves: Vec<_> = creations.map(|step| step.wave).collect();
     waves.dedup();
-    let in_waves = count(waves.len(), "wave");
+    let in_waves = match course.waves > waves.len() {
+        true => format!("{} of {} waves", waves.len(), course.waves),
+        false => count(waves.len(), "wave"),
+    };
     let mut times = times.to_vec();
     times.sort_unstable();
     let median = *times.get(times.len() / 2).filter(|median| **median > 0)?;

@@ -87,6 +87,7 @@ impl Forecaster<'_> {
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
         let remedy = remedy(settings, &state, &course);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
+        let unready_note = self.unready_note(present, &state, &course);
         notes.extend(ending_note(&state, &course));
         notes.extend(add_going(settings, &state, transition, &mut course));
         notes.extend(claim_notes(&course));
@@ -100,11 +101,10 @@ impl Forecaster<'_> {
             }
             Some(simulate(&settings, state.clone(), never_ready).at_most_unavailable)
         };
-        notes.extend(self.unready_note(present, &state, &course));
+        notes.extend(unready_note);
         let down_before = transition.before.and_then(without);
         let works = course.stop.is_none() && !course.steps.is_empty();
-        let if_broken =
-            works.then(|| simulate(settings, state, &NeverReady::all_new()).stop).flatten();
+        let if_broken = works.then(|| simulate(settings, state, &NeverReady::all_new()));
         let rollout = Rollout {
             kept,
             why_kept,
@@ -150,7 +150,7 @@ impl Forecaster<'_> {
         let is_unready = state.pods.get(ordinal).is_some_and(is_starting);
         let name = format!("{}-{ordinal}", transition.id.name);
         let command = match remedy(settings, &stays, &broken) {
-            Some(Remedy::Delete(_)) => "delete",
+            Some(Remedy::Delete(_) | Remedy::GiveUp) => "delete",
             _ => "describe",
         };
         let then = match broken.steps.is_empty() {
@@ -398,6 +398,9 @@ fn ending_note(state: &State, course: &Course) -> Option<String> {
 
 fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy> {
     let Stop { target: Target::Ordinal(ordinal), .. } = course.stop.as_ref()? else { return None };
+    if !settings.ordinals.contains(ordinal) {
+        return Some(Remedy::GiveUp);
+    }
     let is_it =
         |step: &&Step| step.action == Action::Create && step.target == Target::Ordinal(*ordinal);
     let created = course.steps.iter().rev().find(is_it).map(|step| step.revision);

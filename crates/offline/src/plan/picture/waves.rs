@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use setguard_core::rollout::{Action, Course, Revision, Target};
 
 use crate::plan::{
-    forecast::{Forecast, OfKind, Rollout},
+    forecast::{Forecast, Rollout},
     styled_line::{Line, Symbols, Tone, list},
 };
 
@@ -119,8 +119,7 @@ fn after(
 ) -> String {
     let name = |it: &&Move| forecast.name(&Target::Ordinal(it.ordinal));
     let broken = rollout.course.stop.as_ref().map(|stop| forecast.names(stop)).unwrap_or_default();
-    let is_ordered = matches!(rollout.of_kind, OfKind::StatefulSet { is_ordered: true, .. });
-    if !is_ordered && moves.iter().all(|it| it.is_deleted) {
+    if !rollout.is_ordered() && moves.iter().all(|it| it.is_deleted) {
         let replaced = moves.iter().filter(|it| it.back.is_some());
         let names: Vec<_> = replaced.map(name).filter(|it| !broken.contains(it)).collect();
         match &names[..] {

@@ -157,28 +157,31 @@ fn pods_before(nodes: &[NodeInfo], transition: &Transition<'_>) -> Vec<NodePods>
 }
 
 /// Returns the oldest pod with an old template, and the oldest pod with the new template. The controller deletes the
-/// others, and pods that have terminated for good. Where surging allows two pods, only the hash identifies the new
-/// pod.
+/// others, and pods that have terminated for good. Of several pods where surging allows two, only the hash identifies
+/// the new one.
 ///
 /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
 fn node_pods(daemons: &[Daemon<'_>], surges: bool) -> NodePods {
-    let is_new = |it: &Daemon<'_>| it.revision == Revision::New && !it.is_stale;
-    let by_hash = surges && daemons.iter().any(|it| is_new(it) && it.health != Health::Ended);
+    let is_running = |it: &&Daemon<'_>| it.health != Health::Ended;
+    let by_hash = surges && daemons.iter().filter(is_running).count() > 1;
     let counts_as = |it: &Daemon<'_>| match by_hash && it.is_stale {
         true => Revision::Old,
         false => it.revision,
     };
     let of = |revision| {
         let pods = daemons.iter().filter(move |daemon| counts_as(daemon) == revision);
-        let running = pods.clone().filter(|daemon| daemon.health != Health::Ended);
-        let oldest = running.min_by_key(|daemon| age(daemon.pod));
+        let oldest = pods.clone().filter(is_running).min_by_key(|daemon| age(daemon.pod));
         let excess = pods.count() - usize::from(oldest.is_some());
         (oldest, excess)
     };
-    let ((old, excess), (new, excess_new)) = (of(Revision::Old), of(Revision::New));
+    let ((mut old, excess), (mut new, excess_new)) = (of(Revision::Old), of(Revision::New));
+    // The pod that stays alone may count as new.
+    if new.is_none() && old.is_some_and(|it| it.is_stale) {
+        new = old.take();
+    }
     let stale = daemons.iter().filter(|daemon| daemon.is_stale && !by_hash).count();
     let new_is_stale = new.is_some_and(|it| it.is_stale);
-    let excess_stale = stale - usize::from(new_is_stale);
+    let excess_stale = stale - usize::from(new_is_stale && !by_hash);
     NodePods {
         old: old.map(|daemon| daemon.health),
         new: new.map(|daemon| daemon.health),
