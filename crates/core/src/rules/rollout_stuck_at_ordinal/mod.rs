@@ -54,7 +54,7 @@ fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     let after = halt.ordinal + 1..replicas.settings.ordinals.end;
     let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
     let missing = (after.end - after.start).saturating_sub(exist);
-    let surplus = replicas.pods.range(after.end..).count();
+    let surplus = replicas.outside().count();
     if let Some(effect) = replicas.holds_up() {
         return Some(effect);
     }
