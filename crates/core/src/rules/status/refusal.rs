@@ -59,8 +59,11 @@ impl Refusal {
 
     fn of<'a>(latest: &'a Event, earlier: impl Iterator<Item = &'a Event>) -> Self {
         let message = latest.refusal();
-        let (same, others): (Vec<_>, Vec<_>) = earlier.partition(|it| it.refusal() == message);
-        let mut words: Vec<_> = others.iter().map(|it| it.refusal()).collect();
+        // What a quota has used differs in each attempt.
+        let apart = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+        let first = apart(message);
+        let (same, others): (Vec<_>, Vec<_>) = earlier.partition(|it| apart(it.refusal()) == first);
+        let mut words: Vec<_> = others.iter().map(|it| apart(it.refusal())).collect();
         words.sort_unstable();
         words.dedup();
         Refusal {
