@@ -104,6 +104,9 @@ fn name_scale_down(query: &StatusQuery<'_>, finding: &mut Finding) {
     }
     if changes {
         help.to_mut().push_str(&more.text);
+        if let Some(facts) = &mut finding.facts {
+            facts.goes_on = Some(more.text);
+        }
     }
 }
 
