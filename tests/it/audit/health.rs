@@ -138,9 +138,10 @@ fn sets_that_need_other_commands_are_not_folded() {
     let cluster = Cluster::audited().rules(COVERED, "");
     cluster.has("nodes", &json!({"metadata": {"name": "n0"}}));
     add_updating(&cluster, "undo", "2b", "Parallel");
-    for name in ["a", "b", "c"] {
+    for name in ["a", "b", "c", "scaled"] {
         add_updating(&cluster, name, "1a", "OrderedReady");
     }
+    cluster.has("pods", &pod_of("scaled", 2, "scaled-1a", true));
     let text = cluster.run(&[]).ends(1).stdout;
     let (folded, alone) = text.split_once("\nnamespace shop\n").unwrap();
     let named = "in: 3 objects: StatefulSet shop/a, StatefulSet shop/b, StatefulSet shop/c, since";
@@ -149,6 +150,12 @@ fn sets_that_need_other_commands_are_not_folded() {
     assert!(folded.contains("; for the others likewise"), "{text}");
     assert!(!folded.contains("rollout undo"), "{text}");
     assert!(alone.contains("kubectl rollout undo -n shop statefulset/undo\n"), "{text}");
+    assert!(
+        alone.contains(
+            "2 pods): it comes back with the new template; the scale-down of scaled-2 then goes on"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

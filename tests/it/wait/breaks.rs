@@ -74,6 +74,15 @@ fn a_set_that_is_deleted_meanwhile_cannot_succeed() {
     cluster.api_server.delete("statefulsets", "shop", "db");
     waiting.says("stuck", "cannot succeed; it does not exist any more");
     waiting.ends_with(1);
+
+    let (cluster, mut waiting) = begun(&["--patience", "1s"]);
+    let mut held = set("db", 3, 3);
+    held["metadata"]["deletionTimestamp"] = json!("2026-11-22T11:00:00Z");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    cluster.has("statefulsets", &held);
+    let event = waiting.says("stuck", "it is being deleted");
+    assert_eq!(event["message"], json!("cannot succeed: it is being deleted"));
+    waiting.ends_with(1);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn key<'a>(id: &ObjectId, it: &'a Diagnostic) -> Key<'a> {
         Some(facts) => {
             let cause = facts.cause.as_deref().unwrap_or(&facts.title);
             let help = if it.commands.is_empty() { help } else { Some(kind(id, it, facts).into()) };
-            [Some(cause.into()), None, help]
+            [Some(cause.into()), facts.goes_on.as_deref().map(Cow::from), help]
         }
         None => [Some((&*it.message).into()), Some((&*it.field).into()), help],
     };

@@ -222,9 +222,6 @@ fn obstacles(
     diagnosis: &Diagnosis,
     memory: &mut Memory,
 ) -> Vec<Obstacle> {
-    if set.is_being_deleted() {
-        return vec![plain("it is being deleted", Hold::Lasting)];
-    }
     let found = |in_all| diagnosis.about(view, set, in_all);
     match standing.phase {
         Phase::Ended(_) => Vec::new(),
@@ -236,6 +233,7 @@ fn obstacles(
             // A controller needs a moment.
             vec![Obstacle::of(Facts::title(text).outlook(Outlook::new(IDLE, Hold::Passing)))]
         }
+        Phase::Deleted => vec![plain(standing.text(), Hold::Lasting)],
         Phase::NoNode => {
             let facts = found(true).find_map(|it| it.facts.clone());
             vec![match facts.filter(|it| it.outlook.hold == Hold::Lasting) {

@@ -120,7 +120,8 @@ impl<'a> Event<'a> {
             EventType::Stuck => decision.stuck.first(),
             _ => decision.obstacles.first(),
         };
-        let mut headline = standing.map(RolloutStatus::text).unwrap_or_default();
+        let standing_text = standing.map(RolloutStatus::text).unwrap_or_default();
+        let mut headline = standing_text.clone();
         if type_ == EventType::Stuck {
             headline = match &*headline {
                 "" => "cannot succeed".to_owned(),
@@ -128,7 +129,7 @@ impl<'a> Event<'a> {
             };
         }
         let mut message = headline.clone();
-        if let Some(obstacle) = obstacle {
+        if let Some(obstacle) = obstacle.filter(|it| it.facts.heading() != standing_text) {
             let since = obstacle.facts.since.map(|it| format!(" (since {})", clock(it)));
             let between = if message.is_empty() { "" } else { "; " };
             let text = obstacle.facts.heading();

@@ -51,6 +51,9 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                     run(&query, &mut found);
                     let left_out = found.left_out();
                     for mut finding in found.into_vec() {
+                        if !matches!(check, StatusCheck::Aside(_)) {
+                            name_scale_down(&query, &mut finding.finding);
+                        }
                         name_deployer(&query, &mut finding.finding);
                         if let Some(facts) = &mut finding.finding.facts
                             && (finding.is_stuck || query.has_replaced_by_hand(&facts.pods))
@@ -82,6 +85,29 @@ fn is_explained(name: &ObjectName, verdicts: &BTreeMap<ObjectName, StatusVerdict
     verdicts.get(name).is_some_and(|own| {
         own.verdict.violations.iter().any(|it| it.mode > Mode::Audit || it.is_lowered())
     })
+}
+
+/// A command that ends the fault also lets a scale-down go on that waits behind it.
+fn name_scale_down(query: &StatusQuery<'_>, finding: &mut Finding) {
+    let (Some(help), Some(more)) = (&mut finding.help, query.scale_down()) else { return };
+    let mut changes = false;
+    for command in finding.commands.iter_mut().filter(|it| it.effect() != Effect::Looks) {
+        let effect = match command.effect() {
+            Effect::LosesData => Effect::LosesData,
+            _ if more.loses_claims => Effect::LosesData,
+            effect => Effect::Restarts(effect.pods().unwrap_or_default() + more.pods),
+        };
+        let old = command.text();
+        *command = command.clone().with(effect);
+        *help = help.replacen(&old, &command.text(), 1).into();
+        changes = true;
+    }
+    if changes {
+        help.to_mut().push_str(&more.text);
+        if let Some(facts) = &mut finding.facts {
+            facts.goes_on = Some(more.text);
+        }
+    }
 }
 
 /// If a tool deploys the set, the help must mention it, or the tool undoes the command.

@@ -27,6 +27,8 @@ pub struct Facts {
     pub outlook: Outlook,
     /// The pod that holds up the rollout: deleting it is enough.
     pub in_the_way: Option<String>,
+    /// What else goes on if a command of the help ends the fault, as the help says it.
+    pub goes_on: Option<String>,
 }
 
 /// Whether a fault goes away by itself, for a program that waits.

@@ -53,7 +53,7 @@ impl Effect {
     }
 }
 
-/// A shell command and its effect. It has no `Display`: only [`Help::run`] prints the line, always with the effect.
+/// A shell command and its effect. It has no `Display`: the line is always printed with the effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     line: String,
@@ -74,6 +74,17 @@ impl Command {
     /// Returns the effect.
     pub const fn effect(&self) -> Effect {
         self.effect
+    }
+
+    /// Returns the line in backticks, and the effect.
+    pub(crate) fn text(&self) -> String {
+        format!("`{}` ({})", self.line, self.effect.words())
+    }
+
+    /// Returns the command with another effect.
+    #[must_use]
+    pub(crate) fn with(self, effect: Effect) -> Self {
+        Command { effect, ..self }
     }
 
     /// Returns a command that runs this one and, if it succeeds, the other.
@@ -107,8 +118,7 @@ impl Help {
     /// Appends a command in backticks, and its effect.
     #[must_use]
     pub fn run(mut self, command: Command) -> Self {
-        let text = self.text.to_mut();
-        text.push_str(&format!("`{}` ({})", command.line, command.effect.words()));
+        self.text.to_mut().push_str(&command.text());
         self.commands.push(command);
         self
     }

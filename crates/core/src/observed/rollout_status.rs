@@ -29,6 +29,8 @@ pub struct RolloutStatus {
 pub enum Phase {
     /// The controller has not observed this generation of the spec, so the status is out of date.
     Unseen(i64),
+    /// The set is being deleted.
+    Deleted,
     /// The rollout continues.
     Going,
     /// The rollout has ended.
@@ -89,7 +91,9 @@ impl RolloutStatus {
                 daemon_set(it, stale, set.is_on_delete(), allow_none)
             }
         };
-        if !set.is_current() {
+        if set.is_being_deleted() {
+            progress.phase = Phase::Deleted;
+        } else if !set.is_current() {
             progress.phase = Phase::Unseen(set.generation());
         } else if progress.outcome().is_some() {
             progress.correct(observed, set);
@@ -123,6 +127,7 @@ impl RolloutStatus {
             Phase::Unseen(generation) => {
                 format!("the controller has not seen generation {generation} yet")
             }
+            Phase::Deleted => "it is being deleted".to_owned(),
             Phase::NoNode => "no node gets a pod".to_owned(),
             Phase::Covered(_) => format!("nothing is rolled out: {ready} of {wanted} ready"),
             Phase::Ended(Completion::RolledOut) => format!("rolled out: {}", counts()),
@@ -186,6 +191,9 @@ fn stateful_set(
             kept => Completion::Partitioned { partition, kept },
         })
     };
+    // The status also counts pods below the partition, and pods that a scale-down has yet to delete.
+    let to_update = if old == 0 { wanted } else { to_update };
+    let (updated, ready) = (updated.min(to_update), ready.min(wanted));
     RolloutStatus { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
 }
 

@@ -45,6 +45,8 @@ pub struct Observed {
     revisions: BTreeMap<Owner, BTreeMap<Box<str>, Revision>>,
     /// Revisions of sets that no controller owns, by namespace and name.
     orphans: BTreeMap<(Box<str>, Box<str>), Revision>,
+    /// How many pods without a controller have a revision, by namespace and revision label.
+    strays: BTreeMap<(Box<str>, Box<str>), usize>,
     budgets: BTreeMap<Box<str>, Vec<PodDisruptionBudget>>,
     /// Objects whose existence is all that matters, by kind, namespace and name.
     others: BTreeSet<(Kind, Box<str>, Box<str>)>,
@@ -83,10 +85,14 @@ impl Observed {
         self.sets.values()
     }
 
-    /// Returns the namespaces with a set that is unhealthy according to its status, sorted. Their pods and events must
-    /// be added.
+    /// Returns the namespaces with a set that is unhealthy according to its status, or with a revision that no set owns,
+    /// sorted. Their pods and events must be added.
     pub fn namespaces_with_unhealthy_sets(&self) -> Vec<&str> {
-        self.namespaces(|set| !self.is_healthy(set))
+        let mut all = self.namespaces(|set| !self.is_healthy(set));
+        all.extend(self.orphans.keys().map(|(namespace, _)| &**namespace));
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Returns the namespaces whose claims must be added, sorted.

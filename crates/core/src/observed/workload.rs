@@ -345,10 +345,11 @@ impl WorkloadStatus {
                 let status = &it.status;
                 Ready { ready: status.number_ready, wanted: status.desired_number_scheduled }
             }
-            WorkloadState::StatefulSet(it) => Ready {
-                ready: it.status.ready_replicas.unwrap_or_default(),
-                wanted: it.spec.replicas.unwrap_or(1),
-            },
+            WorkloadState::StatefulSet(it) => {
+                let wanted = it.spec.replicas.unwrap_or(1);
+                // The status also counts pods that a scale-down has yet to delete.
+                Ready { ready: it.status.ready_replicas.unwrap_or_default().min(wanted), wanted }
+            }
         }
     }
 

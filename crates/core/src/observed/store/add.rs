@@ -110,7 +110,12 @@ impl Observed {
             owner.as_ref() != Some(it) && self.sets.contains_key(it) && self.may_matter(it)
         });
         if of_name.is_some() {
-            self.foreign_pods.insert((namespace, pod.name.clone()), ForeignPod::read(json)?);
+            self.foreign_pods
+                .insert((namespace.clone(), pod.name.clone()), ForeignPod::read(json)?);
+        }
+        if owner.is_none() && !pod.revision().is_empty() && pod.deleted.is_none() {
+            *self.strays.entry((namespace, pod.revision().into())).or_default() += 1;
+            return Ok(());
         }
         // A DaemonSet's status may be older than its nodes.
         if let Some(owner) = owner

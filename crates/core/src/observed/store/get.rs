@@ -51,6 +51,12 @@ impl Observed {
         self.orphans.values()
     }
 
+    /// Returns how many pods of a revision no controller owns.
+    pub fn strays(&self, revision: &Revision) -> usize {
+        let key = (revision.namespace.clone(), revision.on_pods().into());
+        self.strays.get(&key).copied().unwrap_or_default()
+    }
+
     /// Returns the PodDisruptionBudgets of a namespace.
     pub fn budgets(&self, namespace: &str) -> &[PodDisruptionBudget] {
         self.budgets.get(namespace).map(Vec::as_slice).unwrap_or_default()

@@ -2,6 +2,7 @@ use super::{
     status::{outlook::IDLE, refusal::by_admission},
     two_pods_on_node,
 };
+use crate::observed::RolloutStatus;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -13,7 +14,10 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    if query.set.is_healthy() {
+    // The controller of a StatefulSet whose rollout has ended deletes no pod; with a partition, the set is not healthy.
+    let progress = RolloutStatus::of(query.audit.observed, query.set, query.audit.cluster, true);
+    let has_ended = query.set.kind() == WorkloadKind::StatefulSet && progress.outcome().is_some();
+    if query.set.is_healthy() || has_ended {
         return;
     }
     let Some(refusal) = Refusal::of_deletion(query) else { return };

@@ -47,14 +47,15 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let (is_stuck, of_spec) =
         (ended.is_some(), restarts.map(|_| no_container_restarts::RULE.meta.id));
     let idle = Outlook::new(IDLE, Hold::Passing);
-    let is_lost = down.is_none() && ended.is_none() && query.set.lacks_pods();
+    let ending = ending(query);
+    let is_lost = down.is_none() && ended.is_none() && ending.is_none() && query.set.lacks_pods();
     let (when, why, outlook) = match (ended, written) {
         (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default(), idle),
         (Some((first, why)), _) => {
             let why = format!("its pods end and are replaced again and again: {why}");
             (first, why, Outlook::new("loop", Hold::Since(first)))
         }
-        (None, Some(written)) => (written, ending(query).unwrap_or_else(|| unknown(query)), idle),
+        (None, Some(written)) => (written, ending.unwrap_or_else(|| unknown(query)), idle),
         (None, None) => return,
     };
     let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);

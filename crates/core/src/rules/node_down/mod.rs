@@ -63,15 +63,19 @@ fn about(node: &Node) -> ObjectName {
 
 fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> Report<'static> {
     let name = node.place.name.as_str();
-    let kinds =
-        [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].map(|kind| of_kind(kind, pods));
-    let sets: Vec<_> = kinds.into_iter().flatten().collect();
+    let mut sets: Vec<_> = pods.iter().map(|(set, _)| *set).collect();
+    sets.dedup_by(|one, other| std::ptr::eq(*one, *other));
+    let ending = pods.iter().filter(|(_, pod)| pod.deleted.is_some()).count();
+    let ending = match ending {
+        0 => String::new(),
+        some => format!("; {some} {} Terminating", if some == 1 { "is" } else { "are" }),
+    };
     let describe = audit.kubectl_anywhere().looks("describe node", &[name]);
     let help = Help::say("repair the node, or remove it; the sets need no change; ")
         .run(describe)
         .and(" shows its conditions");
     let facts = Facts::title("the node is not ready")
-        .effect(format!("with pods on it: {}", sets.join(" and ")))
+        .effect(format!("it has {} of {}{ending}", count(pods.len(), "pod"), sets_of(&sets)))
         .since(node.not_ready.unwrap_or_default())
         .pods(pods.iter().map(|(_, pod)| &*pod.name))
         .nodes([name])
@@ -81,24 +85,6 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> R
         said => facts.cause(one_line(said)),
     };
     Report::new(&CONDITIONS, facts, help).about(about(node))
-}
-
-/// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`
-fn of_kind(kind: WorkloadKind, pods: &[(&WorkloadStatus, &Pod)]) -> Option<String> {
-    let pods: Vec<_> = pods.iter().filter(|(set, _)| set.kind() == kind).collect();
-    let mut sets: Vec<_> =
-        pods.iter().map(|(set, _)| format!("{}/{}", set.namespace(), set.name())).collect();
-    sets.dedup();
-    if sets.is_empty() {
-        return None;
-    }
-    let list = names(sets.iter().map(String::as_str));
-    let ending = pods.iter().filter(|(_, pod)| pod.deleted.is_some()).count();
-    let ending = match ending {
-        0 => String::new(),
-        some => format!(", {} of them Terminating", count(some, "pod")),
-    };
-    Some(format!("{} ({list}){ending}", count(sets.len(), kind.as_str())))
 }
 
 static CONDITIONS: Path<'static> = STATUS.child("conditions");

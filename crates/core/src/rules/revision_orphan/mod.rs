@@ -10,11 +10,16 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    let going = audit.observed.sets().filter(|it| it.is_being_deleted());
+    let going: BTreeSet<_> = going.map(|it| (it.namespace(), it.name())).collect();
     let mut groups: BTreeMap<(&str, &str), Vec<&Revision>> = BTreeMap::new();
     for revision in audit.observed.orphans() {
         if audit.is_long_ago(revision.created) {
             let set = revision.name.rsplit_once('-').map_or(&*revision.name, |(set, _)| set);
-            groups.entry((&revision.namespace, set)).or_default().push(revision);
+            // Another finalizer holds up a deletion that has left the pods and revisions already.
+            if !going.contains(&(&*revision.namespace, set)) {
+                groups.entry((&revision.namespace, set)).or_default().push(revision);
+            }
         }
     }
     for ((namespace, set), mut revisions) in groups {
@@ -25,12 +30,17 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             "{} of a former set {set} without an owner",
             count(list.len(), "ControllerRevision")
         );
+        let pods: usize = revisions.iter().map(|it| audit.observed.strays(it)).sum();
+        let strays = format!("{} of it without a controller", count(pods, "pod"));
         let facts = Facts::title(title).cause(names(list.iter().copied()));
+        let facts = facts.effect((pods > 0).then_some(strays));
         let (those, more) = words(&list);
         let kubectl = audit.kubectl(namespace);
         let delete = kubectl.does(Effect::Changes, "delete controllerrevision", those);
-        let help =
-            Help::say("create the set again, which adopts them, or run ").run(delete).and(more);
+        // The revisions are the history of the pods.
+        let is_needed = pods > 0 || !audit.observed.knows(Kind::Pod, namespace);
+        let help = Help::say("create the set again, which adopts them");
+        let help = if is_needed { help } else { help.and(", or run ").run(delete).and(more) };
         let about = ObjectName::new(Kind::ControllerRevision, namespace, &first.name, &first.uid);
         let metadata = Path::new("metadata");
         let path = metadata.child("ownerReferences");

@@ -27,6 +27,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (true, false) => held_up(query, &replicas, &halt),
         (false, _) => replicas.holds_up(),
     };
+    let has_old = || replicas.pods.values().any(|it| !it.is_of(replicas.update_revision()));
+    let keeps = || "with updateStrategy OnDelete the other pods keep their template".to_owned();
+    let effect = effect.or_else(|| (query.set.is_on_delete() && has_old()).then(keeps));
     let facts = Facts::title(format!("{} {}", pod.name, query.is_how(pod))).cause(query.why(pod));
     let facts = facts.effect(effect).since(query.unready_since(pod)).outlook(query.outlook(pod));
     let mut facts = facts.pods([&*pod.name]).nodes(pod.node.as_deref());
@@ -54,7 +57,7 @@ fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     let after = halt.ordinal + 1..replicas.settings.ordinals.end;
     let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
     let missing = (after.end - after.start).saturating_sub(exist);
-    let surplus = replicas.pods.range(after.end..).count();
+    let surplus = replicas.outside().count();
     if let Some(effect) = replicas.holds_up() {
         return Some(effect);
     }
@@ -103,12 +106,7 @@ fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
 /// For a broken pod with the current template.
 fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     let delete = query.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
-    let undo = query.undo().filter(|_| replicas.is_updating()).map(|undo| {
-        match replicas.settings.is_ordered || query.set.is_on_delete() {
-            true => undo.then(&delete),
-            false => undo,
-        }
-    });
+    let undo = query.undo().filter(|_| replicas.is_updating());
     if query.lacks_something(pod) {
         return lacking(query.look(pod), undo);
     }

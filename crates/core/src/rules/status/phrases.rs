@@ -115,7 +115,6 @@ impl<'a> StatusQuery<'a> {
             .run(look)
             .and(" shows more");
         }
-        let undo = undo.map(|undo| if self.set.is_on_delete() { undo.then(&delete) } else { undo });
         match undo {
             Some(undo) => Help::say("to go back to the previous template, run ")
                 .run(undo)

@@ -37,19 +37,33 @@ impl Refusal {
     /// Returns the latest refusal to delete pods, as long as the controller retries.
     pub(in crate::rules) fn of_deletion(query: &StatusQuery<'_>) -> Option<Self> {
         let now = query.audit.now.as_second();
-        let mut refusals = query.audit.observed.events_of_set(query.set, "FailedDelete", now);
+        let observed = query.audit.observed;
+        let mut refusals = observed.events_of_set(query.set, "FailedDelete", now);
         let latest = refusals.next().filter(|it| it.last + LONGEST_WAIT + SLACK > now)?;
+        let refusals: Vec<&Event> = refusals.collect();
+        let pods = observed.pods(query.set);
         let goes_on = |pod: &Pod| pod.deleted.is_some() || latest.last + REFILL < pod.created;
-        if query.audit.observed.pods(query.set).iter().any(goes_on) {
+        // The event of a StatefulSet names the pod.
+        let is_replaced = |event: &&Event| {
+            let name = quoted_after(&event.message, "delete Pod ");
+            let is_old = |name: &str, pod: &Pod| *pod.name == *name && pod.created <= event.last;
+            name.is_some_and(|name| !pods.iter().any(|pod| is_old(name, pod)))
+        };
+        let are_replaced = observed.knows(Kind::Pod, query.set.namespace())
+            && [latest].iter().chain(&refusals).all(is_replaced);
+        if are_replaced || pods.iter().any(goes_on) {
             return None;
         }
-        Some(Refusal::of(latest, refusals))
+        Some(Refusal::of(latest, refusals.into_iter()))
     }
 
     fn of<'a>(latest: &'a Event, earlier: impl Iterator<Item = &'a Event>) -> Self {
         let message = latest.refusal();
-        let (same, others): (Vec<_>, Vec<_>) = earlier.partition(|it| it.refusal() == message);
-        let mut words: Vec<_> = others.iter().map(|it| it.refusal()).collect();
+        // What a quota has used differs in each attempt.
+        let apart = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+        let first = apart(message);
+        let (same, others): (Vec<_>, Vec<_>) = earlier.partition(|it| apart(it.refusal()) == first);
+        let mut words: Vec<_> = others.iter().map(|it| apart(it.refusal())).collect();
         words.sort_unstable();
         words.dedup();
         Refusal {

@@ -25,25 +25,48 @@ impl<'a> StatusQuery<'a> {
         (all, undo)
     }
 
+    /// Returns the command that goes back to the previous template, and deletes the unready pods of the current one that
+    /// the controller would not replace.
     pub(in crate::rules) fn undo(&self) -> Option<Command> {
         let (_, undo) = self.way_back();
+        let (observed, replicas) = (self.audit.observed, Replicas::of(self));
+        let is_updated = |pod: &&Pod| observed.is_updated(self.set, pod);
+        let mut pods: Vec<_> = observed.pods(self.set).iter().filter(is_updated).collect();
         let updated = match &self.set.state {
             // The status counts nodes, and no surge pods.
             WorkloadState::DaemonSet(it) => {
-                let observed = self.audit.observed;
-                let is_updated = |pod: &&Pod| observed.is_updated(self.set, pod);
-                let pods = observed.pods(self.set).iter().filter(is_updated).count();
-                pods.max(positive(it.status.updated_number_scheduled.unwrap_or_default()))
+                pods.len().max(positive(it.status.updated_number_scheduled.unwrap_or_default()))
             }
             WorkloadState::StatefulSet(it) => {
                 positive(it.status.updated_replicas.unwrap_or_default())
             }
         };
-        // One pod is replaced in any case.
-        let effect = Effect::Restarts(updated.max(1));
+        let is_on_delete = self.set.is_on_delete();
+        let stays = is_on_delete || replicas.as_ref().is_some_and(|it| it.settings.is_ordered);
+        pods.retain(|pod| {
+            let ordinal = pod.ordinal(self.set.name()).unwrap_or_default();
+            let is_wanted =
+                replicas.as_ref().is_none_or(|it| it.settings.ordinals.contains(&ordinal));
+            // On a node that is down, a deleted pod does not end.
+            let may_end = pod.deleted.is_none() && self.outlook(pod).state != "node";
+            stays && is_wanted && may_end && self.is_unready(pod)
+        });
+        pods.sort_by_key(|pod| pod.ordinal(self.set.name()));
+        let broken: Vec<&str> = pods.iter().map(|pod| &*pod.name).collect();
+        let (broken, _) = words(&broken);
+        let effect = Effect::Restarts(match is_on_delete {
+            true => broken.len(),
+            // One pod is replaced in any case.
+            false => updated.max(broken.len()).max(1),
+        });
         let (target, option) = (self.target(), undo.option());
-        let words: Vec<&str> = [&*target].into_iter().chain(option.as_deref()).collect();
-        (undo != Undo::None).then(|| self.kubectl().does(effect, "rollout undo", &words))
+        let options: Vec<&str> = [&*target].into_iter().chain(option.as_deref()).collect();
+        let undo =
+            (undo != Undo::None).then(|| self.kubectl().does(effect, "rollout undo", &options))?;
+        Some(match broken {
+            [] => undo,
+            _ => undo.then(&self.kubectl().does(effect, "delete pod", broken)),
+        })
     }
 
     /// Returns whether these pods have the new template because somebody deleted their predecessors.

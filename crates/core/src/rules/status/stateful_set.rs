@@ -13,6 +13,32 @@ pub(in crate::rules) struct Replicas<'a> {
     name: &'a str,
 }
 
+/// The pods of a StatefulSet outside the range of its ordinals that are not deleted yet.
+pub(crate) struct ScaleDown {
+    pub(crate) pods: usize,
+    pub(crate) loses_claims: bool,
+    pub(crate) text: String,
+}
+
+impl StatusQuery<'_> {
+    /// Kubernetes: `processCondemned`, pkg/controller/statefulset/stateful_set_control.go.
+    pub(crate) fn scale_down(&self) -> Option<ScaleDown> {
+        let replicas = Replicas::of(self)?;
+        let pods: Vec<_> = replicas.outside().rev().collect();
+        let (ordinal, _) = pods.first()?;
+        let settings = &replicas.settings;
+        let loses_claims =
+            settings.deletes_claims && settings.claims_of(**ordinal).next().is_some();
+        let list = names(pods.iter().map(|(_, pod)| &*pod.name));
+        let claims = match loses_claims {
+            true => ", and whenScaled: Delete deletes the claims too, with their data",
+            false => "",
+        };
+        let text = format!("; the scale-down of {list} then goes on{claims}");
+        Some(ScaleDown { pods: pods.len(), loses_claims, text })
+    }
+}
+
 impl<'a> Replicas<'a> {
     /// Returns `None` for a DaemonSet, or if the pods are unknown.
     pub(in crate::rules) fn of(query: &StatusQuery<'a>) -> Option<Self> {
@@ -27,6 +53,12 @@ impl<'a> Replicas<'a> {
 
     pub(in crate::rules) fn pod_name(&self, ordinal: i64) -> String {
         format!("{}-{ordinal}", self.name)
+    }
+
+    /// Returns the pods outside the range of ordinals that are not being deleted.
+    pub(in crate::rules) fn outside(&self) -> impl DoubleEndedIterator<Item = (&i64, &&'a Pod)> {
+        let ordinals = &self.settings.ordinals;
+        self.pods.iter().filter(|(at, pod)| !ordinals.contains(at) && pod.deleted.is_none())
     }
 
     /// Returns the ordinal of the first missing pod.
