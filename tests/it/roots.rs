@@ -172,6 +172,34 @@ fn an_ordinary_change_passes() {
 }
 
 #[test]
+fn an_object_that_applies_the_same_changes_nothing() {
+    if !has("kubectl", "--client") {
+        return;
+    }
+    let argo = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: y}\nspec:\n  \
+                destination: {namespace: shop}\n  source: {path: y, SOURCE}\n";
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: y}\nspec:\n  \
+                path: ./y\n  sourceRef: {SOURCE}\n";
+    for (object, old, new) in [
+        (argo, "repoURL: https://e/r", "targetRevision: HEAD, repoURL: https://e/r.git"),
+        (flux, "kind: GitRepository, name: g", "name: g, kind: GitRepository"),
+    ] {
+        let folder = before(false);
+        folder.write("y/kustomization.yaml", PLAIN);
+        folder.write("y/db.yaml", GOOD.replace("name: db,", "name: y,"));
+        folder.write("y.yaml", object.replace("SOURCE", old));
+        folder.commit();
+        folder.write("y.yaml", object.replace("SOURCE", new));
+        for command in RENDERED {
+            let ran = run(&folder, command);
+            assert_eq!(ran.code, 0, "{new}: {command}: {ran:#?}");
+            // The kustomization is rendered once.
+            assert!(!format!("{ran:?}").contains("the same object"), "{new}: {command}: {ran:#?}");
+        }
+    }
+}
+
+#[test]
 fn default_values_beside_a_release_are_no_object() {
     if !has("helm", "--short") {
         return;

@@ -229,9 +229,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         old.sources.iter().any(|old| old.name() == it.name() && old.text() == it.text())
     };
     let of_release = |it: &Source| {
-        let file = it.rendered()?.deployed_from_outside().filter(|_| !is_same(it))?;
-        let is_edited = found.as_ref()?.has_edited(&file).unwrap_or(true);
-        (names_files && is_edited).then(|| (it.name().to_owned(), file))
+        let (rendered, found) = (it.rendered()?, found.as_ref()?);
+        if !names_files || is_same(it) {
+            return None;
+        }
+        let mut files = rendered.deployed_from_outside().into_iter();
+        let file = files.find(|file| found.has_edited(file).unwrap_or(true))?;
+        Some((it.name().to_owned(), file))
     };
     let releases: HashMap<_, _> = new.sources.iter().flatten().filter_map(of_release).collect();
     let files = new.sources.iter().flatten().filter_map(Source::file).map(|(name, path)| {

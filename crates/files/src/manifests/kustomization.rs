@@ -76,6 +76,11 @@ pub(super) fn first(text: &str) -> Option<Document<'_>> {
 }
 
 impl Kustomization {
+    /// Returns whether it labels what it makes with its manager.
+    pub(super) fn names_manager(&self) -> bool {
+        self.texts.iter().any(|it| it == "managedByLabel")
+    }
+
     /// Returns one that is not understood.
     pub(super) fn unknown(file: &Path) -> Self {
         Kustomization { file: file.to_owned(), changes: true, ..Self::default() }

@@ -63,7 +63,7 @@ pub struct Rendering {
 }
 
 /// The most rounds of rendering: the output of a root can have a release of a chart, whose output can have one.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 8;
 
 /// How to render.
 #[derive(Clone, Debug)]
@@ -260,7 +260,10 @@ impl Rendering {
     ) -> Vec<Result<Source, String>> {
         let find = &|path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
         let known: Vec<_> = roots.iter().filter(|it| it.is_found).cloned().collect();
-        let inner: Vec<_> = listing.inner.iter().map(|(it, _)| it.clone()).collect();
+        // The others are roots already.
+        let is_root = |it: &Root| known.iter().any(|root| root.folder == it.folder);
+        let inner = listing.inner.iter().map(|(it, _)| it).filter(|it| !is_root(it));
+        let inner: Vec<_> = inner.cloned().collect();
         let (of_layout, mut rendered) = (roots.len(), Vec::new());
         let (releases, folder) = &self.releases;
         let charts = known.iter().filter(|it| it.is_default_chart());

@@ -475,6 +475,8 @@ struct ArgoHelm {
 struct Parameter {
     name: String,
     value: String,
+    /// Argo CD Image Updater writes it in lower case.
+    #[serde(alias = "forcestring")]
     force_string: bool,
 }
 
@@ -490,15 +492,30 @@ fn all_sources(spec: &Value) -> impl Iterator<Item = &Value> {
 fn applications(object: &Value, top: &Path) -> Vec<Declared> {
     let of = |source| {
         let (merged, overrides) = overridden(source, object, top);
-        let source = repositories(&object["spec"]);
+        let source = repositories(&object["spec"], source);
         Declared { overrides, source, ..application(object, &merged) }
     };
     sources(&object["spec"]).map(of).collect()
 }
 
-/// Returns the repositories of all sources. Values can come from a different one.
-fn repositories(spec: &Value) -> String {
-    let all = all_sources(spec).map(|it| [&it["repoURL"], &it["targetRevision"], &it["ref"]]);
+/// Returns the repositories of a source and of the sources that have values for it.
+fn repositories(spec: &Value, source: &Value) -> String {
+    let files = source["helm"]["valueFiles"].as_array();
+    let has_values = |it: &&Value| {
+        text(it, "ref").is_some_and(|name| {
+            let of_it = format!("${name}/");
+            files
+                .into_iter()
+                .flatten()
+                .any(|it| it.as_str().is_some_and(|it| it.starts_with(&of_it)))
+        })
+    };
+    let all = std::iter::once(source).chain(all_sources(spec).filter(has_values));
+    let all = all.map(|it| {
+        let url = text(it, "repoURL").unwrap_or_default();
+        let revision = text(it, "targetRevision").unwrap_or_else(|| "HEAD".to_owned());
+        (url.trim_end_matches(".git").to_owned(), revision)
+    });
     format!("{:?}", all.collect::<Vec<_>>())
 }
 
@@ -506,7 +523,16 @@ fn repositories(spec: &Value) -> String {
 fn says(object: &Value) -> String {
     let when =
         "dependsOn healthCheckExprs healthChecks interval retryInterval suspend timeout wait";
-    format!("{} {}", object["metadata"], without(&object["spec"], when))
+    let metadata = &object["metadata"];
+    let id = [&metadata["namespace"], &metadata["name"]];
+    format!("{id:?} {}", sorted(&without(&object["spec"], when)))
+}
+
+/// The order of keys means nothing.
+fn sorted(value: &Value) -> String {
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    sorted.to_string()
 }
 
 /// Returns the names of the ConfigMaps and Secrets in a list.
@@ -646,7 +672,7 @@ fn application_set(object: &Value) -> Vec<Declared> {
         let keys: Vec<_> = keys(&rest).into_iter().chain(helm).chain(patch).collect();
         Declared {
             object: label("ApplicationSet", object),
-            source: repositories(template),
+            source: repositories(template, source),
             path: text(source, "path").unwrap_or_default(),
             files: strings(&source["helm"]["valueFiles"]),
             why_not: not_understood(&keys),
@@ -671,7 +697,7 @@ fn flux_kustomization(object: &Value) -> Declared {
     };
     Declared {
         object: label("Kustomization", object),
-        source: object["spec"]["sourceRef"].to_string(),
+        source: sorted(&object["spec"]["sourceRef"]),
         says: Some(says(object)),
         from: names(&object["spec"]["postBuild"]["substituteFrom"]),
         path: text(&object["spec"], "path").unwrap_or_default(),
@@ -708,7 +734,7 @@ fn helm_release(object: &Value) -> Option<Declared> {
     let name = text(&object["metadata"], "name").unwrap_or_default();
     Some(Declared {
         object: label("HelmRelease", object),
-        source: chart["sourceRef"].to_string(),
+        source: sorted(&chart["sourceRef"]),
         says: Some(says(object)),
         from: names(&spec["valuesFrom"]),
         path: text(chart, "chart")?,

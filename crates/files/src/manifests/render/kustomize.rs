@@ -13,7 +13,7 @@ use super::{
     place::{self, Files, Origin, Part, Step},
     program, relative, shown,
 };
-use crate::manifests::{layout::is_kustomization, patches::items};
+use crate::manifests::{kustomization::Kustomization, layout::is_kustomization, patches::items};
 
 /// Upstream: `originAnnotationKey` and `transformerAnnotationKey` in
 /// sigs.k8s.io/kustomize/api/internal/utils/annotations.go.
@@ -57,8 +57,11 @@ pub(super) fn build(
     })?;
     let annotated = || {
         let resource = serde_json::json!([relative(&wrapper, folder)?.to_string_lossy()]);
+        // kustomize writes this label only for the kustomization that is built.
+        let own = Kustomization::of_folder(folder).is_some_and(|it| it.names_manager());
+        let label = if own { ", managedByLabel" } else { "" };
         let asked = format!(
-            "resources: {resource}\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"
+            "resources: {resource}\nbuildMetadata: [originAnnotations, transformerAnnotations{label}]\n"
         );
         std::fs::write(wrapper.join("kustomization.yaml"), asked).ok()?;
         run(&wrapper).ok()

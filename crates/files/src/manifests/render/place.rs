@@ -207,10 +207,11 @@ impl Rendered {
         self.root.file().display().to_string()
     }
 
-    /// Returns the file that says where a chart is deployed, if it is not in the chart.
-    pub fn deployed_from_outside(&self) -> Option<PathBuf> {
-        let file = self.root.deployed_by();
-        (self.root.is_chart() && !file.starts_with(&self.root.folder)).then_some(file)
+    /// Returns the files outside of a chart that say how it is deployed.
+    pub fn deployed_from_outside(&self) -> Vec<PathBuf> {
+        let folder = &self.root.folder;
+        let parts = if self.root.is_chart() { self.root.parts() } else { Vec::new() };
+        parts.into_iter().filter(|it| !it.starts_with(folder)).collect()
     }
 
     /// Returns the source of a position in the rendered text. `None` if it is unknown.
