@@ -47,6 +47,8 @@ pub(super) struct Releases<'a> {
     charts: HashMap<String, Value>,
     waiting: Vec<(Value, Holder)>,
     applied: Vec<(String, String, NotChecked)>,
+    /// Where sources of Flux lead to, and what they are made of, by kind and name.
+    sources: HashMap<(String, String), (String, Vec<PathBuf>)>,
     /// What the ConfigMaps and Secrets with a name are made of.
     configs: HashMap<String, Vec<PathBuf>>,
 }
@@ -79,7 +81,7 @@ impl<'a> Releases<'a> {
     ) -> Self {
         let (rendered, charts, configs) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
-        let (waiting, applied) = (Vec::new(), Vec::new());
+        let (waiting, applied, sources) = (Vec::new(), Vec::new(), HashMap::new());
         Releases {
             known,
             inner,
@@ -91,6 +93,7 @@ impl<'a> Releases<'a> {
             charts,
             waiting,
             applied,
+            sources,
             configs,
         }
     }
@@ -153,6 +156,16 @@ impl<'a> Releases<'a> {
             ("source.toolkit.fluxcd.io", "HelmChart") => {
                 let json = json();
                 self.charts.insert(key(&json["metadata"], &json), json["spec"].clone());
+                return;
+            }
+            ("source.toolkit.fluxcd.io", kind @ ("GitRepository" | "OCIRepository" | "Bucket")) => {
+                let (json, kind) = (json(), kind.to_owned());
+                let name = text(&json["metadata"], "name").unwrap_or_default();
+                let leads = ["url", "ref", "include", "ignore", "bucketName", "endpoint", "prefix"];
+                let leads = leads.map(|key| sorted(&json["spec"][key])).join(" ");
+                let (all, of) = self.sources.entry((kind, name)).or_default();
+                all.push_str(&leads);
+                of.extend(holder.of.iter().cloned());
                 return;
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![flux_kustomization(&json())],
@@ -317,7 +330,16 @@ impl<'a> Releases<'a> {
         let empty = self.not_rendered.into_iter();
         listing.empty.extend(empty.map(|(root, it, from)| (root, with(it, from))));
         listing.not_checked.extend(self.not_checked.into_iter().map(|(it, from)| with(it, from)));
-        listing.applied.extend(self.applied);
+        let sources = &self.sources;
+        listing.applied.extend(self.applied.into_iter().map(|(object, mut source, mut entry)| {
+            let reference: Value = serde_json::from_str(&source).unwrap_or_default();
+            let key = text(&reference, "kind").zip(text(&reference, "name"));
+            if let Some((leads, of)) = key.and_then(|key| sources.get(&key)) {
+                source.push_str(leads);
+                entry.of.extend(of.iter().cloned());
+            }
+            (object, source, entry)
+        }));
     }
 
     /// Returns whether Flux may find a set, or a release, in a folder.
