@@ -198,12 +198,14 @@ pub(crate) fn placeholder(node: &Node<'_>) -> Option<String> {
     let value = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
     let (kind, version) = (value("kind"), value("apiVersion"));
     let group = version.split_once('/').map_or("", |(group, _)| group);
+    // Each tool has marks of its own, and no kind has such a character.
+    let is_open = has_placeholder(kind) || kind.contains(|c: char| !c.is_ascii_alphanumeric());
     let mut resources = RESOURCES.iter();
     let may_be_set = resources.any(|it| {
-        (has_placeholder(kind) || it.kind.as_str() == kind)
-            && (has_placeholder(version) || it.group == group)
+        (is_open || it.kind.as_str() == kind) && (has_placeholder(version) || it.group == group)
     });
-    let text = [version, kind].into_iter().find(|it| has_placeholder(it)).filter(|_| may_be_set)?;
+    let text = [version, kind].into_iter().find(|it| has_placeholder(it));
+    let text = text.or(is_open.then_some(kind)).filter(|_| may_be_set)?;
     Some(format!("{text} is replaced before this is applied; check what is applied"))
 }
 
