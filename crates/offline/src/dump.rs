@@ -79,6 +79,28 @@ fn items_of_yaml(text: &str) -> Option<Vec<&str>> {
         .then(|| cuts.iter().zip(ends).filter_map(|(start, end)| body.get(*start..end)).collect())
 }
 
+/// Returns whether a text has no objects. With `may_list_none`, it is from a cluster, where each object has a
+/// kind and a list may have no items.
+pub(crate) fn is_empty(source: &Source, may_list_none: bool) -> bool {
+    let is_object = |it: ManifestObject<'_>| match it.kind() {
+        "Status" | "Table" => false,
+        // Its items would be here instead.
+        kind if kind.ends_with("List") => may_list_none,
+        "" if may_list_none => false,
+        _ => it.node.value != Value::Null,
+    };
+    let has = |it: Document<'_>| ManifestObject::all(it.root).into_iter().any(is_object);
+    let is_list = may_list_none && source.text().contains("items");
+    !is_list && !parts(source.text()).any(|it| it.map_or(true, has))
+}
+
+pub(crate) fn nothing_in(source: &Source) -> String {
+    let name = source.name();
+    format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
+}
+
+pub(crate) const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,25 +142,3 @@ mod tests {
         assert_eq!(names(two), [whole[0].clone(), ("b".to_owned(), 6)]);
     }
 }
-
-/// Returns whether a text has no objects. With `may_list_none`, it is from a cluster, where each object has a
-/// kind and a list may have no items.
-pub(crate) fn is_empty(source: &Source, may_list_none: bool) -> bool {
-    let is_object = |it: ManifestObject<'_>| match it.kind() {
-        "Status" | "Table" => false,
-        // Its items would be here instead.
-        kind if kind.ends_with("List") => may_list_none,
-        "" if may_list_none => false,
-        _ => it.node.value != Value::Null,
-    };
-    let has = |it: Document<'_>| ManifestObject::all(it.root).into_iter().any(is_object);
-    let is_list = may_list_none && source.text().contains("items");
-    !is_list && !parts(source.text()).any(|it| it.map_or(true, has))
-}
-
-pub(crate) fn nothing_in(source: &Source) -> String {
-    let name = source.name();
-    format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
-}
-
-pub(crate) const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";
