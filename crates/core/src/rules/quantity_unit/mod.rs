@@ -60,8 +60,11 @@ fn processors(written: Option<&Written>, path: &Path<'_>, found: &mut Findings) 
     let count = Quantity::parse_resource(text).and_then(|it| Some(it.thousandths()? / 1_000));
     if let Some(count) = count.filter(|it| *it >= MOST) {
         let message = format!("this is {count} processors, and few nodes have as many");
-        let number = text.trim_end_matches(char::is_alphabetic);
-        let help = format!("write {number}m for thousandths of a processor");
+        // With a unit, it may be meant for memory.
+        let help = match text.bytes().all(|it| it.is_ascii_digit()) {
+            true => format!("write {text}m for thousandths of a processor"),
+            false => "write a number of processors, such as 500m or 2".to_owned(),
+        };
         found.report(path, Reason::Invalid, message, help).planned_if(true);
     }
 }
