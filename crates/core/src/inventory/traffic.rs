@@ -60,9 +60,10 @@ impl Traffic {
             ports.map(|it| (it.name.as_deref().unwrap_or_default().into(), it.container_port));
         let mut loopback = Vec::new();
         visit(pod, &POD_SPEC, &mut |container, path| {
+            let declared = list(&container.ports).iter().map(|it| it.container_port);
+            let declared: BTreeSet<_> = declared.collect();
             on_loopback(container, path, &mut |host, port, effect, path| {
-                let is_declared = list(&container.ports).iter().any(|it| it.container_port == port);
-                if is_declared && effect.is_none() {
+                if declared.contains(&port) && effect.is_none() {
                     loopback.push((path.to_field(), host.into(), port));
                 }
             });

@@ -1,5 +1,7 @@
 //! Programs that listen only inside their pod.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::IntOrString};
 
 use super::{absent::list, containers::arguments, exec::actions};
@@ -14,38 +16,54 @@ type Visitor<'v> = dyn FnMut(&str, i32, Option<&'static str>, &Path<'_>) + 'v;
 /// Calls the visitor with each address such as `127.0.0.1` at which a container listens, its port, what happens because
 /// a probe asks for the port at the address of the pod, and the word.
 pub(crate) fn on_loopback(container: &Container, path: &Path<'_>, visitor: &mut Visitor<'_>) {
-    let values = || arguments(container).map(|(_, value)| value);
+    if !arguments(container).any(|(_, value)| loopback(value).is_some()) {
+        return;
+    }
+    // For each port the first address, and whether there is a different one: the program listens there too.
+    let mut addresses = BTreeMap::<&str, (&str, bool)>::new();
+    for (_, value) in arguments(container) {
+        if let Some((_, port)) = value.rsplit_once(':') {
+            let (first, differs) = addresses.entry(port).or_insert((value, false));
+            *differs |= *first != value;
+        }
+    }
+    let asked = asked(container, path);
     let lists = [("command", list(&container.command)), ("args", list(&container.args))];
     let places = lists.iter().flat_map(|(list, words)| (0..words.len()).map(move |i| (*list, i)));
     for ((flag, value), (list, i)) in arguments(container).zip(places) {
-        let Some((host @ ("127.0.0.1" | "localhost" | "[::1]"), digits)) = value.rsplit_once(':')
-        else {
-            continue;
-        };
+        let Some((host, digits)) = loopback(value) else { continue };
         let flag = flag.to_ascii_lowercase();
         let is_meant = flag.starts_with('-') && FLAGS.iter().any(|it| flag.contains(it));
-        // Or it listens there too.
-        let ends = format!(":{digits}");
-        let is_elsewhere = values().any(|it| it.ends_with(&ends) && it != value);
+        let is_elsewhere = addresses.get(digits).is_some_and(|(_, differs)| *differs);
         let Some(port) = digits.parse().ok().filter(|_| is_meant && !is_elsewhere) else {
             continue;
         };
-        let mut effect = None;
-        actions(container, path, &mut |it| {
-            let asks = it.asked.is_some_and(|(at, asked)| {
-                at.is_empty() && it.is_probe && is_port(container, asked, port)
-            });
-            effect = effect.or(asks.then_some(it.effect));
-        });
-        visitor(host, port, effect, &path.item(list, i));
+        visitor(host, port, asked.get(&port).copied(), &path.item(list, i));
     }
 }
 
-fn is_port(container: &Container, asked: &IntOrString, port: i32) -> bool {
-    match asked {
-        IntOrString::Int(number) => *number == port,
-        IntOrString::String(name) => list(&container.ports)
-            .iter()
-            .any(|it| it.name.as_ref() == Some(name) && it.container_port == port),
-    }
+fn loopback(value: &str) -> Option<(&str, &str)> {
+    value.rsplit_once(':').filter(|(host, _)| ["127.0.0.1", "localhost", "[::1]"].contains(host))
+}
+
+/// The ports for which probes ask at the address of the pod, each with what happens if nobody answers.
+fn asked(container: &Container, path: &Path<'_>) -> BTreeMap<i32, &'static str> {
+    let mut asked = BTreeMap::new();
+    actions(container, path, &mut |it| {
+        let Some((_, port)) = it.asked.filter(|(host, _)| host.is_empty() && it.is_probe) else {
+            return;
+        };
+        let named = list(&container.ports).iter().filter(|own| match port {
+            IntOrString::Int(_) => false,
+            IntOrString::String(name) => own.name.as_ref() == Some(name),
+        });
+        let number = match port {
+            IntOrString::Int(number) => Some(*number),
+            IntOrString::String(_) => None,
+        };
+        for port in named.map(|it| it.container_port).chain(number) {
+            asked.entry(port).or_insert(it.effect);
+        }
+    });
+    asked
 }

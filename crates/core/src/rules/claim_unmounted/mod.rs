@@ -17,9 +17,9 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
         used.extend(container.volume_devices.iter().flatten().map(|device| device.name.as_str()));
     }
     // A mount whose name is misspelled is an error of its own.
-    let is_volume = |name: &str| list(&pod.volumes).iter().any(|it| it.name == name);
-    let is_known = |name: &str| is_volume(name) || read::claims(spec).any(|it| it.0 == name);
-    if pod.containers.is_empty() || !used.iter().all(|it| is_known(it)) {
+    let volumes = list(&pod.volumes).iter().map(|it| &*it.name);
+    let known: BTreeSet<_> = volumes.chain(read::claims(spec).map(|it| it.0)).collect();
+    if pod.containers.is_empty() || !used.is_subset(&known) {
         return;
     }
     for (i, (name, _)) in read::claims(spec).enumerate() {
