@@ -16,6 +16,7 @@ pub(super) use self::{
     plugins::plugin_folder,
     pods::{
         capability, claimed, host_port, is_privileged, self_affinity, self_anti_affinity, user,
+        volumes,
     },
     stateful_sets::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,

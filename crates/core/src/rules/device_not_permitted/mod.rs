@@ -25,6 +25,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
     if spec.runtime_class_name.is_some() || annotations.into_iter().any(|(key, _)| is_known(key)) {
         return;
     }
+    let volumes = read::volumes(spec);
     visit(spec, &POD_SPEC, &mut |container, path| {
         let gets_devices = container.resources.as_ref().is_some_and(|it| {
             !list(&it.claims).is_empty()
@@ -34,7 +35,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
             return;
         }
         for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
-            let volume = list(&spec.volumes).iter().find(|it| it.name == mount.name);
+            let volume = volumes.get(&*mount.name);
             let Some(host) = volume.and_then(|it| it.host_path.as_ref()) else { continue };
             if is_device(host) {
                 let message = format!(

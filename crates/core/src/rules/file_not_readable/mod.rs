@@ -17,14 +17,14 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         return;
     }
     let is_in_group = of_pod.is_some_and(|it| list(&it.supplemental_groups).contains(&0));
+    let volumes = read::volumes(spec);
     visit(spec, &POD_SPEC, &mut |container, path| {
         let own = container.security_context.as_ref();
         let group = own.and_then(|it| it.run_as_group).or_else(|| of_pod?.run_as_group);
         let user = read::user(container, spec).filter(|it| *it != 0);
         let Some(user) = user.filter(|_| !read::is_privileged(container)) else { return };
         for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
-            let volume = list(&spec.volumes).iter().find(|it| it.name == mount.name);
-            let modes = volume.map(modes).unwrap_or_default();
+            let modes = volumes.get(&*mount.name).map(|it| modes(it)).unwrap_or_default();
             let allows = |bit: i32| modes.iter().any(|mode| mode & bit != 0);
             let is_root_group = is_in_group || group == Some(0);
             let (Some(mode), false) = (modes.first(), allows(0o004)) else { continue };

@@ -14,6 +14,7 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     // An init container may change the owner.
     let inits = list(&spec.init_containers).iter().flat_map(|it| list(&it.volume_mounts));
     let prepared: HashSet<&str> = inits.map(|it| it.name.as_str()).collect();
+    let volumes = read::volumes(spec);
     for (i, container) in spec.containers.iter().enumerate() {
         let own = container.security_context.as_ref();
         let added = own.and_then(|it| it.capabilities.as_ref()).map_or(&[][..], |it| list(&it.add));
@@ -21,7 +22,7 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let user = read::user(container, spec).filter(|it| *it != 0 && !is_root);
         let Some(user) = user else { continue };
         for (j, mount) in list(&container.volume_mounts).iter().enumerate() {
-            let volume = list(&spec.volumes).iter().find(|it| it.name == mount.name);
+            let volume = volumes.get(&*mount.name);
             let Some(host) = volume.and_then(|it| it.host_path.as_ref()) else { continue };
             let mode = match host.type_.as_deref() {
                 Some("DirectoryOrCreate") => "0755",

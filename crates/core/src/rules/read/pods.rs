@@ -11,6 +11,12 @@ pub(crate) fn user(container: &Container, spec: &PodSpec) -> Option<i64> {
     own.or_else(|| spec.security_context.as_ref()?.run_as_user)
 }
 
+/// The volumes of a pod by name. An object may have thousands, and as many mounts.
+pub(crate) fn volumes(spec: &PodSpec) -> BTreeMap<&str, &Volume> {
+    // The first one of a name counts.
+    list(&spec.volumes).iter().rev().map(|it| (&*it.name, it)).collect()
+}
+
 pub(crate) fn is_privileged(container: &Container) -> bool {
     container.security_context.as_ref().is_some_and(|it| it.privileged == Some(true))
 }
