@@ -1,6 +1,6 @@
 //! A ConfigMap, Secret or Service that is applied together with the pods, and that the API server refuses.
 
-use crate::inventory::labels::Selector;
+use super::neighbors::services;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -11,14 +11,9 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 
-/// The most Services that are compared with a set.
-const MOST: usize = 1_000;
-
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    let (Some(controller), Some(details)) = (query.item.controller(), query.item.details()) else {
-        return;
-    };
+    let Some(details) = query.item.details() else { return };
     // Several containers often read the same object.
     let mut seen = HashSet::new();
     for it in details.configs.iter().filter(|it| seen.insert((it.kind, &*it.name))) {
@@ -35,18 +30,13 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         );
         found.report(it.kind, it.field.clone(), Reason::NotFound, message, help);
     }
-    for item in inventory.in_namespace(Kind::Service, namespace).take(MOST) {
-        let Some(service) = item.service().filter(|it| it.lacks_ports) else { continue };
-        let selects = Selector::Labels(service.selector.clone()).matches(&controller.labels);
-        // A patch of a Service has no selector.
-        if selects && service.selector.iter().next().is_some() {
-            let is_governing = details.service_name.as_deref() == Some(item.name());
-            let field = if is_governing { SPEC.child("serviceName") } else { TEMPLATE_LABELS };
-            let message = format!(
-                "the API server refuses the {item}, because it has no ports, so nothing can connect to it"
-            );
-            let help = "add its ports, or set clusterIP: None";
-            found.report(Kind::Service, &field, Reason::NotFound, message, help);
-        }
+    for (item, _) in services::of_pods(query).filter(|it| it.1.lacks_ports) {
+        let is_governing = details.service_name.as_deref() == Some(item.name());
+        let field = if is_governing { SPEC.child("serviceName") } else { TEMPLATE_LABELS };
+        let message = format!(
+            "the API server refuses the {item}, because it has no ports, so nothing can connect to it"
+        );
+        let help = "add its ports, or set clusterIP: None";
+        found.report(Kind::Service, &field, Reason::NotFound, message, help);
     }
 }
