@@ -86,7 +86,8 @@ impl Verdict {
         for remedy in remedies {
             let is_refusal = |it: &&mut Violation| {
                 let Finding { rule, field, help, .. } = &it.finding;
-                METAS.contains(rule)
+                it.mode >= remedy.mode
+                    && METAS.contains(rule)
                     && help.as_ref().is_some_and(|it| it.ends_with(KEEP))
                     && (*field == remedy.finding.field || (count == 1 && *field == SPEC.to_field()))
             };
