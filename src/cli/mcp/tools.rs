@@ -171,7 +171,7 @@ struct WaitTool {
     namespace: Option<String>,
     /// How many seconds to wait; 60 without it.
     #[schemars(range(max = 240))]
-    timeout_seconds: Option<u16>,
+    timeout_seconds: Option<u32>,
     /// How many entries of a list to leave out at its beginning, by its JSON pointer: the `next` of a result that left
     /// out entries, to get them.
     #[serde(default)]
