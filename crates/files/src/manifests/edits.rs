@@ -39,11 +39,12 @@ impl Edits {
     /// of a chart read, so all its files count, but not Markdown outside of `templates` if no template can read it. A
     /// kustomization reads the files that it names.
     pub(super) fn touch(&self, root: &Path, extent: Extent) -> bool {
-        let inside = dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        let inside = (extent == Extent::Inside)
+            .then(|| dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned()));
         let (mut open, mut seen) = (vec![root.to_owned()], HashSet::new());
         while let Some(path) = open.pop() {
             let path = dunce::canonicalize(&path).unwrap_or(path);
-            let is_other = extent == Extent::Inside && !path.starts_with(&inside);
+            let is_other = inside.as_ref().is_some_and(|it| !path.starts_with(it));
             if is_other || self.0.is_empty() || !seen.insert(path.clone()) {
                 continue;
             }

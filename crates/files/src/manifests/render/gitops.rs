@@ -46,7 +46,7 @@ pub(super) struct Releases<'a> {
     /// The charts that objects of Flux describe, by namespace and name, and the releases that take them so.
     charts: HashMap<String, Value>,
     waiting: Vec<(Value, Holder)>,
-    applied: Vec<(String, String, NotChecked)>,
+    applied: Vec<(String, Value, NotChecked)>,
     /// Where sources of Flux lead to, and what they are made of, by kind and name.
     sources: HashMap<(String, String), (String, Vec<PathBuf>)>,
     /// What the ConfigMaps and Secrets with a name are made of.
@@ -331,9 +331,9 @@ impl<'a> Releases<'a> {
         listing.empty.extend(empty.map(|(root, it, from)| (root, with(it, from))));
         listing.not_checked.extend(self.not_checked.into_iter().map(|(it, from)| with(it, from)));
         let sources = &self.sources;
-        listing.applied.extend(self.applied.into_iter().map(|(object, mut source, mut entry)| {
-            let reference: Value = serde_json::from_str(&source).unwrap_or_default();
-            let key = text(&reference, "kind").zip(text(&reference, "name"));
+        listing.applied.extend(self.applied.into_iter().map(|(object, source, mut entry)| {
+            let key = text(&source, "kind").zip(text(&source, "name"));
+            let mut source = sorted(&source);
             if let Some((leads, of)) = key.and_then(|key| sources.get(&key)) {
                 source.push_str(leads);
                 entry.of.extend(of.iter().cloned());
@@ -417,7 +417,7 @@ struct Declared {
     why_not: Option<String>,
     changes: Changes,
     /// The repository, as the object names it.
-    source: String,
+    source: Value,
     /// The ConfigMaps and Secrets with values.
     from: Vec<String>,
     /// All that the object says about what is applied, if it is of Flux.
@@ -521,7 +521,7 @@ fn applications(object: &Value, top: &Path) -> Vec<Declared> {
 }
 
 /// Returns the repositories of a source and of the sources that have values for it.
-fn repositories(spec: &Value, source: &Value) -> String {
+fn repositories(spec: &Value, source: &Value) -> Value {
     let files = source["helm"]["valueFiles"].as_array();
     let has_values = |it: &&Value| {
         text(it, "ref").is_some_and(|name| {
@@ -536,9 +536,9 @@ fn repositories(spec: &Value, source: &Value) -> String {
     let all = all.map(|it| {
         let url = text(it, "repoURL").unwrap_or_default();
         let revision = text(it, "targetRevision").unwrap_or_else(|| "HEAD".to_owned());
-        (url.trim_end_matches(".git").to_owned(), revision)
+        Value::from(vec![url.trim_end_matches(".git").to_owned(), revision])
     });
-    format!("{:?}", all.collect::<Vec<_>>())
+    all.collect()
 }
 
 /// Returns an object of Flux without what only decides when it is applied.
@@ -719,7 +719,7 @@ fn flux_kustomization(object: &Value) -> Declared {
     };
     Declared {
         object: label("Kustomization", object),
-        source: sorted(&object["spec"]["sourceRef"]),
+        source: object["spec"]["sourceRef"].clone(),
         says: Some(says(object)),
         from: names(&object["spec"]["postBuild"]["substituteFrom"]),
         path: text(&object["spec"], "path").unwrap_or_default(),
@@ -756,7 +756,7 @@ fn helm_release(object: &Value) -> Option<Declared> {
     let name = text(&object["metadata"], "name").unwrap_or_default();
     Some(Declared {
         object: label("HelmRelease", object),
-        source: sorted(&chart["sourceRef"]),
+        source: chart["sourceRef"].clone(),
         says: Some(says(object)),
         from: names(&spec["valuesFrom"]),
         path: text(chart, "chart")?,
