@@ -34,7 +34,7 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
                 act(Key::NodeLabel(key, value));
             }
         }
-        Role::Service(service) if !service.targets.is_empty() => {
+        Role::Service(service) if service.lacks_ports || !service.targets.is_empty() => {
             // Of the usual labels, the last is the name of the program.
             if let Some((key, value)) = service.selector.iter().last() {
                 act(Key::Filed(Selecting::Services, namespace, Bucket::Value(key, value)));
