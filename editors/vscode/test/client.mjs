@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
+import { after } from "node:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,6 +16,10 @@ export const protocol = load("vscode-languageserver-protocol/node");
 export const { server } = load("./server.js");
 
 const PROGRAM = fileURLToPath(new URL(`target/debug/setguard${process.platform === "win32" ? ".exe" : ""}`, ROOT));
+
+// A failed test does not close its editor, and Node waits for a child that runs.
+const children = [];
+after(() => children.forEach((child) => child.kill()));
 
 // A folder with files that an editor has opened, and the editor. The server is started with these arguments.
 export class Editor {
@@ -33,6 +38,7 @@ export class Editor {
     const settings = new Map([["path", PROGRAM], ["arguments", args]]);
     const { command, args: all } = server(settings);
     editor.child = spawn(command, all, { cwd: editor.folder, stdio: ["pipe", "pipe", "inherit"] });
+    children.push(editor.child);
     editor.exited = new Promise((resolve) => editor.child.on("exit", resolve));
     editor.connection = protocol.createProtocolConnection(editor.child.stdout, editor.child.stdin, undefined);
     editor.connection.onNotification(protocol.PublishDiagnosticsNotification.type, (published) => editor.#published(published));
