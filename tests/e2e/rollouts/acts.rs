@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::{
     Api, ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams, PostParams},
+    api::{DeleteParams, EvictParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -37,6 +37,7 @@ impl Lockstep<'_> {
             | Act::Unready(i)
             | Act::End(i, _)
             | Act::DeletePod(i)
+            | Act::Evict(i)
             | Act::Relabel(i) => {
                 if let Some(pod) = self.choose(*i).await {
                     self.happen_to(&pod, act).await;
@@ -71,6 +72,7 @@ impl Lockstep<'_> {
             Act::DeletePod(_) => {
                 drop(self.pods.delete(&pod.name_any(), &DeleteParams::default()).await);
             }
+            Act::Evict(_) => drop(self.pods.evict(&pod.name_any(), &EvictParams::default()).await),
             _ => self.patch_pod(pod, &json!({"metadata": {"labels": {"app": "other"}}})).await,
         }
     }

@@ -43,6 +43,7 @@ pub(crate) enum Act {
     /// The containers of a pod have terminated for good, with this phase.
     End(usize, &'static str),
     DeletePod(usize),
+    Evict(usize),
     DeleteClaim(usize),
     /// A pod gets a label that the selector doesn't match.
     Relabel(usize),

@@ -59,6 +59,8 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
         if dice.percent(40) { vec![dice.pick(&IMAGES[1..]).to_owned()] } else { Vec::new() };
     let one = |dice: &mut Dice, image: &str| {
         let mut object = kind.object(dice, &fixed, &name, &templates[image]);
+        // The controller forgets revisions of pods that are still to come.
+        object["spec"]["revisionHistoryLimit"] = json!(dice.pick(&[10, 10, 1, 0]));
         if is_slow {
             object["spec"]["minReadySeconds"] = json!(LONG);
         }
@@ -125,7 +127,8 @@ fn act(
         52..60 => Act::Break(number(dice)),
         60..66 => Act::Unready(number(dice)),
         66..72 => Act::End(number(dice), dice.pick(&["Failed", "Succeeded"])),
-        72..84 => Act::DeletePod(number(dice)),
+        72..80 => Act::DeletePod(number(dice)),
+        80..84 => Act::Evict(number(dice)),
         84..89 => Act::Relabel(number(dice)),
         _ => kind.event(dice, name),
     }
@@ -230,5 +233,7 @@ fn taints(dice: &mut Dice) -> Value {
         json!([]),
         json!([{"key": "quiet", "effect": "NoSchedule"}]),
         json!([{"key": "strict", "value": "yes", "effect": "NoExecute"}]),
+        // What a cordon does: all daemons tolerate it.
+        json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]),
     ])
 }
