@@ -14,12 +14,11 @@ const ROOT = new URL("../../", import.meta.url);
 const nvim = process.env.NVIM || "nvim";
 const [, minor] = /^NVIM v0\.(\d+)/m.exec(spawnSync(nvim, ["--version"], { encoding: "utf8" }).stdout ?? "") ?? [];
 
-// The Lua of the page: first for 0.11, then for older releases from 0.8 on.
+// The Lua of the page: first for 0.11, then for older releases from 0.7 on.
 function recipe() {
   const page = readFileSync(new URL("docs/editors.md", ROOT), "utf8");
   const [current, older] = [...page.split("\n## Neovim\n")[1].matchAll(/```lua\n(.*?)```/gs)].map(([, block]) => block);
-  if (minor >= 11) return current;
-  return minor >= 8 ? older : "";
+  return minor >= 11 ? current : older;
 }
 
 test(`a session in Neovim 0.${minor}`, { skip: !minor && "no Neovim; NVIM names its program" }, () => {

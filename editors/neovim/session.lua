@@ -22,11 +22,6 @@ end
 
 local function session()
   vim.cmd('edit a.yaml')
-  if not vim.lsp.start then
-    -- Before 0.8, a client is started and attached separately.
-    local id = vim.lsp.start_client({ name = 'setguard', cmd = { 'setguard', 'lsp' }, root_dir = vim.fn.getcwd() })
-    vim.lsp.buf_attach_client(0, id)
-  end
   wait('a finding', function() return #vim.diagnostic.get(0) == 1 end)
   local found = vim.diagnostic.get(0)[1]
   local clients = (vim.lsp.get_clients or vim.lsp.get_active_clients)()

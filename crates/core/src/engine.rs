@@ -92,7 +92,7 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     verdict
 }
 
-/// Evaluates an object that is too large to read. Only its name is known. `old` is the JSON of the object that it
+/// Evaluates an object that is too large to read, by its name. `old` is the JSON of the object that it
 /// replaces.
 pub fn evaluate_too_large(
     size: &ObjectSize,

@@ -96,7 +96,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Returns the spec as JSON, and the form by which the API server compares it.
+    /// Returns the spec as JSON, and in the form that the API server compares.
     pub fn spec_with_meaning(&self) -> [Value; 2] {
         fn both(spec: &impl Serialize) -> [Value; 2] {
             let written = semantic::to_json(spec).unwrap_or_default();

@@ -6,7 +6,7 @@ use super::{node::Mark, problem::Problem};
 pub(super) struct Cursor<'a> {
     text: &'a str,
     pub(super) at: usize,
-    /// In characters, the unit in which kubectl's parser limits the length of a key.
+    /// In characters, as kubectl's parser limits the length of a key.
     pub(super) index: usize,
     /// Line breaks so far, as editors count them.
     line: usize,
@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
         bytes
     }
 
-    /// Advances to the first byte for which `ends` is true, or to the end. Skips bytes that are not in `may_end`.
+    /// Advances to the first byte that `ends` accepts, or to the end. Skips bytes that are not in `may_end`.
     pub(super) fn advance_to(
         &mut self,
         may_end: &[bool; 256],

@@ -224,7 +224,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let names_files = policy.exceptions.iter().any(Exception::names_files);
     let new_takers =
         found.as_ref().filter(|_| names_files).map(|it| it.new_takers(&takers).unwrap_or(takers));
-    // What a change deploys differently counts too.
+    // An object that a change deploys differently counts too.
     let is_same = |it: &Source| {
         old.sources.iter().any(|old| old.name() == it.name() && old.text() == it.text())
     };

@@ -1,4 +1,4 @@
-//! What a cluster has printed: the items of a long list, one at a time, to avoid holding all trees in memory; and texts
+//! Output of a cluster: the items of a long list, one at a time, to avoid holding all trees in memory; and texts
 //! without objects.
 
 use std::iter;

@@ -355,7 +355,7 @@ pub(crate) struct Texts<'a> {
     pub(crate) never_ready: Vec<String>,
 }
 
-/// What the text of a plan says about an object, besides its name.
+/// The text of a plan about an object, without its name.
 #[derive(Debug, Serialize)]
 pub(crate) struct Words {
     settings: String,

@@ -170,8 +170,8 @@ impl Sides {
         all.filter(|it| self.old.contains_key(it))
     }
 
-    /// Returns the object that had no namespace in its file and is gone, or the other way around. Objects of files that
-    /// the user named may come from a cluster, so they count only with `from_cluster`.
+    /// Returns the object that had no namespace in its file and no longer exists, or the other way around. Objects of
+    /// files that the user named may come from a cluster, so they count only with `from_cluster`.
     pub(crate) fn other_namespace(
         &self,
         id: &ObjectId,

@@ -14,7 +14,7 @@ use super::objects::{condition, list, quote};
 pub(super) struct Exceptions {
     /// CEL that is true for exempt objects.
     covered: Option<String>,
-    /// The day on which the first exception ends.
+    /// The day when the first exception ends.
     ends: Option<Date>,
 }
 

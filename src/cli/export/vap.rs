@@ -215,7 +215,7 @@ pub(super) fn any_part(annotation: &str, text: &str) -> String {
     format!("object.metadata.?annotations[?{annotation}].orValue('').matches({pattern})")
 }
 
-/// The white space of Unicode, which `trim` takes off.
+/// The white space of Unicode that `trim` removes.
 const SPACE: &str = r"[\s\x0b\x{85}\p{Z}]*";
 
 struct Base<'a> {

@@ -51,7 +51,7 @@ pub(super) fn of(
             "kind": CONSTANT,
             "detail": rule.map_or("", |it| it.title),
             "documentation": rule.map_or(text, |it| it.summary),
-            // What finds something here comes first.
+            // Rules with a finding here come first.
             "sortText": format!("{}{word}", u8::from(!found.contains(&word))),
             "textEdit": { "range": range, "newText": word },
         })

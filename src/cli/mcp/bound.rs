@@ -61,7 +61,7 @@ fn deleted_claims(object: &Value) -> usize {
 /// Leaves out what the caller has, and cuts the longest lists until the value has at most `most` bytes as JSON. Adds
 /// how many entries are missing, and the `skip` of the call that returns them.
 pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Value {
-    // A list comes after the lists that contain it, and its pointer is that of the complete value.
+    // A list comes after the lists that contain it, and its pointer points into the complete value.
     for (path, count) in skip.iter().rev() {
         if let Some(Value::Array(list)) = value.pointer_mut(path) {
             list.drain(..list.len().min(*count));
@@ -106,7 +106,7 @@ fn next(value: &Value, left_out: &BTreeMap<String, usize>, skip: &Skip) -> Skip 
         let now = had(&place) + kept.max(1);
         next.insert(place, now);
     }
-    // What an entry lacks comes before further entries.
+    // First the missing parts of an entry, then further entries.
     let incomplete: Vec<_> = left_out.keys().map(|path| complete(path, skip)).collect();
     for (place, count) in &mut next {
         let inner = |it: &String| it.strip_prefix(&**place).is_some_and(|it| it.starts_with('/'));

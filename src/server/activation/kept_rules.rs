@@ -1,7 +1,7 @@
 //! Follows the configurations change by change.
 //!
-//! A client may take the rules away again and again, and setguard writes them back each time; another tool may put back
-//! other fields. Periodic checks would find nothing.
+//! A client may take the rules away again and again, and setguard writes them back each time; a different tool may
+//! restore other fields. Periodic checks would find nothing.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -39,7 +39,8 @@ impl KeptRules {
         KeptRules { metrics, lasts, annotations, states: Mutex::default() }
     }
 
-    /// Who changes the annotation with the webhooks cannot change what the chart told the replica.
+    /// A client that changes the annotation with the webhooks cannot change the arguments that the chart gave the
+    /// replica.
     pub(super) fn compare(&self, read: &Value) -> Result<Compared, String> {
         let mut compared = compare(read)?;
         let is_known = |annotation| self.annotations.contains(&digest(annotation));
@@ -92,7 +93,7 @@ impl KeptRules {
         self.states()[configuration as usize].version
     }
 
-    /// Takes in a read of the newest version, which began when the watch had shown another one.
+    /// Takes in a read of the newest version. It began when the watch had shown a different one.
     pub(super) fn read(
         &self,
         configuration: Configuration,

@@ -3,7 +3,7 @@
 //! Only the Secret determines which authorities (CAs) are trusted, and only those whose key the Secret contains. A
 //! replica remembers the authorities that it has read in the Secret, and restores a missing authority. The content of a
 //! `caBundle` proves nothing, whatever the names in it: clients without access to the Secret may be able to write
-//! there. So the set of authorities is the union of those in the Secret and those that a running replica remembers, and
+//! there. So the set of authorities is the union of the Secret's and those that a running replica remembers, and
 //! an authority leaves the set only when it expires: no mistake and no race can remove an authority while a replica
 //! that reaches the API server serves a leaf signed by it. All replicas do the same, and the API server's
 //! `resourceVersion` decides which one is first:

@@ -28,7 +28,7 @@ pub(crate) struct Armed {
 #[derive(Debug, Default)]
 struct State {
     is_as_written: bool,
-    /// Until then that is known. It may have changed unseen if nothing was read since.
+    /// Until when the state is known. If nothing was read since, it may have changed.
     expires: Option<Instant>,
     /// Until then the configuration does not count as armed, because it has just changed.
     doubted: Option<Instant>,
@@ -37,7 +37,7 @@ struct State {
 impl Armed {
     /// API servers use a changed configuration within this time.
     const SETTLE: Duration = Duration::from_secs(2);
-    /// What is put back may be changed again at once, between two scrapes.
+    /// A restored field may change again at once, between two scrapes.
     const DOUBT: Duration = Duration::from_secs(60);
 
     pub(crate) fn new(registry: &mut Registry) -> Self {

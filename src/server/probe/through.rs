@@ -18,7 +18,7 @@ use crate::server::managed::cluster::{self, Answer, send};
 const SETGUARD: &str = "(setguard: ";
 /// The name of each webhook of setguard ends with this.
 const SUFFIX: &str = ".setguard.io";
-/// What the chart calls its validating webhooks.
+/// The chart's names for its validating webhooks.
 const CREATED: &str = "create.validate.setguard.io";
 const CHANGED: &str = "validate.setguard.io";
 /// Only the webhook itself can refuse a violation of this rule: no policy in the cluster enforces it.
@@ -194,7 +194,7 @@ impl<'a> Prover<'a> {
         asks
     }
 
-    /// The writes that setguard injects into, apart from those of [`Self::asks`].
+    /// The writes that setguard injects into, apart from the writes of [`Self::asks`].
     async fn injections(&self) -> Vec<Ask<'a>> {
         let mut asks = Vec::new();
         if let Some(by) = self.webhook("pods.mutate") {

@@ -1,4 +1,4 @@
-//! Compares a webhook configuration with its annotation, in which the chart records each webhook as it should be. Does
+//! Compares a webhook configuration with its annotation, where the chart records each webhook as it should be. Does
 //! no I/O.
 //!
 //! Anybody who may write the configuration can change what setguard receives: a selector that selects nothing, a match

@@ -47,7 +47,7 @@ pub(super) struct SourceState {
     pub(super) seen: AtomicU64,
     /// Whether the watch broke after the last sign of life. The known state is then not current.
     pub(super) is_broken: AtomicBool,
-    /// The version up to which the view has all changes.
+    /// The view has all changes up to this version.
     pub(super) version: watch::Sender<u64>,
 }
 

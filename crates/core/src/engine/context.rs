@@ -38,7 +38,7 @@ pub struct Context<'a> {
     pub deadline: Deadline<'a>,
     /// The webhook's view of the cluster that the object is meant for.
     pub view: Option<&'a View>,
-    /// The resource version up to which the view has all changes of the sets in the review's namespace, if known.
+    /// The view has all changes of the sets in the review's namespace up to this resource version, if known.
     pub view_version: Option<u64>,
     /// The name of the object's file, for exceptions that name files.
     pub file: Option<&'a str>,

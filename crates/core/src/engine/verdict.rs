@@ -64,7 +64,7 @@ impl Verdict {
         }
     }
 
-    /// Adds faults for which the API server refuses a write before it validates the object. They replace the warnings
+    /// Adds faults that make the API server refuse a write before it validates the object. They replace the warnings
     /// about the same faults.
     pub fn refuse(&mut self, refused: &[Finding]) {
         let is_same = |fault: &Finding, other: &Finding| {

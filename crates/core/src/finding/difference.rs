@@ -35,7 +35,7 @@ pub fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<Differe
     differences_by_meaning([old, &meanings[0]], [new, &meanings[1]], path, found);
 }
 
-/// Like [`differences`], for values with the form by which they are compared. That form has the same structure, and may
+/// Like [`differences`], for values with the form to compare. That form has the same structure, and may
 /// lack fields.
 pub fn differences_by_meaning(
     old: [&Value; 2],

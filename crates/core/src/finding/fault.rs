@@ -47,7 +47,7 @@ pub struct Finding {
     pub facts: Option<Box<Facts>>,
     /// The change that removes the fault, if a program can make it.
     pub fix: Option<Fix>,
-    /// The first minor release in which this is a fault, unless it always was.
+    /// The first minor release where this is a fault, unless it always was.
     pub since: Option<u32>,
     /// Whether the finding is only a note, although its rule warns.
     pub is_note: bool,
@@ -128,7 +128,7 @@ impl Reported<'_> {
         }
     }
 
-    /// Sets the first minor release in which this is a fault. For an older release the finding is only a note.
+    /// Sets the first minor release where this is a fault. For an older release the finding is only a note.
     pub fn since(mut self, minor: u32) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.since = Some(minor);

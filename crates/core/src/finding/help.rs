@@ -81,7 +81,7 @@ impl Command {
         format!("`{}` ({})", self.line, self.effect.words())
     }
 
-    /// Returns the command with another effect.
+    /// Returns the command with a different effect.
     #[must_use]
     pub(crate) fn with(self, effect: Effect) -> Self {
         Command { effect, ..self }

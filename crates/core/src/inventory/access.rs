@@ -15,7 +15,7 @@ pub(crate) type Account = (Option<Box<str>>, Box<str>);
 /// A Role, ClusterRole, RoleBinding or ClusterRoleBinding.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Access {
-    /// What the rules of a role are about. `None` if the role takes its rules from others, or others take them.
+    /// The resources in a role's rules. `None` if the role takes its rules from others, or others take them.
     Role(Option<Box<[Resource]>>),
     /// The role that a binding grants, and the ServiceAccounts that it names.
     Binding(Kind, Box<str>, Box<[Account]>),

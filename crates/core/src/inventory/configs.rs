@@ -41,7 +41,7 @@ pub(crate) struct Rare {
     pub(crate) refused: Option<Refused>,
 }
 
-/// A value for which the API server refuses a ConfigMap or Secret.
+/// A value that makes the API server refuse a ConfigMap or Secret.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refused {
     /// `data.PORT`
@@ -120,7 +120,7 @@ impl Order {
     }
 }
 
-/// What is known of a file of a ConfigMap.
+/// What a rule needs to know about a file of a ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Script {
     pub(crate) key: Box<str>,
@@ -151,10 +151,10 @@ impl Script {
     }
 }
 
-/// The type of a Secret to which a controller of Kubernetes adds a token.
+/// The type of a Secret that gets a token from a controller of Kubernetes.
 const TOKEN: &str = "kubernetes.io/service-account-token";
 
-/// Parts of the labels and annotations by which a program is asked to add keys.
+/// Parts of the labels and annotations that ask a program to add keys.
 const ADDED_BY: [&str; 5] = ["autogenerate", "inject", "reflect", "replicat", "service-account"];
 
 type Entries = Option<BTreeMap<Box<str>, IgnoredAny>>;
@@ -317,7 +317,7 @@ fn of_arguments(
             let is_file =
                 file.contains('.') && !file.starts_with('.') && file.chars().all(is_in_name);
             let is_folder = |it: &&VolumeMount| it.mount_path.trim_end_matches('/') == folder;
-            // A mount of the file itself brings another one.
+            // A mount of the file itself brings a different script.
             if !is_file || mounts.iter().any(|it| it.mount_path == value) {
                 continue;
             }

@@ -54,7 +54,7 @@ pub(crate) struct Details {
     /// The storage classes in the claim templates, each with the index of its template.
     pub(crate) storage_classes: Box<[(usize, Box<str>)]>,
     pub(crate) default_classes: Box<[usize]>,
-    /// What not every class provides, with the index of its claim template.
+    /// A demand that not every class meets, with the index of its claim template.
     pub(crate) claim_needs: Box<[(usize, ClaimNeed)]>,
     /// The violations of the Pod Security Standards. Set only before the template is dropped.
     pub(crate) refusals: Box<[FailedCheck]>,
@@ -77,7 +77,7 @@ pub(crate) struct Details {
     pub(crate) tolerations: Box<[Toleration]>,
     pub(crate) requests: Resources,
     pub(crate) system: Option<System>,
-    /// The nodes on which the pods may run, and the field that restricts them. `None` for all nodes.
+    /// The nodes where the pods may run, and the field that restricts them. `None` for all nodes.
     pub(crate) nodes: Option<(&'static str, Nodes)>,
 }
 

@@ -57,7 +57,7 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
     }
 }
 
-/// Returns the buckets in which to file a selector, so that the fewest objects look there.
+/// Returns the buckets for a selector, so that the fewest objects look there.
 pub(super) fn rarest<'s>(
     index: &Index,
     namespace: &str,

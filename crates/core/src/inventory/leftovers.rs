@@ -5,7 +5,7 @@ use crate::inventory::prelude::*;
 /// The maximum number that is kept of a ConfigMap.
 const MOST: usize = 10;
 
-/// The names of files in which a number is a word of its own. YAML, TOML and JSON have such numbers themselves.
+/// The names of files where a number is a word of its own. YAML, TOML and JSON have such numbers themselves.
 const FILES: [&str; 5] = [".cfg", ".conf", ".env", ".ini", ".properties"];
 
 /// Returns an integer from a million upwards that is written as `1.048576e+06`. Templates read numbers of a YAML file

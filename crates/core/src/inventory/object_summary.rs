@@ -119,7 +119,7 @@ pub(crate) struct Service {
     /// The bytes of the Service's environment variables in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
-    /// The ports of the Service, each with the port of the pods to which it leads; only in an input.
+    /// The ports of the Service, each with its port of the pods; only in an input.
     pub(crate) targets: Box<[(i64, NamedPort)]>,
     /// The Service's own labels; only in an input.
     pub(crate) labels: Labels,
@@ -161,7 +161,7 @@ pub(crate) struct DisruptionBudget {
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
     pub(crate) version: Option<Box<str>>,
-    /// The level of which the API server warns.
+    /// The level that makes the API server warn.
     pub(crate) warned: Option<Box<str>>,
     pub(crate) warned_version: Option<Box<str>>,
 }
@@ -258,7 +258,7 @@ impl ObjectSummary {
         self
     }
 
-    /// Adds what the rules about an input need of the template, which will be gone.
+    /// Adds the parts of the template that rules about an input need: the template itself is dropped.
     #[must_use]
     pub fn with_template(mut self, template: &PodTemplateSpec) -> Self {
         if let (Role::Controller(Controller { details: Some(details), .. }), Some(pod)) =

@@ -131,7 +131,7 @@ impl Inventory {
         self.autoscalers(kind, of).find(|(_, it)| &*it.kind == of.kind.as_str())
     }
 
-    /// Returns the autoscalers whose target has the name of an object, even if it has another kind.
+    /// Returns the autoscalers whose target has the name of an object, even if its kind differs.
     pub(crate) fn autoscalers<'a>(
         &'a self,
         kind: Kind,

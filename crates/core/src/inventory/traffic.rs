@@ -1,4 +1,4 @@
-//! What the network lets through: NetworkPolicies, and what pods send and receive.
+//! The traffic that the network lets through: NetworkPolicies, and what pods send and receive.
 
 use k8s_openapi::{
     api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort},
@@ -49,7 +49,7 @@ pub(crate) struct Traffic {
     pub(crate) hosts: Box<[Box<str>]>,
     /// The ports of the containers, with their names.
     pub(crate) ports: Box<[(Box<str>, i32)]>,
-    /// Words by which a program listens only inside its pod, each with the address and the port.
+    /// Words that make a program listen only inside its pod, each with the address and the port.
     pub(crate) on_loopback: Box<[(Field, Box<str>, i32)]>,
 }
 
@@ -76,7 +76,7 @@ impl Traffic {
         }
     }
 
-    /// Returns the number of a port to which a Service leads.
+    /// Returns the number of the port behind a Service.
     pub(crate) fn number(&self, target: &NamedPort) -> Option<i32> {
         let named = || self.ports.iter().find(|it| it.0 == target.name).map(|it| it.1);
         target.name.parse().ok().or_else(named)

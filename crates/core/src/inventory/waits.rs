@@ -112,7 +112,7 @@ impl Names<'_> {
     }
 }
 
-/// Returns whether the name of a Service between these texts is that of a host, not only a word.
+/// Returns whether the name of a Service between these texts is a host, not only a word.
 pub(super) fn is_host(before: &str, rest: &str) -> bool {
     let is_port = rest.strip_prefix(':').is_some_and(|it| it.starts_with(is_digit));
     let is_apart = before.is_empty() || before.ends_with([' ', '=', ',']);

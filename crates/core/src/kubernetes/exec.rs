@@ -1,4 +1,4 @@
-//! What a kubelet runs in a container, and what it asks of it.
+//! The commands that a kubelet runs in a container, and the ports that it asks.
 
 use k8s_openapi::{
     api::core::v1::{Container, ExecAction, HTTPGetAction, TCPSocketAction},
@@ -9,7 +9,7 @@ use super::absent::{list, text};
 use crate::finding::Path;
 
 const KILLED: &str = "the container is killed again and again";
-/// What a preStop hook that fails does.
+/// The effect of a preStop hook that fails.
 pub(crate) const DOES_NOTHING: &str = "the hook does nothing";
 const NEVER_READY: &str = "the container never becomes ready";
 

@@ -45,7 +45,7 @@ kinds! {
     Deployment: "apps/v1",
     EndpointSlice: "discovery.k8s.io/v1",
     Event: "v1",
-    // And all other kinds from which controllers make Secrets or ConfigMaps.
+    // And all other kinds that controllers turn into Secrets or ConfigMaps.
     ExternalSecret: "external-secrets.io/v1",
     HorizontalPodAutoscaler: "autoscaling/v2",
     Job: "batch/v1",
@@ -57,7 +57,7 @@ kinds! {
     Node: "v1",
     PersistentVolume: "v1",
     PersistentVolumeClaim: "v1",
-    // In an inventory, also all kinds from which controllers may make pods that are not known.
+    // In an inventory, also all unknown kinds that controllers may turn into pods.
     Pod: "v1",
     PodDisruptionBudget: "policy/v1",
     PodMonitor: "monitoring.coreos.com/v1",

@@ -46,7 +46,7 @@ fn loopback(value: &str) -> Option<(&str, &str)> {
     value.rsplit_once(':').filter(|(host, _)| ["127.0.0.1", "localhost", "[::1]"].contains(host))
 }
 
-/// The ports for which probes ask at the address of the pod, each with what happens if nobody answers.
+/// The ports that probes call at the pod's address, each with what happens if nobody answers.
 fn asked(container: &Container, path: &Path<'_>) -> BTreeMap<i32, &'static str> {
     let mut asked = BTreeMap::new();
     actions(container, path, &mut |it| {

@@ -1,4 +1,4 @@
-//! Taints as text, and those that come and go with the state of a node.
+//! Taints as text, and taints that come and go with the state of a node.
 
 use k8s_openapi::api::core::v1::Taint;
 

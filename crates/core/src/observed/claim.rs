@@ -22,7 +22,7 @@ pub struct PersistentVolumeClaim {
     /// The volume that the claim is bound to or requests.
     pub volume: Option<Box<str>>,
     pub(crate) modes: Box<[Box<str>]>,
-    /// Whether the scheduler has chosen the node on which the provisioner makes the volume.
+    /// Whether the scheduler has chosen the node where the provisioner makes the volume.
     pub(crate) has_node: bool,
     /// The names and uids of the pods that own the claim. It is deleted with them.
     pub owner_pods: Box<[(Box<str>, Box<str>)]>,
@@ -31,7 +31,7 @@ pub struct PersistentVolumeClaim {
 /// A PersistentVolume.
 #[derive(Clone, Debug)]
 pub struct PersistentVolume {
-    /// The nodes on which the volume can be used; `None` if all.
+    /// The nodes that can use the volume; `None` if all.
     pub nodes: Option<NodeSelector>,
     /// Empty for none.
     pub(crate) class: Box<str>,

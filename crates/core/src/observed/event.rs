@@ -23,7 +23,7 @@ pub(super) const NOMINATED: &str = "Nominated";
 pub(super) const NOT_SCALED_UP: &str = "NotTriggerScaleUp";
 pub(super) const PREEMPTED: &str = "Preempted";
 pub(super) const SCALED_UP: &str = "TriggeredScaleUp";
-/// The reasons for which a node evicts or rejects pods, in addition to those that begin with `OutOf`.
+/// The reasons why a node evicts or rejects pods, in addition to reasons that begin with `OutOf`.
 ///
 /// Kubernetes: pkg/kubelet/lifecycle/predicate.go.
 const ENDED: [&str; 17] = [

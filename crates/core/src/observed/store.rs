@@ -143,7 +143,7 @@ impl Observed {
     }
 
     /// Returns the pods of a StatefulSet without the volume of a claim template, as after the set was deleted without
-    /// its pods and created again with another claim template. The controller cannot add volumes, and fails.
+    /// its pods and created again with a different claim template. The controller cannot add volumes, and fails.
     ///
     /// Kubernetes: `UpdateStatefulPod`, pkg/controller/statefulset/stateful_pod_control.go.
     pub fn misfits<'a>(&'a self, set: &'a WorkloadStatus) -> impl Iterator<Item = &'a Pod> {

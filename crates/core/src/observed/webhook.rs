@@ -24,7 +24,7 @@ pub struct Webhook {
     pub created: i64,
     /// The name of the webhook.
     pub name: Box<str>,
-    /// The requests for which it is called.
+    /// The requests that the API server calls it for.
     pub calls: BTreeSet<Call>,
     /// The namespace and name of its Service; `None` for a URL.
     pub service: Option<Name>,
@@ -34,9 +34,9 @@ pub struct Webhook {
     pub expired: Option<i64>,
     /// Whether CEL conditions limit the calls.
     pub has_conditions: bool,
-    /// The labels of the namespaces for which it is called.
+    /// The labels of the namespaces that it applies to.
     pub namespaces: LabelSelector,
-    /// The labels of the pods for which it is called.
+    /// The labels of the pods that it applies to.
     pub objects: LabelSelector,
 }
 

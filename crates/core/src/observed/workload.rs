@@ -31,7 +31,7 @@ const GRACE: i64 = 30;
 pub struct Template {
     #[serde(default)]
     metadata: Labelled,
-    /// The fields that determine on which nodes a DaemonSet's pods run.
+    /// The fields that determine where a DaemonSet's pods run.
     #[serde(default, rename = "spec")]
     pub placing: Placing,
 }

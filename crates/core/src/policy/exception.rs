@@ -24,7 +24,7 @@ pub struct Exception {
     pub(super) rules: Vec<&'static Meta>,
     /// Why the exception exists.
     pub reason: String,
-    /// The last day on which the exception applies.
+    /// The last day of the exception.
     pub expires: Option<Date>,
 }
 

@@ -3,7 +3,7 @@
 /// How to undo a template that does not work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undo {
-    /// Roll back to the previous revision. It works, or nothing is known about the revisions.
+    /// Roll back to the previous revision. It works, or the revisions are unknown.
     #[default]
     Before,
     /// Roll back to the revision with this number. The previous one does not work either.

@@ -13,7 +13,7 @@ pub struct Rule {
     pub meta: Meta,
     /// The functions, and what each needs to see. They are pure: no I/O, no clock, no policy.
     pub scopes: &'static [Scope],
-    /// CEL expressions with which the API server finds the fault itself.
+    /// CEL expressions, so that the API server finds the fault itself.
     pub cel: Option<fn() -> &'static Cel>,
 }
 
@@ -130,7 +130,7 @@ pub enum StatusCheck {
     Workload(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Like `Workload`, for faults that do not block a rollout.
     Aside(fn(&StatusQuery<'_>, &mut StatusFindings)),
-    /// A set for which no other status rule has found anything but notes.
+    /// A set that no other status rule has found anything about but notes.
     IfSilent(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Objects that belong to no set.
     Others(fn(&Audit<'_>, &mut StatusFindings)),

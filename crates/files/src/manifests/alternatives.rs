@@ -42,7 +42,7 @@ impl<T> Alternatives<T> {
         self.0.extend(other.0.iter().cloned());
     }
 
-    /// Creates the only object, which a cluster has.
+    /// Creates the only object: the cluster's.
     pub fn of_cluster(value: T) -> Self {
         let mut only = Alternatives::default();
         only.add(("", ""), Group::Named, value);
@@ -75,7 +75,7 @@ impl<T> Alternatives<T> {
         if let Group::Rendered { name, release, cluster, .. } = group {
             let is_root = |it: &&Alternative<T>| matches!(&it.group, Group::Rendered { name: other, .. } if name == other);
             // The object of a release may have a new name, or stand in a new file. Others may have the same release, so only
-            // an object that is gone counts.
+            // an object that no longer exists counts.
             let object = |root: &str| root.split(" in ").next().unwrap_or_default().to_owned();
             let gone = self.near(group).filter(|it| !is_left(it, has_nearer));
             let gone = gone.filter_map(|it| match &it.group {

@@ -107,7 +107,7 @@ pub fn sets<'a>(
 /// An object that may be a set and cannot be checked.
 #[derive(Debug)]
 pub struct Unread {
-    /// Its identity, as far as it is known.
+    /// Its identity, as far as setguard knows it.
     pub id: ObjectId,
     /// Its line, counted from 1.
     pub line: usize,

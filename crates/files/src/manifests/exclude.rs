@@ -19,7 +19,7 @@ pub struct Exclude {
     policy: Gitignore,
     /// A copy of a folder, and the same folder as the user writes it and without links.
     copy: Option<[PathBuf; 3]>,
-    /// Whether to keep the files of a copy that are gone from the folder.
+    /// Whether to keep the files of a copy that the folder no longer has.
     keeps_gone: bool,
 }
 
@@ -49,7 +49,7 @@ impl Exclude {
         Exclude { copy, ..self.clone() }
     }
 
-    /// Returns the same patterns, except for the files of a copy that are gone from the folder, and the folders around
+    /// Returns the same patterns, except for the files of a copy that the folder no longer has, and the folders around
     /// them: a change may have moved the files elsewhere.
     #[must_use]
     pub fn keeping_gone(&self) -> Self {

@@ -105,7 +105,7 @@ pub(super) fn is_manifest(path: &Path) -> bool {
     extensions.any(|it| extension.eq_ignore_ascii_case(it.as_bytes()))
 }
 
-/// Returns whether a file only stands for another, which Git LFS puts in its place. A pointer has less than 1024 bytes.
+/// Returns whether a file is a pointer that Git LFS replaces by the real file. A pointer has less than 1024 bytes.
 ///
 /// Upstream: `DecodePointer` in github.com/git-lfs/git-lfs/lfs/pointer.go.
 pub(super) fn is_lfs_pointer(path: &Path) -> bool {

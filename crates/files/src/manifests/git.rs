@@ -39,7 +39,7 @@ use crate::prelude::*;
 pub struct Old {
     /// In the order of the paths and of the names.
     pub sources: Vec<Result<Source, FileError>>,
-    /// The files that a walk leaves out and that are gone. An object that stands elsewhere now continues the one there.
+    /// Deleted files that a walk left out. An object that has moved elsewhere continues the object there.
     pub moved_out: Vec<Source>,
     /// Notes about parts that are not read.
     pub notes: Vec<String>,
@@ -397,7 +397,7 @@ impl Commit {
         commit.changed(&[file]).is_ok_and(|it| it == [false])
     }
 
-    /// Returns the files to which a path leads at the commit, each with the file of the work tree that must be the same.
+    /// Returns the files that a path leads to at the commit, each with the file of the work tree that must be the same.
     /// `None` if they differ anyway. What is outside of the repository is no part of a change.
     fn versions<'t>(&self, tree: &'t Tree, path: &Path) -> Option<Vec<(&'t Blob, PathBuf)>> {
         let Some(way) = self.git.inside(path) else { return Some(Vec::new()) };

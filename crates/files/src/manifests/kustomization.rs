@@ -29,7 +29,7 @@ pub(super) struct Kustomization {
     /// As it writes them.
     pub(super) resources: Vec<String>,
     pub(super) components: Vec<String>,
-    /// What it makes, and in which version.
+    /// Its images, and the ConfigMaps and Secrets that it generates.
     pub(super) versions: Vec<Version>,
     /// All texts in it.
     texts: Vec<String>,
@@ -37,11 +37,11 @@ pub(super) struct Kustomization {
     is_plain: bool,
 }
 
-/// An image, or a generated ConfigMap or Secret, with whose version each pod template changes that names it.
+/// An image, or a generated ConfigMap or Secret. A pod template that names it changes with its version.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) name: String,
-    /// All that stands in the kustomization about it.
+    /// Everything in the kustomization about it.
     json: String,
     /// The names in its texts, which can be files.
     pub(super) files: Vec<String>,

@@ -116,7 +116,7 @@ impl Layout {
         self.kustomizations.contains_key(folder)
     }
 
-    /// Returns the chart to which a file belongs, as a template or as values.
+    /// Returns the chart that a file belongs to, as a template or as values.
     pub(super) fn chart_of<'f>(&self, file: &'f Path) -> Option<&'f Path> {
         let chart = file.ancestors().skip(1).find(|folder| self.charts.contains(*folder))?;
         let inside = file.strip_prefix(chart).ok()?;
@@ -260,7 +260,7 @@ impl Layout {
         roots
     }
 
-    /// Returns the kustomizations that these take, and those that they take in turn.
+    /// Returns the kustomizations that these use, directly or through others.
     fn taken_by<'l>(&'l self, folders: impl Iterator<Item = &'l PathBuf>) -> BTreeSet<&'l PathBuf> {
         let (mut taken, mut open) = (BTreeSet::new(), folders.collect::<Vec<_>>());
         let by_path: BTreeMap<_, _> =
@@ -303,7 +303,7 @@ impl Layout {
         takers
     }
 
-    /// Returns the kustomizations, except components, each with those that take it.
+    /// Returns the kustomizations, except components, each with the ones that use it.
     pub(super) fn taken(&self) -> Vec<(Root, Vec<Root>)> {
         let all = self.kustomizations.iter().filter(|(_, it)| !it.is_component);
         let root = |folder: &Path| Root::kustomization(shown(folder));
@@ -452,7 +452,7 @@ pub(super) fn is_kustomization(path: &Path) -> bool {
     path.file_name().is_some_and(|name| Layout::KUSTOMIZATIONS.iter().any(|it| name == *it))
 }
 
-/// Returns the files with which a kustomization changes its resources, and their positions.
+/// Returns the files that a kustomization uses to change its resources, and their positions.
 fn parts<'n>(root: &'n Node<'_>) -> Vec<(&'n str, Mark)> {
     let mut parts = Vec::new();
     // An inline patch is text of several lines.

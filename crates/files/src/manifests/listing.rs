@@ -42,7 +42,7 @@ pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, FileErr
     list(paths, &Exclude::default(), &FolderNames::new()).sources.into_iter()
 }
 
-/// Returns the paths without those that had manifests at a commit and are deleted since.
+/// Returns the paths, except deleted ones that had manifests at a commit.
 pub fn remaining(paths: &[PathBuf], commit: Option<&Commit>) -> Vec<PathBuf> {
     let had = |commit: &Commit, path: &PathBuf| {
         let path = std::slice::from_ref(path);
@@ -73,7 +73,7 @@ pub struct Listing {
     pub contexts: HashMap<String, PathContext>,
     /// The charts and kustomizations in the folders to render.
     pub roots: Vec<Root>,
-    /// The kustomizations there, each with those that take it.
+    /// The kustomizations there, each with the ones that use it.
     pub inner: Vec<(Root, Vec<Root>)>,
     /// The files of `roots`. Once these are rendered, those with a set in their output.
     pub(super) taken: Vec<Source>,

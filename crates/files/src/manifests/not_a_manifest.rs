@@ -36,7 +36,7 @@ pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
 
 /// Returns whether a node that isn't an object was probably meant as a DaemonSet, a StatefulSet, or a list of objects.
 /// A file in a folder may have a different purpose: the values of a chart, a patch, the configuration of a tool. A
-/// broken object of another kind has no set to check.
+/// broken object of a different kind has no set to check.
 pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Map(entries) => {
@@ -83,7 +83,7 @@ pub(crate) fn is_of_others(kind: &str) -> bool {
 pub enum Broken {
     /// An error: the text was named, may have a set, or is applied together with other files.
     Error,
-    /// An object of another kind that is applied alone.
+    /// An object of a different kind that is applied alone.
     OtherKind,
     /// No object: without an `apiVersion` or a `kind`, or a template.
     NotAManifest,

@@ -28,7 +28,7 @@ pub struct NotChecked {
     pub is_same: bool,
     /// Files and folders that it is made of, besides the file.
     pub(super) of: Vec<PathBuf>,
-    /// What the object in the file says, if nothing else in the file counts.
+    /// The object's own reason, if nothing else in the file counts.
     pub(super) object: Option<String>,
     /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
     pub by_namespace: bool,
@@ -48,7 +48,7 @@ pub enum Cause {
     Ignored,
     /// It is a link that is not followed, or not a regular file.
     Link,
-    /// It is a template, or cannot be read for another reason.
+    /// It is a template, or cannot be read for a different reason.
     Unreadable,
     /// It is a part of an object, such as a patch.
     Partial,
@@ -118,7 +118,7 @@ impl NotChecked {
         NotChecked::file(path.display().to_string(), cause, why).found_at(path)
     }
 
-    /// Notes the path of the file, which `file` may not name exactly.
+    /// Notes the exact path of the file, because `file` may differ from it.
     #[must_use]
     pub fn found_at(self, path: &Path) -> Self {
         let path = path.to_str().is_none().then(|| path.to_owned());

@@ -22,7 +22,7 @@ pub struct PathContext {
     pub(crate) patches: Vec<Patch>,
     /// The reason why a set in it may be only a part, such as a patch.
     pub(super) part: Option<MaybePart>,
-    /// The chart of which it is a template or has values.
+    /// The chart that has it as a template, or as values.
     pub chart: Option<PathBuf>,
     /// The reasons why warnings about its objects are only notes.
     pub lowered: Vec<Lowered>,

@@ -279,7 +279,7 @@ impl Rendering {
             }
             let (count, new) = (roots.len(), roots.split_off(first));
             let all = all(&new, &self.settings, at, &mut || done(count));
-            // At a commit, the installation is left to compare with.
+            // At a commit, the installation remains, for comparison.
             let is_now = |root: &Root| find(&root.folder) == root.folder;
             let failed = new.iter().zip(&all).filter(|(it, _)| it.is_upgrade && is_now(it));
             listing.not_checked.extend(failed.filter_map(|(root, it)| {
@@ -294,7 +294,7 @@ impl Rendering {
             if round == 0 {
                 let new = new.iter().filter_map(|it| it.rendered());
                 let origins: HashSet<_> = new.flat_map(Rendered::origins).collect();
-                // What a root renders is applied instead of its file.
+                // The output of a root is applied instead of its file.
                 let left = files.iter().filter(|(_, it)| !origins.contains(&whole(it)));
                 left.for_each(|(name, file)| releases.add_file(name, file));
             }

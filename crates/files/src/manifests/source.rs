@@ -30,7 +30,7 @@ pub enum Source {
         name: String,
         /// The text of the source.
         text: String,
-        /// The file from which the text was read, if it can be read again.
+        /// The file with the text, if it can be read again.
         path: Option<PathBuf>,
         /// The group of the file.
         group: Group,

@@ -30,7 +30,7 @@ pub fn candidates(repository: &Repository) -> impl Iterator<Item = PathBuf> {
     folders.flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))
 }
 
-/// Returns the folder to which the patterns of a discovered policy file are relative.
+/// Returns the folder where the patterns of a discovered policy file start.
 pub fn folder_of(policy: &Path) -> PathBuf {
     let folder = policy.parent().unwrap_or_else(|| Path::new(""));
     let is_of_github = folder.file_name().is_some_and(|name| name == ".github");

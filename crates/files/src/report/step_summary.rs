@@ -61,7 +61,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     writeln!(out)
 }
 
-/// Returns one line in which no character has a meaning in Markdown.
+/// Returns one line without characters that have a meaning in Markdown.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in one_line(&shorten(text, LONG_TEXT)).chars() {

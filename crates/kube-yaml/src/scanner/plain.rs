@@ -84,7 +84,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The bytes for which [`is_end_of_run`] can be true; other bytes need no call.
+/// The bytes that can make [`is_end_of_run`] true; other bytes need no call.
 const MAY_END: [bool; 256] = {
     let mut may_end = [false; 256];
     let mut all: &[u8] = b" \t\n\r\0:,?[]{}\xc2\xe2";

@@ -135,7 +135,7 @@ impl Known {
         Ok(Exit::Denied)
     }
 
-    /// Hides what is known. `file` is the path of the source in the repository.
+    /// Hides known findings. `file` is the path of the source in the repository.
     pub(crate) fn apply(&mut self, source: &Source, file: &str, report: &mut ObjectReport) {
         if let Some(baseline) = &mut self.baseline {
             baseline.checked(&Fingerprint::object(file, Some(&report.id)));

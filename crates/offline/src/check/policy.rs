@@ -24,7 +24,7 @@ type Chosen = (Loaded, Option<(Source, ObjectReport)>);
 pub(super) struct Loaded {
     pub(super) policy: Policy,
     source: Option<Source>,
-    /// The folder to which the policy's file patterns are relative.
+    /// The folder where the policy's file patterns start.
     pub(super) root: PathBuf,
 }
 

@@ -14,7 +14,7 @@ use setguard_files::prelude::*;
 /// The words before a comment's line, in the reason of a note and in a remark.
 const COMMENT: &str = "the comment in line ";
 const LINE: &str = "line ";
-/// What a message about a key says before it names the lines.
+/// The start of a message about a key, before the lines.
 const TWICE: &str = " occurs twice";
 
 /// The findings so far. Variants of a chart and overlays of a base share many findings; each is reported once.

@@ -34,7 +34,7 @@ pub(super) fn in_batches<I: Send, O: Send, E>(
     if threads < 2 || items.len() <= batch {
         return items.into_iter().try_for_each(|item| take(work(item)));
     }
-    // Batches are dealt like cards, so the order in which threads return them is known.
+    // Batches are dealt like cards, so threads return them in a known order.
     let mut hands: Vec<Vec<Vec<I>>> = (0..threads).map(|_| Vec::new()).collect();
     let mut items = items.into_iter();
     let mut batches = 0;

@@ -70,7 +70,7 @@ pub(super) struct Forecast {
     pub(super) notes: Vec<String>,
     /// The rollout strategy, in a few words.
     pub(super) settings: Vec<String>,
-    /// The simulated rollout; `None` if nothing is known about the pods. A refused change has the rollout of its
+    /// The simulated rollout; `None` without knowledge about the pods. A refused change has the rollout of its
     /// remedy.
     pub(super) rollout: Option<Rollout>,
 }

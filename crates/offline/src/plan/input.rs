@@ -432,8 +432,8 @@ impl Input {
     }
 }
 
-/// Lets objects continue previous ones that stood elsewhere and are gone from there: a root can move, and become a part
-/// of a different one.
+/// Lets objects continue previous ones that were elsewhere and no longer exist there: a root can move, and become a
+/// part of a different one.
 pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     let mut moved = Vec::new();
     for (i, (_, input)) in inputs.iter().enumerate().filter(|(_, (_, it))| !it.lacks_previous) {
@@ -519,12 +519,12 @@ pub(super) fn complain_of_edited(
     Ok(())
 }
 
-/// Replaces the name of the check command by that of the plan command.
+/// Replaces the name of the check command by the name of the plan command.
 pub(super) fn of_plan(sentence: &str) -> String {
     sentence.replace("setguard check -", "setguard plan -").replace("not checked", "not planned")
 }
 
-/// Returns whether a text is a template of which a document cannot be read.
+/// Returns whether a text is a template with an unreadable document.
 fn is_unread_template(text: &str) -> bool {
     is_template(text) && kube_yaml::documents(text).any(|it| it.is_err())
 }

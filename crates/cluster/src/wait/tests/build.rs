@@ -66,7 +66,7 @@ pub(super) fn given_up(world: impl Fn(i64) -> WatchedCluster) -> Option<(i64, De
     })
 }
 
-/// Reads YAML in which `@` begins a time in seconds.
+/// Reads YAML where `@` begins a time in seconds.
 pub(super) fn read(yaml: &str) -> Value {
     let mut parts = yaml.split("\"@");
     let first = parts.next().unwrap().to_owned();

@@ -26,7 +26,7 @@ fn a_set_that_does_not_exist_is_given_up() {
     assert!(heading.contains("it does not exist any more"), "{heading}");
 }
 
-/// Returns a StatefulSet with two pods, created at one second, and whose third one was refused at another.
+/// Returns a StatefulSet with two pods, created at one time, and a third pod that was refused at a different time.
 fn refused(created: i64, last: i64) -> WatchedCluster {
     let mut set = stateful_set(3, 2, 0);
     set["status"]["replicas"] = json!(2);

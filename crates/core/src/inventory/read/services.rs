@@ -38,7 +38,7 @@ impl ServiceSpec {
             && self.type_.as_deref() != Some("ExternalName")
     }
 
-    /// Returns the ports, each with the port of pods to which it leads.
+    /// Returns the ports, each with its port of the pods.
     pub(super) fn targets(&self) -> Box<[(i64, NamedPort)]> {
         let of = |port: &ServicePort| {
             let target = match &port.target_port {

@@ -119,7 +119,7 @@ struct ScaledSpec {
 /// The annotations of a ScaledObject that does not scale.
 const PAUSED: [&str; 2] = ["autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"];
 
-/// Where kinds from which controllers make Secrets have the Secret's name.
+/// Where kinds that controllers turn into Secrets have the Secret's name.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct MakerSpec {
@@ -305,7 +305,7 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
     Some((metadata, Role::Service(service)))
 }
 
-/// Reads a quota. One with a scope, which is for some pods only, is only a name.
+/// Reads a quota. A quota with a scope covers only some pods, so it is only a name.
 fn quota(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<ResourceQuotaSpec, _>(json)?;
     let is_for_some = spec.scope_selector.is_some() || spec.scopes.is_some_and(|it| !it.is_empty());
@@ -336,7 +336,7 @@ fn monitor(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, selector.map_or(Role::Named, Role::Monitor)))
 }
 
-/// Reads a NetworkPolicy. One of another group is only a name.
+/// Reads a NetworkPolicy. A policy of a different group is only a name.
 fn network_policy(json: &str) -> Option<(Metadata, Role)> {
     match whole::<TrafficPolicy, _>(json) {
         Some((metadata, policy)) => Some((metadata, Role::Traffic(Box::new(policy)))),
@@ -422,7 +422,7 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
-/// Reads the labels of a Pod without a controller. An object from which a controller makes pods is only a name.
+/// Reads the labels of a Pod without a controller. An object that a controller turns into pods is only a name.
 fn pod(json: &str) -> Option<(Metadata, Role)> {
     let OfKind { kind, metadata } = serde_json::from_str(json).ok()?;
     if kind != "Pod" {

@@ -31,7 +31,7 @@ pub fn quotes_api_server(rule: &Meta) -> bool {
     [API_VALIDATION, POD_TEMPLATE_VALIDATION].contains(&rule)
 }
 
-/// Finds the errors for which the API server would reject the object. Returns the findings that it tolerates because
+/// Finds the errors that make the API server reject the object. Returns the findings that it tolerates because
 /// the old object is invalid: it accepts any pod template for a StatefulSet whose stored spec has errors.
 ///
 /// Kubernetes: `BeforeCreate` and `BeforeUpdate`, apiserver `pkg/registry/rest`, which call the strategies in

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-/// The programs for which the entrypoints of the databases change the user.
+/// The programs that make the entrypoints of the databases change the user.
 const SERVERS: [&str; 6] = ["mariadbd", "mongod", "mongos", "mysqld", "postgres", "redis-server"];
 
 fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
@@ -100,7 +100,7 @@ fn lacks_run_directory(container: &Container) -> bool {
         && !list(&container.args).iter().any(moves)
 }
 
-/// What comes after a condition may not run, and a script may expect a failure or make the files itself.
+/// A command after a condition may not run, and a script may expect a failure or make the files itself.
 fn of_script(script: &str, rights: &Rights<'_>) -> Option<Lack> {
     const LEFT_OUT: [&str; 15] = [
         "<<", "||", "if ", "[ ", "test ", "case ", "set +e", "chroot ", "function ", "() {", "(){",
@@ -114,7 +114,7 @@ fn of_script(script: &str, rights: &Rights<'_>) -> Option<Lack> {
         let words: Vec<_> = line.split_whitespace().collect();
         let is_nsenter = words.first().is_some_and(|it| read::program(it) == "nsenter");
         let lack = rights.lack(&words);
-        // What follows nsenter runs on the node.
+        // The command after nsenter runs on the node.
         if lack.is_some() || is_nsenter {
             return lack;
         }

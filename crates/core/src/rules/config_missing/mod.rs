@@ -1,4 +1,4 @@
-//! A ConfigMap or Secret that pods need, and that has no such key or another name.
+//! A ConfigMap or Secret that pods need, but that lacks the key or has a different name.
 
 use super::neighbors::missing::only_elsewhere;
 use crate::inventory::configs::{How, Use};
@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = rule! {
 /// The maximum number of objects that are compared with a name.
 const MOST_COMPARED: usize = 1_000;
 
-/// The shortest part of a name in which another letter is a slip of the pen.
+/// The shortest part of a name where a different letter is a typo.
 const SHORTEST: usize = 5;
 
 /// Kubernetes: `makeEnvironmentVariables` and `makeMounts`, pkg/kubelet/kubelet_pods.go; `MakePayload`,
@@ -104,7 +104,7 @@ fn misspelled(query: &Query<'_>, it: &Use, found: &mut InventoryFindings) {
         let mut uses = set.details().into_iter().flat_map(|it| &it.configs);
         uses.any(|it| it.kind == *kind && &*it.name == right)
     };
-    // What other controllers use is not known.
+    // The input doesn't show what other controllers use.
     let is_used = [Kind::Deployment, Kind::Job, Kind::ReplicaSet, Kind::ReplicationController]
         .into_iter()
         .any(|kind| query.inventory().has_any(kind, namespace))
@@ -120,7 +120,7 @@ fn misspelled(query: &Query<'_>, it: &Use, found: &mut InventoryFindings) {
     }
 }
 
-/// Returns whether two names differ by a slip of the pen: in the separators, or in one letter of a longer part.
+/// Returns whether two names differ by a typo: in the separators, or in one letter of a longer part.
 fn is_slip(a: &str, b: &str) -> bool {
     let is_separator = |c: char| matches!(c, '-' | '.' | '_');
     let letters = |name: &str| name.replace(is_separator, "").to_ascii_lowercase();
@@ -134,7 +134,7 @@ fn is_slip(a: &str, b: &str) -> bool {
             && both().all(|(a, b)| a.len().max(b.len()) >= SHORTEST && differ_in_one(a, b))
 }
 
-/// Returns whether two words differ in one letter: another one, one more, or two in the other order.
+/// Returns whether two words differ in one letter: changed, added, or swapped with its neighbor.
 fn differ_in_one(a: &str, b: &str) -> bool {
     let start = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let [a, b] = [a, b].map(|it| it.as_bytes().get(start..).unwrap_or_default());

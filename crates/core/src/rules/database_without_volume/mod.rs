@@ -95,7 +95,7 @@ fn volume(container: &Container) -> Option<&'static str> {
     }
 }
 
-/// An argument or variable may name another directory.
+/// An argument or variable may name a different directory.
 fn is_elsewhere(container: &Container, directory: &str) -> bool {
     let moves = |flag: &str| flag == "-D" || flag.contains("dir") || flag.contains("dbpath");
     let mut variables = list(&container.env).iter().filter(|it| it.name == "PGDATA");

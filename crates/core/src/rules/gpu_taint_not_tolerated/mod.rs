@@ -39,7 +39,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     found.report(Kind::DaemonSet, &path, Reason::Required, message, help);
 }
 
-/// All nodes on which the pods may run have a label about a GPU.
+/// All nodes where the pods may run have a label about a GPU.
 fn needs_gpu(details: &Details) -> bool {
     let is_about = |it: &Wanted<'_>| {
         matches!(it, Wanted::OneOf(label, _) | Wanted::Present(label)

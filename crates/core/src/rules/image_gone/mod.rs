@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-/// Where images were, since when they are gone, and what to use. `why.md` names the announcements.
+/// Where images were, when they were removed, and what to use. `why.md` names the announcements.
 const GONE: [(&str, &str, &str); 2] = [
     (
         "bitnami/",

@@ -35,7 +35,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
                 "use another name, or delete the object with its pods and apply it again",
             )
             .instead();
-        // A new object with another selector does not take over the pods, so the other remedies are wrong.
+        // A new object with a different selector does not take over the pods, so the other remedies are wrong.
         return;
     }
     let (Some(new), Some(old)) = (subject.object.stateful_set(), old.stateful_set()) else {

@@ -37,7 +37,7 @@ const BARE: [(&str, [u32; 3]); 19] = [
 const TOOLS: [&str; 10] =
     ["cat", "chown", "cp", "curl", "ls", "mkdir", "nc", "rm", "sleep", "wget"];
 
-/// What other images lack.
+/// The programs that other images lack.
 const LACKING: [(&str, &[&str]); 3] = [
     ("alpine", &["bash", "curl"]),
     ("busybox", &["bash", "curl"]),

@@ -8,7 +8,7 @@ use crate::rules::prelude::*;
 const REQUIRED: [&str; 6] =
     ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
 
-/// Returns the first refusal by a quota without a scope. What other objects use is not known, so the set alone has to
+/// Returns the first refusal by a quota without a scope. The usage of other objects is unknown, so the set alone has to
 /// exceed it; a DaemonSet has at least one pod.
 pub(super) fn refuses(
     hard: &Amounts,

@@ -143,7 +143,7 @@ fn allows(rule: &TrafficRule, port: i32, is_name: &dyn Fn(&str) -> bool) -> bool
         })
 }
 
-/// An address may be that of the pods, and another namespace the same.
+/// An address may belong to the pods, and a namespace may be the same one.
 fn allows_own(peers: &[NetworkPolicyPeer], labels: &Labels) -> bool {
     peers.is_empty()
         || peers.iter().any(|it| {

@@ -1,4 +1,4 @@
-//! Images whose behavior is known.
+//! Images with known behavior.
 
 use crate::rules::prelude::*;
 

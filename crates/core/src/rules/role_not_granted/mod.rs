@@ -51,7 +51,7 @@ struct Binding<'a> {
     accounts: &'a [Account],
 }
 
-/// What the input gives the ServiceAccount.
+/// The rights that the input grants the ServiceAccount.
 #[derive(Default)]
 struct Granted<'a> {
     roles: HashSet<&'a str>,
@@ -170,7 +170,8 @@ fn fault<'a>(
     Some((message, format!("write apiGroups: [{right:?}]"), role.kind))
 }
 
-/// Returns the fault of a binding that names the account in another namespace only, if the input shows which is meant.
+/// Returns the fault of a binding that names the account only in a different namespace, if the input shows which is
+/// meant.
 fn elsewhere_only(query: &Query<'_>, account: &str, elsewhere: &str) -> Option<(String, String)> {
     let namespace = query.item.namespace();
     let is_there = |namespace: &str| {

@@ -79,7 +79,7 @@ impl Cel {
 /// The names of [`MACROS`] that are true only for short lists.
 const BOUNDED: [&str; 2] = ["@few", "@twice"];
 
-/// The length of the longest list for which `@few` is true.
+/// The longest list that still counts as `@few`.
 pub const FEW: usize = 64;
 
 /// The length of the longest list that an exported expression walks through.

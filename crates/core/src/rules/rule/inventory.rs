@@ -27,7 +27,7 @@ pub enum Evidence {
 /// The objects that an input has completely. Other objects may be in the cluster, or in a different input.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
-    /// The kinds for which the input has all objects of the cluster.
+    /// The kinds that the input has completely.
     pub kinds: BTreeSet<Kind>,
     /// Whether the input has all objects that are applied together.
     pub is_whole: bool,
@@ -110,7 +110,7 @@ impl<'a> Query<'a> {
         Some(Query { item, template: None, cluster, around, old: OldSummary::None })
     }
 
-    /// Creates a query about an object that a cluster is asked to store.
+    /// Creates a query about an object that a client writes to a cluster.
     pub fn in_cluster(view: &'a View, subject: &'a Subject<'_>, cluster: &'a Cluster) -> Self {
         let template = Some(subject.object.template());
         Query { template, ..Query::stored(view, subject.summary(), cluster) }
@@ -144,12 +144,12 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// `None` if it is the same object, is being deleted, or is of a kind that too little is known about.
+    /// `None` if it is the same object, is being deleted, or if setguard knows too little about its kind.
     pub(in crate::rules) fn other(&self, id: u32) -> Option<&'a ObjectSummary> {
         self.inventory().item(id).filter(|other| self.counts(other) && !self.item.is_same(other))
     }
 
-    /// The object will stay, as far as is known.
+    /// The object will stay, as far as setguard knows.
     pub(in crate::rules) fn counts(&self, other: &ObjectSummary) -> bool {
         !other.is_terminating && self.freshness(other.kind) != Freshness::Unknown
     }

@@ -14,7 +14,7 @@ pub struct Audit<'a> {
     pub cluster: &'a Cluster,
     /// The time at which the cluster was read.
     pub now: Timestamp,
-    /// The time for which a pod may be missing or not ready before that is reported.
+    /// How long a pod may be missing or not ready before a rule reports it.
     pub patience: SignedDuration,
     /// The context that kubectl needs to reach the cluster, if it is not the current one.
     pub context: Option<&'a str>,

@@ -40,7 +40,7 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
     });
 }
 
-/// The mode of a file in a volume; `None` if the volume is of another type.
+/// The mode of a file in a volume; `None` if the volume has a different type.
 fn mode(file: &str, container: &Container, spec: &PodSpec) -> Option<i32> {
     let below = |mount: &VolumeMount| {
         let rest = file.strip_prefix(mount.mount_path.trim_end_matches('/'))?;

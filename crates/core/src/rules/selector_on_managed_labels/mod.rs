@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
 }
 
-/// Whatever the controller sets the label to.
+/// Returns whether the expression holds for every value that the controller sets.
 fn is_met(object: &Object<'_>, key: &str, operator: &str, values: &[String]) -> bool {
     // The names of the pods are known only if the name of the set is.
     let name = object.metadata.name.as_deref().filter(|name| !name.is_empty());

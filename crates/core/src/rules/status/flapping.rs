@@ -22,7 +22,7 @@ impl<'a> StatusQuery<'a> {
     /// Returns since when a pod has repeatedly lost readiness before `minReadySeconds`, without a restart. A pod's
     /// status shows only the last change. So the failures of the readiness probe must have lasted, and something must
     /// show that the pod was ready in between: the pod became unready after its containers started, or the probe failed
-    /// less often than that of a slow pod.
+    /// less often than a slow pod's.
     pub(in crate::rules) fn flaps_since(&self, pod: &Pod) -> Option<i64> {
         let (audit, probe) = (self.audit, self.set.readiness);
         let least = self.set.min_ready_seconds();

@@ -15,7 +15,7 @@ pub(in crate::rules) fn is_kept_by_cordon(placing: &Placing, node: &NodeInfo) ->
     reasons(placing, node).iter().all(is_cordon)
 }
 
-/// Lists the nodes that labels and taints allow for a pod of the set, or else those that a single label or taint
+/// Lists the nodes that labels and taints allow for a pod of the set, or else nodes that a single label or taint
 /// excludes. Returns `None` if no node or every node is one of these.
 ///
 /// The scheduler reports only how many nodes each reason excludes: no nodes and, as of 1.37, no taints.

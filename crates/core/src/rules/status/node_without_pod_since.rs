@@ -15,7 +15,7 @@ pub(in crate::rules) enum Lacking<'a> {
 }
 
 impl Lacking<'_> {
-    /// Returns `None` if only the set's status is known and the node has become ready again since.
+    /// Returns `None` if there is only the set's status, and the node has become ready again since.
     pub(in crate::rules) fn on(self, query: &StatusQuery<'_>, node: &Node) -> Option<Self> {
         let is_back = || node.ready_since.is_some_and(|it| !query.audit.is_long_ago(it));
         let is_known = matches!(self, Lacking::Since(_));

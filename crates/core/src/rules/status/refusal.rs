@@ -59,7 +59,7 @@ impl Refusal {
 
     fn of<'a>(latest: &'a Event, earlier: impl Iterator<Item = &'a Event>) -> Self {
         let message = latest.refusal();
-        // What a quota has used differs in each attempt.
+        // The usage of a quota differs in each attempt.
         let apart = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
         let first = apart(message);
         let (same, others): (Vec<_>, Vec<_>) = earlier.partition(|it| apart(it.refusal()) == first);

@@ -114,7 +114,7 @@ impl<'a> StatusQuery<'a> {
         found
     }
 
-    /// Returns whether the new template changes on which nodes its pods have a place.
+    /// Returns whether the new template changes where its pods have a place.
     pub(in crate::rules) fn changes_placing(&self) -> bool {
         let is_of_place = |path: &str| PLACING.iter().any(|field| path.contains(field));
         self.changes().iter().any(|it| is_of_place(&it.path))

@@ -12,7 +12,7 @@ pub(in crate::rules) enum CallFailure<'a> {
 }
 
 impl<'a> CallFailure<'a> {
-    /// Returns why a webhook cannot be called, if the reason is known and has lasted.
+    /// Returns a known and lasting reason why a webhook cannot be called.
     pub(in crate::rules) fn of(audit: &Audit<'_>, webhook: &'a Webhook) -> Option<Self> {
         let observed = audit.observed;
         let long = |since: &i64| audit.is_long_ago(*since);

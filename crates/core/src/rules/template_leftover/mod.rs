@@ -1,4 +1,4 @@
-//! What a template leaves in a command or variable, instead of the value that its author meant.
+//! Remains of a template in a command or variable, instead of the value that its author meant.
 
 use crate::inventory::leftovers::number;
 use crate::rules::prelude::*;

@@ -2,8 +2,8 @@
 //!
 //! A pull request can put any file in the work tree, so a folder in it can look like a bare repository with its own
 //! configuration. A configuration can name programs, and git can run them to fetch a commit that is missing from a
-//! partial clone. So only the repository of a `.git` is used, which no commit can contain, and git's environment is
-//! closed.
+//! partial clone. So git uses only the repository of a `.git`, because no commit can contain one. Its environment is
+//! closed too.
 
 use std::{
     env,
@@ -81,7 +81,7 @@ impl Git {
         }
     }
 
-    /// Returns the folder with the objects, which the file `.git` of a worktree or a submodule names.
+    /// Returns the folder with the objects; in a worktree or a submodule, the file `.git` names it.
     fn folder(&self) -> Result<PathBuf, FileError> {
         let at = self.top.join(".git");
         let unreadable = |error| FileError::Read { name: at.display().to_string(), error };

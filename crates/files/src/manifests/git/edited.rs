@@ -73,7 +73,7 @@ impl Commit {
         Ok(old.map(|(_, old)| of(old.text())))
     }
 
-    /// Returns the files with sets to which a kustomization gives other versions than at the commit.
+    /// Returns the files with sets whose versions a kustomization has changed since the commit.
     pub(super) fn renewed(&self, file: &Path, edits: &Edits) -> Result<Vec<PathBuf>, FileError> {
         let folder = file.parent().unwrap_or(file);
         let old = self.kustomization(file)?.map(|it| it.versions).unwrap_or_default();

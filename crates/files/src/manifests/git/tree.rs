@@ -43,7 +43,7 @@ impl Tree {
         Some(at)
     }
 
-    /// Returns the path itself, which may be a link in a folder to which links lead.
+    /// Returns the path itself. It may be a link, in a folder behind links.
     pub(super) fn unfollowed(&self, path: &Path) -> Option<PathBuf> {
         let Some((folder, name)) = path.parent().zip(path.file_name()) else {
             return self.follow(path);

@@ -21,7 +21,7 @@ use crate::manifests::{
 
 pub(super) struct Fence<'a> {
     root: &'a Root,
-    /// The folder of the root, and that of the repository, without links.
+    /// The folders of the root and of the repository, without links.
     folder: &'a Path,
     pub(super) top: PathBuf,
 }
@@ -31,7 +31,7 @@ pub(super) struct Fence<'a> {
 pub(super) struct Schemas {
     /// Whether some may be in an archive.
     pub(super) are_packed: bool,
-    /// One for which a validator loads other files or asks a server.
+    /// One that makes a validator load other files or ask a server.
     pub(super) leading_out: Option<PathBuf>,
 }
 

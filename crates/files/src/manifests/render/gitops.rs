@@ -31,9 +31,9 @@ use crate::manifests::{
 pub(super) struct Releases<'a> {
     /// The charts and kustomizations that were found in folders.
     known: &'a [Root],
-    /// The kustomizations that others take, except those that an object applies.
+    /// The kustomizations that others use, unless an object applies them.
     inner: Vec<Root>,
-    /// The folders of those that were rendered, and whether there may be a set.
+    /// The folders of the rendered ones, and whether there may be a set.
     rendered: HashMap<PathBuf, bool>,
     /// Returns why a chart in one of the folders is not read.
     unread: &'a dyn Fn(&Path) -> Option<NotRead>,
@@ -49,7 +49,7 @@ pub(super) struct Releases<'a> {
     applied: Vec<(String, Value, NotChecked)>,
     /// Where sources of Flux lead to, and what they are made of, by kind and name.
     sources: HashMap<(String, String), (String, Vec<PathBuf>)>,
-    /// What the ConfigMaps and Secrets with a name are made of.
+    /// The content of the ConfigMaps and Secrets with a name.
     configs: HashMap<String, Vec<PathBuf>>,
 }
 
@@ -269,7 +269,7 @@ impl<'a> Releases<'a> {
                 let entry = NotChecked::at(&holder.file, cause, why);
                 let by_namespace = declared.changes == Changes::Namespaces;
                 let is_all = matches!(declared.changes, Changes::All | Changes::Found);
-                // What is excluded may change.
+                // Excluded files may change.
                 let at = Some(at).filter(|_| unread != Some(NotRead::Excluded));
                 let parts = all_files.chain(at).chain(declared.overrides).filter(|_| is_all);
                 let of = parts.chain(of_object);
@@ -359,7 +359,7 @@ impl<'a> Releases<'a> {
     }
 }
 
-/// Returns the namespace and the name in a reference. The namespace is that of the object by default.
+/// Returns the namespace and the name in a reference. By default, the namespace is the object's.
 fn key(reference: &Value, object: &Value) -> String {
     let namespace = text(reference, "namespace").or_else(|| text(&object["metadata"], "namespace"));
     format!("{}/{}", namespace.unwrap_or_default(), reference["name"].as_str().unwrap_or_default())
@@ -382,7 +382,7 @@ fn may_mean(folder: &Path, file: &str) -> Vec<PathBuf> {
     all.filter(|it| it.to_string_lossy().ends_with(end) && !own.contains(it)).collect()
 }
 
-/// What the fields that are not understood change.
+/// The effect of fields that setguard doesn't understand.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Changes {
     #[default]
@@ -444,7 +444,7 @@ fn label(kind: &str, object: &Value) -> String {
     format!("{kind} {}", object["metadata"]["name"].as_str().unwrap_or_default())
 }
 
-/// Returns an object without these fields, and without those that are null: the API server drops them.
+/// Returns an object without these fields and without fields that are null: the API server drops them.
 fn without(object: &Value, known: &str) -> Value {
     let Value::Object(fields) = object else { return object.clone() };
     let is_known = |key: &str| known.split_whitespace().any(|it| it == key);
@@ -588,7 +588,7 @@ fn overridden(source: &Value, object: &Value, top: &Path) -> (Value, Vec<PathBuf
     (merged, files.into())
 }
 
-/// Returns a text with the variables that Argo CD replaces, or the name of one whose value is not known.
+/// Returns a text with the variables that Argo CD replaces, or the name of one with an unknown value.
 ///
 /// Upstream: `Env.Envsubst`, pkg/apis/application/v1alpha1/types.go, and `newEnv`,
 /// reposerver/repository/repository.go.

@@ -99,7 +99,7 @@ pub(super) fn template(
     Ok(Output { text, parts, note })
 }
 
-/// What Helm says if the archive of a dependency is not there.
+/// Helm's message about a missing archive of a dependency.
 pub(super) const MISSING: &str = "missing in charts/ directory";
 
 /// The most charts that need each other, so that a cycle ends.
@@ -154,9 +154,10 @@ fn legal(name: &str) -> String {
     }
 }
 
-/// Adds the dependencies of a chart at a commit, which git often ignores; without them, Helm reports that they are
-/// missing. A chart of the commit itself counts as it was there. Of the others, the work tree may have the archives; one
-/// that git tracks there is a part of the change. `levels` is how many of the charts in the repository may need each other.
+/// Adds the dependencies of a chart at a commit. Git often ignores them, and Helm fails without them. A chart in the
+/// repository counts as it was at the commit. The work tree may have the archives of the others, but an archive that
+/// git tracks there is part of the change. `levels` limits how many charts in the repository may depend on each other
+/// in a row.
 pub(super) fn add_dependencies(chart: &Path, now: &Path, levels: usize) {
     let (charts, archives) = (chart.join("charts"), now.join("charts"));
     // A link leads anywhere.
@@ -370,7 +371,7 @@ impl Chart<'_> {
         }
         let mut candidates = Vec::new();
         for (name, at) in release.values.iter().rev() {
-            // What a change names was checked before Helm ran.
+            // setguard has checked the names in a change before Helm ran.
             candidates.push((files.named(at, name), &whole));
         }
         let inner = [&charts[..], &["values.yaml"]].concat().join("/");

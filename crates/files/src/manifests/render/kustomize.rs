@@ -20,7 +20,7 @@ use crate::manifests::{kustomization::Kustomization, layout::is_kustomization, p
 const ORIGIN: &str = "config.kubernetes.io/origin";
 const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
 
-/// What stands in a text with sets, or with releases of charts.
+/// Words that occur in each text with sets, or with releases of charts.
 const HAVE_PLACES: [&str; 4] = ["aemonSet", "tatefulSet", "argoproj.io/", "toolkit.fluxcd.io/"];
 
 const ACCUMULATING: &str = "accumulating resources from '";

@@ -180,7 +180,7 @@ impl Rendered {
         }
     }
 
-    /// Returns whether another kustomization takes what is rendered.
+    /// Returns whether a kustomization uses the output of this root.
     pub const fn is_part(&self) -> bool {
         self.root.is_part()
     }
@@ -425,7 +425,7 @@ fn path_to<'n>(root: &'n Node<'_>, mark: Mark) -> Vec<Step<'n>> {
     exact.or_else(|| find(root, &|it| it.line == mark.line)).unwrap_or_default()
 }
 
-/// Returns the path to the first value for which `is_meant` accepts the line of the value or its key.
+/// Returns the path to the first value whose line, or whose key's line, `is_meant` accepts.
 pub(super) fn first_path<'n>(
     root: &'n Node<'_>,
     is_meant: &dyn Fn(usize) -> bool,

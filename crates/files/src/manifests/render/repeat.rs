@@ -19,9 +19,9 @@ pub(super) struct Changing {
     values: [String; 2],
 }
 
-/// Makes the output of charts at a commit comparable with that of the work tree. A root that the change does not touch
-/// has one output. Of the others, texts that differ at each rendering on both sides, and are otherwise equal, have one
-/// value. Returns what to say about them. Fails if git cannot list what the change edits.
+/// Makes the output of charts at a commit comparable with the output of the work tree. A root that the change does not
+/// touch has one output. Of the others, texts that differ at each rendering on both sides, and are otherwise equal,
+/// have one value. Returns what to say about them. Fails if git cannot list what the change edits.
 pub fn settle(
     commit: &Commit,
     settings: &Settings,

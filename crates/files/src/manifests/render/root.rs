@@ -206,7 +206,7 @@ impl Root {
         Root { is_upgrade, ..self.clone() }
     }
 
-    /// Returns whether another kustomization takes it.
+    /// Returns whether a different kustomization uses it.
     pub(super) const fn is_part(&self) -> bool {
         self.part_of.is_some()
     }
@@ -290,7 +290,7 @@ impl Root {
     }
 }
 
-/// Returns whether a chart has packed dependencies, which are not searched.
+/// Returns whether a chart has packed dependencies. setguard doesn't search them.
 fn packs(chart: &Path) -> bool {
     let entries = std::fs::read_dir(chart.join("charts")).into_iter().flatten().flatten();
     entries.map(|it| it.path()).any(|it| it.extension().is_some_and(|it| it == "tgz"))

@@ -111,7 +111,7 @@ impl<'j> Fixer<'j> {
         all
     }
 
-    /// Returns those of these findings whose fixes pass verification. Verifies one of each object at a time, and those
+    /// Returns the findings whose fixes pass verification. Verifies one of each object at a time, and those
     /// of all objects together.
     pub(super) fn verified(mut self, text: &str, mut open: BTreeSet<Place>) -> BTreeSet<Place> {
         let mut good = BTreeSet::new();

@@ -3,7 +3,7 @@
 //! Kubernetes publishes these rules in its API: `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy` for
 //! client-side apply, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` for
 //! server-side apply. In the parts of DaemonSets and StatefulSets that a merge can reach, each field name has only one
-//! meaning; below a list that is replaced as a whole, only `values` has another ([`Lists::list_in`]).
+//! meaning; below a list that is replaced as a whole, only `values` has a different one ([`Lists::list_in`]).
 
 use serde_json::{Map, Value};
 
