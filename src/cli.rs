@@ -12,14 +12,17 @@ mod try_command;
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::Context as _;
-use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use setguard_cluster::{audit, wait};
-use setguard_core::printable::Printable;
+use setguard_core::printable::{Printable, one_line};
 use setguard_files::exit::Exit;
 use setguard_offline::{check, explain, plan};
 
@@ -113,12 +116,14 @@ fn with_variable(arg: Arg) -> Arg {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
+    mcp::end_with_server();
     let args = kubectl::args();
     let command = command().bin_name(kubectl::name(args.first()));
-    let matches = command.try_get_matches_from(args);
+    let matches = command.try_get_matches_from(&args);
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            suggest_check(&mut error, args.get(1).map(Path::new));
             // Help and version also arrive here. If printing fails, there is nowhere to report it.
             let _ = error.print();
             return if error.use_stderr() { Exit::Error } else { Exit::Clean }.into();
@@ -156,6 +161,18 @@ pub fn main() -> ExitCode {
         }
         if is_closed && prints_text { Exit::Clean } else { Exit::Error }.into()
     })
+}
+
+/// People write `setguard FILE`.
+fn suggest_check(error: &mut clap::Error, first: Option<&Path>) {
+    if let (ErrorKind::InvalidSubcommand, Some(path)) =
+        (error.kind(), first.filter(|it| it.exists()))
+    {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let tip =
+            format!("to check it, use 'setguard check {}'", one_line(&path.to_string_lossy()));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

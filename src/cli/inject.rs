@@ -46,7 +46,7 @@ pub(super) struct InjectArgs {
     user: Option<String>,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// Uses no policy file that --policy does not name. Otherwise the policy file of the repository counts, as for
+    /// Uses no policy file, except the one in --policy. Otherwise the policy file of the repository counts, as for
     /// `setguard check`
     #[arg(long)]
     no_config: bool,

@@ -48,7 +48,7 @@ docs/editors.md has the settings of Neovim, VS Code and Helix.")]
 pub(super) struct LspArgs {
     #[command(flatten)]
     policy: PolicyArgs,
-    /// Uses no policy file that --policy does not name. Otherwise the nearest setguard.yaml,
+    /// Uses no policy file, except the one in --policy. Otherwise the nearest setguard.yaml,
     /// .setguard.yaml or .github/setguard.yaml counts, from the folder that the editor names up to the
     /// root of its repository
     #[arg(long)]

@@ -22,6 +22,7 @@ use setguard_cluster::signals::Signals;
 use setguard_files::exit::Exit;
 use tokio::sync::Semaphore;
 
+pub(super) use self::program::end_with_server;
 use self::{lines::Lines, program::Answer, tools::TOOLS};
 
 /// In bytes of JSON. The protocol sends a result twice, as text with escapes too: 40 KB, or about 10,000 tokens.
@@ -133,7 +134,10 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default().into();
         let result = async {
             let _permit = self.calls.acquire().await;
-            tools::call(&request.name, arguments, &self.args).await
+            let Answer { mut value, is_complete, skip } =
+                tools::call(&request.name, arguments, &self.args).await?;
+            bound::worst_first(&mut value);
+            Ok((bound::within(value, MOST, &skip)?, is_complete))
         };
         // Dropping the future of the call ends its command.
         let result = tokio::select! {
@@ -141,15 +145,9 @@ impl ServerHandler for Server {
             () = context.ct.cancelled() => Err("the call was cancelled".to_owned()),
         };
         Ok(match result {
-            Ok(Answer { mut value, is_complete, skip }) => {
-                bound::worst_first(&mut value);
-                let value = bound::within(value, MOST, &skip);
-                // An agent must not take a partial result for the whole.
-                match is_complete {
-                    true => CallToolResult::structured(value).into(),
-                    false => CallToolResult::structured_error(value).into(),
-                }
-            }
+            Ok((value, true)) => CallToolResult::structured(value).into(),
+            // An agent must not take a partial result for the whole.
+            Ok((value, false)) => CallToolResult::structured_error(value).into(),
             Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]).into(),
         })
     }

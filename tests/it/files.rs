@@ -53,7 +53,7 @@ fn a_pipe_that_is_named_is_read_and_what_has_no_end_is_an_error() {
         let script = format!("'{}' check {args}", env!("CARGO_BIN_EXE_setguard"));
         Ran::from(folder.command("bash").args(["-c", &script]).output().unwrap())
             .ends(2)
-            .reports("MiB, which is the limit");
+            .reports("larger than the limit of");
     }
 }
 
@@ -115,7 +115,7 @@ fn a_file_that_decides_what_git_ignores_is_regular_and_small() {
     for (name, why) in [
         ("link", "it is a link"),
         ("pipe", "it isn't a regular file"),
-        ("huge", "it has more than 1 MiB"),
+        ("huge", "it is larger than the limit of 1 MiB"),
     ] {
         assert!(ran.stderr.contains(&format!("{name}/.gitignore is not read: {why}")), "{ran:?}");
     }

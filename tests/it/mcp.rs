@@ -321,6 +321,8 @@ fn a_large_result_has_shorter_lists_and_says_so() {
     assert_eq!(kept as u64 + left_out, 2_002);
     let arguments = json!({"manifests": manifests, "skip": result["next"]});
     let further = client.call("check", arguments);
+    let unknown = json!({"manifests": manifests, "skip": {"/nope": 1}});
+    assert!(client.refusal("check", unknown).contains("no list /nope"));
     let names = |result: &Value| {
         let findings = result["report"]["findings"].as_array().unwrap();
         findings.iter().map(|it| it["object"].to_string()).collect::<HashSet<_>>()
@@ -400,20 +402,22 @@ fn what_is_no_request_is_answered_and_the_session_goes_on() {
 #[cfg(unix)]
 #[test]
 fn the_commands_of_a_server_end_with_it() {
-    let cluster = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = cluster.local_addr().unwrap();
-    let config = kubeconfig(&format!("http://{address}"));
-    let mut client = Client::start(Folder::new([(".kube/config", config.as_str())]), &[]);
-    let call = json!({"name": "audit", "arguments": {}});
-    client.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}));
-    // The cluster never answers, so the audit goes on.
-    let (mut audit, _) = cluster.accept().unwrap();
-    let mut start = [0; 5];
-    audit.read_exact(&mut start).unwrap();
-    assert_eq!(&start, b"GET /");
-    let server = client.server.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &server]).status().unwrap().success());
-    assert_eq!(client.end(), Some(128 + 15));
-    // The connection ends with the audit.
-    let _ = audit.read_to_end(&mut Vec::new());
+    for (signal, code) in [("-TERM", Some(128 + 15)), ("-KILL", None)] {
+        let cluster = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = cluster.local_addr().unwrap();
+        let config = kubeconfig(&format!("http://{address}"));
+        let mut client = Client::start(Folder::new([(".kube/config", config.as_str())]), &[]);
+        let call = json!({"name": "audit", "arguments": {}});
+        client.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}));
+        // The cluster never answers, so the audit goes on.
+        let (mut audit, _) = cluster.accept().unwrap();
+        let mut start = [0; 5];
+        audit.read_exact(&mut start).unwrap();
+        assert_eq!(&start, b"GET /");
+        let server = client.server.id().to_string();
+        assert!(Command::new("kill").args([signal, &server]).status().unwrap().success());
+        assert_eq!(client.end(), code);
+        // The connection ends with the audit.
+        let _ = audit.read_to_end(&mut Vec::new());
+    }
 }

@@ -125,7 +125,11 @@ mod action {
         let folder = release();
         make(&folder);
         let sarif = folder.path("out.sarif").display().to_string();
-        run(&folder, &[("SETGUARD_ACTION_SARIF", &sarif)]).ends(0);
+        let summary = folder.path("summary").display().to_string();
+        run(&folder, &[("SETGUARD_ACTION_SARIF", &sarif), ("GITHUB_STEP_SUMMARY", &summary)])
+            .ends(0)
+            .prints_no("::warning");
+        assert!(folder.read("summary").contains("| on-delete-ignores-rolling-update |"));
         let output = folder.read("output");
         assert_eq!(output.lines().next(), Some(&*format!("sarif={sarif}")));
         assert!(output.contains("exit-code=0\n") && output.contains("warnings=1\n"), "{output}");

@@ -48,8 +48,8 @@ use crate::{
 /// Watches DaemonSets and StatefulSets, and what is around them, with the kubeconfig or as a pod of the
 /// cluster. Ends as soon as all of them serve their newest revision. Ends early, with the diagnosis of
 /// `setguard audit` and the next command, when one of them cannot: an image does not exist, pods are
-/// refused, a claim stays Pending, a pod of an old revision is in the way. What often goes away by itself
-/// gets --patience; a rollout that is only slow is never given up.
+/// refused, a claim stays Pending, a pod of an old revision is in the way. Faults that often resolve
+/// themselves get --patience. A rollout that is only slow may take all the time of --timeout.
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("what").required(true).multiple(true)

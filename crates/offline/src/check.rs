@@ -86,8 +86,8 @@ pub struct CheckArgs {
     #[command(flatten)]
     manifests: ManifestArgs,
     /// Leaves out the files and folders that match a pattern, in folders that are named. The pattern is
-    /// like one in `.gitignore`, from the working folder, such as `/examples` or `*.values.yaml`. May be
-    /// given more than once
+    /// like one in `.gitignore`, from the working folder, such as `/examples` or `*.values.yaml`. You can
+    /// repeat it
     #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     exclude: Vec<String>,
     /// The namespace of manifests that set none, also of previous ones. `helm template` prints no namespace
@@ -110,7 +110,7 @@ pub struct CheckArgs {
     selection: Selection,
     #[command(flatten, next_help_heading = "Policy")]
     policy: PolicyArgs,
-    /// Uses no policy file that --policy does not name. Otherwise the nearest setguard.yaml,
+    /// Uses no policy file, except the one in --policy. Otherwise the nearest setguard.yaml,
     /// .setguard.yaml or .github/setguard.yaml counts, from the working folder up to the root of its
     /// repository
     #[arg(long, hide_short_help = true, help_heading = "Policy")]
@@ -195,7 +195,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         rendering.also(old, None, &mut rendered);
         missing(&rendered.roots, old).for_each(|it| reports.note(&format!("{} is new", it.name())));
         missing(old, &rendered.roots)
-            .for_each(|it| reports.note(&format!("{} is gone", it.name())));
+            .for_each(|it| reports.note(&format!("{} was removed", it.name())));
     }
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();

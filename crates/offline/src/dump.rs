@@ -96,10 +96,10 @@ pub(crate) fn is_empty(source: &Source, may_list_none: bool) -> bool {
 
 pub(crate) fn nothing_in(source: &Source) -> String {
     let name = source.name();
-    format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
+    format!("{name} has no objects; the command that wrote it may have failed ({ALLOW_EMPTY})")
 }
 
-pub(crate) const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";
+pub(crate) const ALLOW_EMPTY: &str = "--allow-empty accepts this";
 
 #[cfg(test)]
 mod tests {

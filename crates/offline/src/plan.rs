@@ -56,9 +56,8 @@ use setguard_files::{
 /// Simulates the controllers of DaemonSets and StatefulSets: which pods are created, deleted and
 /// replaced, in which order, how many at a time, which claims are created and deleted, and where the
 /// rollout stops. Pods are assumed to become ready unless --never-ready says otherwise, and to be
-/// available when they have been ready for minReadySeconds. The pods and claims of the previous
-/// object are assumed to exist, to be of its template and to be available, unless --against has
-/// pods and claims too.
+/// available when they have been ready for minReadySeconds. Unless --against has pods and claims too,
+/// the plan assumes that those of the previous object exist, match its template and are available.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes:
@@ -87,7 +86,7 @@ pub struct PlanArgs {
     /// `origin/main`: at the merge base. `origin/main..` is the tip of the branch instead
     #[arg(long, value_name = "REF", conflicts_with = "against", help_heading = "Comparison")]
     against_ref: Option<String>,
-    /// Leaves out objects for which nothing changes
+    /// Leaves out objects that don't change
     #[arg(long, help_heading = "Report")]
     new_only: bool,
     /// Compares with the objects, pods, claims and nodes of the kubeconfig's cluster, and writes nothing
@@ -110,8 +109,8 @@ pub struct PlanArgs {
     /// The context of the kubeconfig for --live and --against-release
     #[arg(long, value_name = "NAME", requires = "cluster", help_heading = "Comparison")]
     context: Option<String>,
-    /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them nothing can
-    /// be said about the pods of a DaemonSet
+    /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them, the plan
+    /// can't show the pods of a DaemonSet
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     nodes: Vec<PathBuf>,
     #[command(flatten)]
@@ -148,7 +147,7 @@ pub struct PlanArgs {
     ascii: bool,
     #[command(flatten, next_help_heading = "Policy")]
     policy: PolicyArgs,
-    /// Uses no policy file that --policy does not name. Otherwise the policy file of the repository counts, as for
+    /// Uses no policy file, except the one in --policy. Otherwise the policy file of the repository counts, as for
     /// `setguard check`
     #[arg(long, hide_short_help = true, help_heading = "Policy")]
     no_config: bool,
@@ -307,7 +306,7 @@ impl PlanArgs {
         let Some(before) = before else {
             let why = format!("the policy at {reference} cannot be read");
             return Some(format!(
-                "Policy {file}: it is not known whether this change weakens it, because {why}"
+                "Policy {file}: setguard can't say whether this change weakens it, because {why}"
             ));
         };
         let weaker = policy.weaker_than(&before, reference).into_vec();

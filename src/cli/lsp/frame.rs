@@ -24,9 +24,7 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<Option<Frame>> {
         let skipped = io::copy(&mut input.take(length), &mut io::sink())?;
         complete(skipped, length)?;
         let most = LONGEST_MESSAGE >> 20;
-        return Ok(Some(Frame::Skipped(format!(
-            "it has more than {most} MiB, which is the limit"
-        ))));
+        return Ok(Some(Frame::Skipped(format!("it is larger than the limit of {most} MiB"))));
     }
     let mut body = Vec::new();
     input.take(length).read_to_end(&mut body)?;

@@ -59,8 +59,14 @@ fn deleted_claims(object: &Value) -> usize {
 }
 
 /// Leaves out what the caller has, and cuts the longest lists until the value has at most `most` bytes as JSON. Adds
-/// how many entries are missing, and the `skip` of the call that returns them.
-pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Value {
+/// how many entries are missing, and the `skip` of the call that returns them. An unknown list in `skip` is an error.
+pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Result<Value, String> {
+    let is_list = |path: &String| value.pointer(path).is_some_and(Value::is_array);
+    if let Some(path) = skip.keys().find(|it| !is_list(it)) {
+        return Err(format!(
+            "skip: the result has no list {path}; use `next` of the previous call"
+        ));
+    }
     // A list comes after the lists that contain it, and its pointer points into the complete value.
     for (path, count) in skip.iter().rev() {
         if let Some(Value::Array(list)) = value.pointer_mut(path) {
@@ -75,7 +81,7 @@ pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Value {
         }
         let lists = longest(&value);
         if lists.is_empty() {
-            return json!({"leftOut": "the result is too large; ask for fewer objects"});
+            return Ok(json!({"leftOut": "the result is too large; ask for fewer objects"}));
         }
         for path in lists {
             // Another cut may have removed the list together with its parent.
@@ -88,11 +94,11 @@ pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Value {
     }
     left_out.retain(|path, _| value.pointer(path).is_some());
     if left_out.is_empty() {
-        return value;
+        return Ok(value);
     }
     value["next"] = json!(next(&value, &left_out, skip));
     value["leftOut"] = json!(left_out);
-    value
+    Ok(value)
 }
 
 /// Returns the `skip` of the call that returns what this one leaves out.
@@ -182,7 +188,7 @@ mod tests {
     use super::*;
 
     fn cut_to(most: usize, value: Value) -> Value {
-        within(value, most, &Skip::new())
+        within(value, most, &Skip::new()).unwrap()
     }
 
     #[test]
@@ -197,7 +203,7 @@ mod tests {
         let (mut skip, mut seen) = (Skip::new(), String::new());
         for calls in 0.. {
             assert!(calls < 200, "{skip:?}");
-            let part = within(value.clone(), 2_000, &skip);
+            let part = within(value.clone(), 2_000, &skip).unwrap();
             assert!(part.to_string().len() < 3_000, "{part}");
             seen.push_str(&part.to_string());
             let Ok(next) = serde_json::from_value::<Skip>(part["next"].clone()) else { break };

@@ -86,7 +86,7 @@ fn next(input: &mut impl BufRead) -> io::Result<Option<Result<Message, Answer>>>
         if line.len() as u64 == LONGEST && line.last() != Some(&b'\n') {
             let mut rest = RestOfLine { input, has_ended: false };
             let most = LONGEST >> 20;
-            let error = format!("the message has more than {most} MiB, which is the limit");
+            let error = format!("the message is larger than the limit of {most} MiB");
             let error = ErrorData::invalid_request(error, None);
             let answer = refuse(&mut line.chain(&mut rest), error);
             io::copy(&mut rest, &mut io::sink())?;

@@ -8,6 +8,21 @@ use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 use super::{bound::Skip, tools};
 
 const LONGEST: Duration = Duration::from_secs(300);
+/// The variable with the id of the server that runs a command.
+const SERVER: &str = "SETGUARD_MCP_SERVER";
+
+/// Ends this process soon after the server that runs it. A server that is killed can't end its commands.
+pub(in crate::cli) fn end_with_server() {
+    #[cfg(unix)]
+    if let Some(server) = env::var(SERVER).ok().and_then(|it| it.parse::<u32>().ok()) {
+        std::thread::spawn(move || {
+            while std::os::unix::process::parent_id() == server {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            std::process::exit(2);
+        });
+    }
+}
 
 pub(super) struct Answer {
     pub(super) value: Value,
@@ -32,6 +47,7 @@ pub(super) async fn run(
 ) -> Result<Answer, String> {
     let program = env::current_exe().map_err(|error| format!("cannot find setguard: {error}"))?;
     let mut command = Command::new(program);
+    command.env(SERVER, std::process::id().to_string());
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // If the client cancels the call, the command ends too.
     command.kill_on_drop(true);

@@ -267,7 +267,8 @@ impl Seen {
             (Problem::Forbidden(_) | Problem::Absent(_), Some("")) => {}
             (Problem::Forbidden(why) | Problem::Absent(why), Some(what)) => {
                 let place = namespace.map(|it| format!(" in namespace {it}")).unwrap_or_default();
-                let note = format!("{name} cannot be read{place}, so {what} is not known: {why}");
+                let note =
+                    format!("setguard can't read {name}{place}, so it can't report {what}: {why}");
                 self.missing.optional.entry(of.kind).or_insert(note);
             }
             (Problem::Forbidden(why) | Problem::Absent(why), None) => {

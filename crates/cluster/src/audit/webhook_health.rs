@@ -75,7 +75,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
             Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
             Err(why) => {
                 let note = format!(
-                    "{} cannot be read, so whether setguard's webhooks apply is not known, nor whether others can be called: {why}",
+                    "setguard can't read {}, so it can't say whether its webhooks apply, or whether others can be called: {why}",
                     collection.name()
                 );
                 guard.notes.push(note);

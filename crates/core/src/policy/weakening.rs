@@ -27,7 +27,7 @@ impl Policy {
         weaker.folder_names(self, earlier);
         for cluster in earlier.clusters.iter().filter(|it| !self.clusters.contains(it)) {
             let message = format!(
-                "the files of a cluster of {name} have changed, or are gone: {}",
+                "the files of a cluster of {name} were changed or removed: {}",
                 cluster.name
             );
             weaker.report(&Path::new("clusters"), message);
@@ -44,7 +44,7 @@ impl Policy {
         }
         for release in earlier.render.iter().filter(|it| !self.render.contains(it)) {
             let message =
-                format!("a release that {name} renders has changed, or is gone: {}", release.chart);
+                format!("a release that {name} renders was changed or removed: {}", release.chart);
             weaker.report(&Path::new("render"), message);
         }
         weaker.found
@@ -105,7 +105,7 @@ impl Weaker<'_> {
             earlier.limits.iter().filter(|it| !now.limits.iter().any(|ours| ours.includes(it)));
         for limit in gone {
             let reason = limit.limits.reason.trim();
-            let message = format!("a limit of {} is gone, or weaker: {reason}", self.name);
+            let message = format!("a limit of {} was removed or weakened: {reason}", self.name);
             self.report(&Path::new("limits"), message);
         }
     }
@@ -211,7 +211,7 @@ impl Weaker<'_> {
         let gone = earlier.iter().filter(|it| it.starts_with('!') && !now.contains(it));
         for pattern in gone {
             let message =
-                format!("files that {} checks are excluded: {pattern} is gone", self.name);
+                format!("files that {} checks are excluded: {pattern} was removed", self.name);
             self.report(&exclude, message);
         }
         let in_both = |of: &'_ [String], other: &[String]| -> Vec<String> {
@@ -378,6 +378,6 @@ render[].chart | % |  | render: [{chart: a}] |
     fn a_limit_that_is_gone_has_its_reason() {
         let before = policy("limits: [{atMostUnavailable: 1, reason: agreed}]");
         let gone = policy("").weaker_than(&before, "main").into_vec().remove(0);
-        assert_eq!(gone.message, "a limit of main is gone, or weaker: agreed");
+        assert_eq!(gone.message, "a limit of main was removed or weakened: agreed");
     }
 }

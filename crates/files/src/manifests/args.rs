@@ -18,8 +18,7 @@ pub struct ManifestArgs {
     /// Has no effect, since folders are always read with all folders below them
     #[arg(short = 'R', long, hide = true)]
     recursive: bool,
-    /// A folder with a kustomization, which the kustomize or the kubectl on the PATH builds. May be given more than
-    /// once
+    /// A folder with a kustomization, which the kustomize or the kubectl on the PATH builds. You can repeat it
     #[arg(short, long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
     /// A chart. The helm on the PATH renders it

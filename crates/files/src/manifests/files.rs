@@ -64,7 +64,7 @@ fn to_end(from: impl Read, size: u64, most: u64) -> io::Result<Vec<u8>> {
 }
 
 pub(super) fn too_large(most: u64) -> io::Error {
-    io::Error::other(format!("it has more than {} MiB, which is the limit", most >> 20))
+    io::Error::other(format!("it is larger than the limit of {} MiB", most >> 20))
 }
 
 /// A folder that links must not lead out of.

@@ -521,7 +521,7 @@ impl Commit {
                 || exclude.has(named, &self::below(named, path, inside));
             if entry.mode == SUBMODULE {
                 let (path, flag) = (path.display(), self.flag);
-                notes.push(format!("{path} is a submodule, of which {flag} reads no old files"));
+                notes.push(format!("{path} is a submodule; {flag} doesn't read its old files"));
             }
             let is_named = path == inside;
             // In a folder, a link must lead to a visible file there, as in the work tree.

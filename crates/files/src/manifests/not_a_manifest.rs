@@ -155,8 +155,9 @@ pub fn other_version(api_version: &str, kind: &str) -> Option<String> {
     let mut known = RESOURCES.iter().filter(|it| it.is_kruise() && it.kind.as_str() == kind);
     let newest = known.next_back().filter(|it| it.group == group)?;
     let is_known = Resource::of(api_version, kind).is_some();
-    (!is_known)
-        .then(|| format!("{kind} in {api_version} is not known; write {}", newest.api_version()))
+    (!is_known).then(|| {
+        format!("setguard doesn't know {kind} in {api_version}; write {}", newest.api_version())
+    })
 }
 
 /// Returns the problem of an object that no cluster serves, and that is or resembles a DaemonSet or StatefulSet. The

@@ -449,7 +449,7 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     let top = fence.top;
     // A chart found in a folder may render to nothing by default.
     if parts.is_empty() && !settings.may_be_empty && !root.is_found {
-        return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
+        return Err("it renders to nothing (--allow-empty accepts this)".to_owned());
     }
     let (name, release) = (root.name(), root.release());
     let cluster = root.cluster();

@@ -33,7 +33,7 @@ pub fn refuse_links(output: &Path) -> io::Result<()> {
     };
     let link = link.strip_prefix(&here).unwrap_or(link).display();
     Err(io::Error::other(format!(
-        "{link} is a link, which an output does not follow; name the file itself"
+        "{link} is a link, and outputs don't follow links; name the file itself"
     )))
 }
 

@@ -27,7 +27,7 @@ pub(crate) const ALWAYS_REPORTED: [&str; 4] =
     [API_VALIDATION.id, POD_TEMPLATE_VALIDATION.id, SCHEMA.id, POLICY_WEAKENED.id];
 
 const HEADER: &str = "\
-# Findings that `setguard check --baseline` knows and does not report again, one a line, sorted.
+# Findings that `setguard check --baseline` knows and does not report again, one per line, sorted.
 # `setguard check --prune-baseline` removes those that are fixed.
 ";
 

@@ -125,7 +125,7 @@ impl Ignores {
             match use_ {
                 Use::Exempts => {}
                 Use::Denied => remarks.push(format!(
-                    "line {line}: a comment cannot exempt from a denial, which {rule} is here"
+                    "line {line}: {rule} denies here, and a comment can't exempt from a denial"
                 )),
                 Use::None => remarks.push(format!(
                     "line {line}: {rule} finds nothing that this comment covers; remove it"

@@ -164,7 +164,7 @@ fn down(forecast: &Forecast) -> Option<String> {
     let pods = if down == 1 { "1 pod is" } else { &format!("{down} pods are") };
     // When scaled up, new pods can be available before the last old one goes.
     Some(match down >= exist && tally.created <= tally.deleted {
-        true => format!("{pods} down at a time: all that there are"),
+        true => format!("{pods} down at a time: all of them"),
         false if rollout.course.takes_all_down => NONE_AVAILABLE.to_owned(),
         false => format!("at most {pods} down at a time, of {exist}"),
     })

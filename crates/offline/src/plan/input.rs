@@ -158,7 +158,7 @@ impl Input {
         input.contexts = contexts;
         if !paths.may_be_empty {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it, false)).map(nothing_in);
-            let nothing = || format!("there are no objects in the new manifests; {ALLOW_EMPTY}");
+            let nothing = || format!("there are no objects in the new manifests ({ALLOW_EMPTY})");
             // Nothing has to write the manifests that git has: the change deletes them.
             let are_deleted = commit.is_some() && !input.sides.old.is_empty();
             let are_all =

@@ -113,7 +113,9 @@ fn add_old(sides: &mut BTreeMap<Option<String>, Side>, old: Listing, clusters: &
         if side.old.is_empty() && !side.new.is_empty() && !side.lacks_old {
             report::note(&format!("{root} is new"));
         } else if side.new.is_empty() && !side.lacks_new {
-            report::note(&format!("{root} is gone: what no other one renders is deleted"));
+            report::note(&format!(
+                "{root} was removed: objects that nothing else renders are deleted"
+            ));
         }
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<
     for object in unknown.iter().take(MOST_OBJECTS) {
         canvas.line("bold", object);
     }
-    canvas.more(unknown.len(), "objects whose change is not known");
+    canvas.more(unknown.len(), "objects that can't be planned");
     writeln!(out, "{}", canvas.finish(&description(plan)))
 }
 

@@ -90,7 +90,7 @@ fn no_class(query: &StatusQuery<'_>, name: &str) -> Help {
         )),
         Some(_) => Help::say("create it as the driver of its volumes documents; ")
             .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
-            .and(" lists those that exist"),
+            .and(" lists the existing ones"),
         None => Help::say("create it; the cluster has no storage class"),
     }
 }

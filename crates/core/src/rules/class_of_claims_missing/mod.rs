@@ -63,7 +63,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         let list = audit.kubectl_anywhere().looks("get storageclasses", &[]);
         let help = Help::say("create it as the driver of its volumes documents; ")
             .run(list)
-            .and(" lists those that exist");
+            .and(" lists the existing ones");
         let about = ObjectName::new(Kind::StorageClass, "", class, "");
         found.add(Report::new(&NAME, facts, help).about(about));
     }

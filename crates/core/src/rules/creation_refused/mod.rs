@@ -39,7 +39,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let facts = Facts::title(title).cause(message).since(*first).outlook(outlook);
         let last_attempt = at(*last);
         let effect =
-            format!("the last attempt was {last_attempt}, and the cause is gone by now: {gone}");
+            format!("the last attempt was {last_attempt}; since then, the cause has been fixed: {gone}");
         let facts = facts.effect(effect);
         found.add(Report::new(&POD_SPEC, facts, wait(query, *last)).instead_of(instead_of));
         return;

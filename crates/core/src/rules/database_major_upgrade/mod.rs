@@ -2,7 +2,7 @@ use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "database-major-upgrade",
-    title: "the new release does not read the data",
+    title: "the new release cannot read the data",
     summary: "a new release of a database that does not start with the data of the old one",
     group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],

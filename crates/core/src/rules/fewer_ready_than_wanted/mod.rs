@@ -154,7 +154,7 @@ fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let cause = format!(
         "all pods are ready, {}, and the controller replaces none; {}",
         progress.text(),
-        why.as_deref().unwrap_or("the cause is not known")
+        why.as_deref().unwrap_or("the cause is unknown")
     );
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = help.run(describe);
@@ -172,7 +172,7 @@ fn unknown(query: &StatusQuery<'_>) -> String {
         );
     }
     let progress = RolloutStatus::of(query.audit.observed, query.set, query.audit.cluster, true);
-    let why = cannot_change(query).unwrap_or_else(|| "the cause is not known".to_owned());
+    let why = cannot_change(query).unwrap_or_else(|| "the cause is unknown".to_owned());
     match usize::try_from(progress.wanted - progress.exist) {
         Ok(1) => format!("1 pod is missing, and {why}"),
         Ok(missing @ 2..) => format!("{missing} pods are missing, and {why}"),

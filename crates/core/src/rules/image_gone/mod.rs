@@ -2,7 +2,7 @@ use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "image-gone",
-    title: "the image is gone from its registry",
+    title: "the image was removed from its registry",
     summary: "an image whose registry or repository no longer has it",
     group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],

@@ -2,7 +2,7 @@ use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "long-ready-seconds",
-    title: "minReadySeconds make the rollout very long",
+    title: "minReadySeconds makes the rollout very long",
     summary: "minReadySeconds so high that a rollout takes very long",
     group: Rollout,
     mode: Mode::Audit,

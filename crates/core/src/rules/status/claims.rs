@@ -181,7 +181,7 @@ fn no_volume(query: &StatusQuery<'_>, name: &str, claim: &PersistentVolumeClaim)
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, volume) in observed.volumes_of(class) {
         let why_not = match &volume.claim {
-            _ if volume.is_released => "still belongs to a claim that is gone",
+            _ if volume.is_released => "still belongs to a deleted claim",
             Some(other) if !is_own(other) => "belongs to another claim",
             _ if !claim.has_room_in(volume) => "is too small",
             _ if !claim.modes.iter().all(|it| volume.modes.contains(it)) => {

@@ -47,7 +47,7 @@ impl StatusQuery<'_> {
         scheduler::missing_claim(&trouble.message)?;
         let claims = self.kubectl().looks("get pvc", &[]);
         let help = Help::say("create the claim, and the pod starts by itself; ");
-        Some(help.run(claims).and(" lists those that exist"))
+        Some(help.run(claims).and(" lists the existing ones"))
     }
 
     fn of_node(&self, pod: &Pod) -> Option<Help> {

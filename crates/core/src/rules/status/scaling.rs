@@ -29,7 +29,7 @@ impl StatusQuery<'_> {
             NewNode::Late => {
                 let nodes = self.audit.kubectl_anywhere().looks("get nodes", &["-o", "wide"]);
                 let help = Help::say(format!("see why {by} gets no node that is Ready; "));
-                Some(help.run(nodes).and(" shows those that there are"))
+                Some(help.run(nodes).and(" lists the existing ones"))
             }
             NewNode::Refused => None,
         }

@@ -4,7 +4,7 @@ use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "volume-mode-mismatch",
-    title: "the claim has the other volume mode",
+    title: "the claim has the wrong volume mode",
     summary: "a block device that is mounted, or a file system that is used as a device",
     group: NeverStarts,
     mode: Mode::Deny,

@@ -45,7 +45,7 @@ impl Forecaster<'_> {
     ) -> Simulated {
         let cluster = &self.context.policy.cluster;
         let Some(settings) = Settings::of(&transition.id.name, spec, cluster) else {
-            return Simulated::none("not simulated: this update strategy is not known");
+            return Simulated::none("not simulated: unknown update strategy");
         };
         if settings.strategy == Strategy::Recreate
             && !cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY)

@@ -26,10 +26,10 @@ const HELM_RELEASE: &str = "f:meta.helm.sh/release-name";
 /// How manifests reach the cluster, as far as the user says.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Delivery {
-    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
-    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
-    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply. Server-side
-    /// apply also refuses what the others accept, such as two entries with the same key
+    /// How you apply the manifests. This decides what happens to fields of the previous object that the manifest
+    /// omits. By default, setguard follows the managed fields of that object, such as an upgrade by Helm or
+    /// server-side apply by Flux; without them, apply. Server-side apply also refuses what the others accept, such as
+    /// two entries with the same key
     #[arg(
         long = "as",
         value_enum,
