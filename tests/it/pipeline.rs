@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use setguard_testing::helm;
+
 use crate::folder::{Folder, Ran, on_delete, rules};
 
 fn ours(name: &str) -> String {
@@ -59,6 +61,31 @@ fn the_versions_in_files_for_pipelines_are_this_one() {
     assert!(ours("action.yml").contains(&format!("    default: {version}\n")));
     assert!(ours("examples/ci/gitlab-ci.yml").contains(&format!("SETGUARD_VERSION: {version}\n")));
     assert!(ours("examples/ci/pre-commit-config.yaml").contains(&format!("rev: v{version}\n")));
+}
+
+#[test]
+fn the_plugin_of_helm_checks_what_a_chart_renders() {
+    let Some(helm) = helm::find() else { return };
+    let set = on_delete("agent", "").replace("name: agent", "name: {{ .Release.Name }}");
+    let folder = Folder::new([
+        ("chart/Chart.yaml", "apiVersion: v2\nname: chart\nversion: 1.0.0\n"),
+        ("chart/templates/set.yaml", set.as_str()),
+    ]);
+    let program = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let run = |args: &[&str]| {
+        let mut command = folder.command(helm.to_str().unwrap());
+        let home = folder.path("helm");
+        command.env("PATH", &path).env("HELM_DATA_HOME", &home).env("HELM_CACHE_HOME", &home);
+        Ran::from(command.args(args).output().unwrap())
+    };
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/helm-plugin");
+    run(&["plugin", "install", plugin.to_str().unwrap()]).ends(0);
+    run(&["setguard", "one", "chart", "--namespace", "shop"])
+        .ends(0)
+        .prints("on-delete-ignores-rolling-update")
+        .prints("DaemonSet ops/one");
+    assert_ne!(run(&["setguard", "one", "nowhere"]).code, 0);
 }
 
 /// The action's script with a folder as the release. The program in the archive runs the real one.

@@ -88,7 +88,7 @@ fn a_new_version_comes_everywhere() {
     for new in ["98.7.6-rc.1", "98.7.6"] {
         let early = version(&["--check", new]);
         assert_eq!(early.code, 1);
-        assert_eq!(early.stderr.lines().count(), 15 + 6, "{early:?}");
+        assert_eq!(early.stderr.lines().count(), 16 + 6, "{early:?}");
         version(&[new]).ends(0).reports_only("");
         assert_eq!(version(&[]).stdout.trim(), new);
     }
