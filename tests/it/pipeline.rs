@@ -59,7 +59,7 @@ fn a_repository_goes_through_its_pipeline() {
 fn the_versions_in_files_for_pipelines_are_this_one() {
     let version = env!("CARGO_PKG_VERSION");
     assert!(ours("action.yml").contains(&format!("    default: {version}\n")));
-    assert!(ours("examples/ci/gitlab-ci.yml").contains(&format!("SETGUARD_VERSION: {version}\n")));
+    assert!(ours("examples/ci/gitlab-ci.yml").contains(&format!("    version:\n      default: {version}\n")));
     assert!(ours("examples/ci/pre-commit-config.yaml").contains(&format!("rev: v{version}\n")));
 }
 
