@@ -88,6 +88,17 @@ fn the_plugin_of_helm_checks_what_a_chart_renders() {
     assert_ne!(run(&["setguard", "one", "nowhere"]).code, 0);
 }
 
+#[test]
+fn argo_cd_reads_the_scripts_that_have_tests() {
+    let patch: serde_json::Value =
+        serde_saphyr::from_str(&ours("examples/rollouts/argocd-cm.yaml")).unwrap();
+    for kind in ["DaemonSet", "StatefulSet"] {
+        let of = |what: &str| &patch["data"][format!("resource.customizations.{what}.apps_{kind}")];
+        let script = ours(&format!("examples/rollouts/argo-cd/apps/{kind}/health.lua"));
+        assert_eq!((of("health"), of("useOpenLibs")), (&script.into(), &"true".into()), "{kind}");
+    }
+}
+
 /// The action's script with a folder as the release. The program in the archive runs the real one.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod action {
