@@ -6,9 +6,10 @@ use k8s_openapi::api::core::v1::{LimitRangeItem, PodTemplateSpec};
 
 use super::{
     access::Access,
-    configs::{Config, Rare, Use},
+    configs::{Config, Rare, Refused, Use},
     demand::{Amounts, Demand},
     details::Details,
+    fixed::Fixed,
     labels::ALLOCATION,
     traffic::{Traffic, TrafficPolicy},
 };
@@ -44,6 +45,8 @@ pub struct ObjectSummary {
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Box<str>,
     pub(crate) role: Role,
+    /// Only in an input.
+    pub(crate) fixed: Option<Box<Fixed>>,
     pub(crate) location: Option<Box<Location>>,
     pub(super) memory: MemorySize,
 }
@@ -62,6 +65,8 @@ impl PartialEq for MemorySize {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Role {
     Named,
+    /// An object of which only the fault counts.
+    Refused(Box<Refused>),
     Access(Access),
     Autoscaler(Box<Autoscaler>),
     Config(Config),
@@ -112,13 +117,14 @@ pub(crate) struct Service {
     pub(crate) is_headless: bool,
     /// Whether the Service is an alias for an external host.
     pub(crate) is_external: bool,
-    /// Whether the API server refuses the Service, because it has no ports.
-    pub(crate) lacks_ports: bool,
+    pub(crate) refused: Option<Box<Refused>>,
     /// Whether pods have DNS records before they are ready.
     pub(crate) publishes_unready: bool,
     /// The bytes of the Service's environment variables in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
+    /// The ports on all nodes; only in an input.
+    pub(crate) node_ports: Box<[i64]>,
     /// The ports of the Service, each with the port of the pods to which it leads; only in an input.
     pub(crate) targets: Box<[(i64, NamedPort)]>,
     /// The Service's own labels; only in an input.
@@ -289,6 +295,11 @@ impl ObjectSummary {
     pub fn file(&self) -> Option<&str> {
         self.location.as_deref().map(|it| &*it.file)
     }
+    /// Returns whether the API server refuses some changes of this object, other than a set.
+    pub const fn has_fixed_fields(&self) -> bool {
+        self.fixed.is_some()
+    }
+
 
     /// Returns whether findings may be about this object.
     pub fn is_evaluated(&self) -> bool {
@@ -327,6 +338,16 @@ impl ObjectSummary {
     pub(crate) fn pod_selector(&self) -> Option<&Selector> {
         match &self.role {
             Role::DisruptionBudget(budget) => budget.selector.as_ref(),
+    /// Returns why the API server refuses a neighbor.
+    pub(crate) fn refused(&self) -> Option<&Refused> {
+        match &self.role {
+            Role::Config(_) => self.rare()?.refused.as_ref(),
+            Role::Service(service) => service.refused.as_deref(),
+            Role::Refused(refused) => Some(refused),
+            _ => None,
+        }
+    }
+
             Role::Monitor(selector) => Some(selector),
             _ => None,
         }
@@ -367,6 +388,7 @@ impl ObjectSummary {
                 size_of::<DisruptionBudget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
             }
             Role::Controller(controller) => controller.bytes(),
+            Role::Refused(refused) => size_of::<Refused>() + refused.bytes(),
             Role::Namespace(_) => 32,
             Role::Node(node) => node.bytes(),
             Role::Service(service) => service.selector.bytes(),

@@ -16,7 +16,7 @@ use crate::inventory::prelude::*;
 use crate::{
     inventory::{
         access::Access,
-        configs::Config,
+        configs::{Config, Refused},
         object_summary::{Autoscaler, DisruptionBudget, PodSecurity, Ports, ScaledClaims, Service},
         traffic::TrafficPolicy,
     },
@@ -205,10 +205,14 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         Kind::NetworkPolicy => item(kind, network_policy(json)?),
         Kind::Node => item(kind, node(json)?),
         Kind::Pod => item(kind, pod(json)?),
-        Kind::PersistentVolume
-        | Kind::PriorityClass
-        | Kind::RuntimeClass
-        | Kind::ServiceAccount => item(kind, (metadata::<IgnoredAny>(json)?, Role::Named)),
+        Kind::PersistentVolume | Kind::PriorityClass | Kind::RuntimeClass => {
+            item(kind, (metadata::<IgnoredAny>(json)?, Role::Named))
+        }
+        Kind::ServiceAccount => {
+            let metadata = metadata::<Marks>(json)?;
+            let refused = Refused::of_metadata(&metadata);
+            item(kind, (metadata, refused.map_or(Role::Named, |it| Role::Refused(Box::new(it)))))
+        }
         Kind::ConfigMap | Kind::Secret => {
             let (metadata, config) = Config::read(kind, json)?;
             item(kind, (metadata, Role::Config(config)))
@@ -255,6 +259,7 @@ fn item<M>(kind: Kind, (metadata, role): (Metadata<M>, Role)) -> ObjectSummary {
         location: None,
         memory: MemorySize::default(),
     }
+        fixed: None,
 }
 
 fn controller_with_ports(json: &str) -> Option<(Metadata, Role)> {
@@ -295,10 +300,15 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
     let service = Service {
         is_headless: spec.cluster_ip.as_deref() == Some("None"),
         is_external: spec.type_.as_deref() == Some("ExternalName"),
-        lacks_ports: spec.lacks_ports(),
+        refused: spec
+            .refused()
+            .or_else(|| Refused::of_metadata(&metadata))
+            .or_else(|| Refused::of_service_name(metadata.name.as_deref()?))
+            .map(Box::new),
         publishes_unready: spec.publish_not_ready_addresses == Some(true),
         variables: spec.variables(metadata.name_length()),
-        selector: Labels::of(spec.selector.as_ref()),
+        selector: spec.selector.iter().flatten().map(|it| (it.0, written(it.1))).collect(),
+        node_ports: spec.node_ports(),
         targets: spec.targets(),
         labels: labels.filter_map(|(key, value)| Some((key, value.as_str()?))).collect(),
     };
@@ -308,6 +318,11 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
 /// Reads a quota. One with a scope, which is for some pods only, is only a name.
 fn quota(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<ResourceQuotaSpec, _>(json)?;
+/// The text that a number or boolean was meant to be.
+fn written(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), Into::into)
+}
+
     let is_for_some = spec.scope_selector.is_some() || spec.scopes.is_some_and(|it| !it.is_empty());
     let hard = spec.hard.filter(|_| !is_for_some);
     Some((metadata, hard.map_or(Role::Named, Role::Quota)))
