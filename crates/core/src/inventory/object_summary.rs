@@ -150,6 +150,8 @@ pub(crate) struct Autoscaler {
     /// The least replicas; of a VerticalPodAutoscaler those without which it replaces no pod, if it sets them.
     pub(crate) least: Option<i32>,
     pub(crate) most: i32,
+    /// Whether a ScaledObject owns it, or it takes over an existing HorizontalPodAutoscaler.
+    pub(crate) is_shared: bool,
     /// The resources whose use in percent of the requests it measures, each in all containers or in one.
     pub(crate) by_use: Box<[MeasuredUse]>,
 }

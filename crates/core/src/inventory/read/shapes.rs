@@ -119,6 +119,9 @@ struct ScaledSpec {
 /// The annotations of a ScaledObject that does not scale.
 const PAUSED: [&str; 2] = ["autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"];
 
+/// The annotation of a ScaledObject that uses an existing HorizontalPodAutoscaler.
+const TAKES_OVER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
+
 /// Where kinds from which controllers make Secrets have the Secret's name.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -396,7 +399,9 @@ fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let mut by_use: Vec<_> = by_use.flatten().collect();
     by_use.extend(spec.target_utilization.map(|_| ("cpu".into(), None)));
     let (kind, name, by_use) = (kind.into(), name.into(), by_use.into());
-    Some((metadata, Role::Autoscaler(Box::new(Autoscaler { kind, name, least, most, by_use }))))
+    let is_shared = metadata.is_owned();
+    let autoscaler = Autoscaler { kind, name, least, most, is_shared, by_use };
+    Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
 /// Reads KEDA's ScaledObject. A paused one is only a name.
@@ -413,6 +418,7 @@ fn scaled_object(json: &str) -> Option<(Metadata<Texts>, Role)> {
         name: name.into(),
         least: Some(spec.min_replica_count.unwrap_or(0)),
         most: spec.max_replica_count.unwrap_or(100),
+        is_shared: metadata.annotations.iter().any(|it| it.contains_key(TAKES_OVER)),
         by_use: Box::default(),
     };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
@@ -433,7 +439,7 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
         return Some((metadata, Role::Named));
     };
     let (kind, name, by_use) = (kind.into(), name.into(), Box::default());
-    let autoscaler = Autoscaler { kind, name, least, most: i32::MAX, by_use };
+    let autoscaler = Autoscaler { kind, name, least, most: i32::MAX, is_shared: false, by_use };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
