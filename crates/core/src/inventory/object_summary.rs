@@ -231,7 +231,9 @@ impl ObjectSummary {
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
         add(details.runtime_class.is_some(), POD_SPEC.child("runtimeClassName"));
-        add(details.lookups.is_some(), POD_SPEC.child("hostNetwork"));
+        if let Some(lookups) = &details.lookups {
+            add(true, POD_SPEC.child(lookups.field));
+        }
         add(details.replaces_all, ROLLING_UPDATE.child("maxUnavailable"));
         if let Some((field, _)) = &details.nodes {
             add(true, POD_SPEC.child(field));
