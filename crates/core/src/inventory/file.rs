@@ -54,8 +54,8 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         | Role::Refused(_)
         | Role::Namespace(_)
         | Role::Service(_)
-        | Role::Traffic(_)
-        | Role::Webhooks(_) => {}
+        | Role::Traffic(_) => {}
+        Role::Webhooks(all) => all.iter().for_each(|it| act(Key::Called(&it.0, &it.1))),
     }
 }
 

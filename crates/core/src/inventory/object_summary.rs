@@ -83,8 +83,8 @@ pub(crate) enum Role {
     Service(Service),
     /// A NetworkPolicy.
     Traffic(Box<TrafficPolicy>),
-    /// The Services of the webhooks without which writes are refused: namespace and name.
-    Webhooks(Box<[(Box<str>, Box<str>)]>),
+    /// The Services of the webhooks without which writes are refused: namespace, name and port.
+    Webhooks(Box<[(Box<str>, Box<str>, i64)]>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -295,15 +295,15 @@ impl ObjectSummary {
         self.location = Some(Box::new(Location { file, line }));
     }
 
-    /// Returns the name of its file, if it comes from a file.
-    pub fn file(&self) -> Option<&str> {
-        self.location.as_deref().map(|it| &*it.file)
-    }
     /// Returns whether the API server refuses some changes of this object, other than a set.
     pub const fn has_fixed_fields(&self) -> bool {
         self.fixed.is_some()
     }
 
+    /// Returns the name of its file, if it comes from a file.
+    pub fn file(&self) -> Option<&str> {
+        self.location.as_deref().map(|it| &*it.file)
+    }
 
     /// Returns whether findings may be about this object.
     pub fn is_evaluated(&self) -> bool {
@@ -338,10 +338,6 @@ impl ObjectSummary {
         self.config()?.rare.as_deref()
     }
 
-    /// Returns the selector of a budget or a monitor.
-    pub(crate) fn pod_selector(&self) -> Option<&Selector> {
-        match &self.role {
-            Role::DisruptionBudget(budget) => budget.selector.as_ref(),
     /// Returns why the API server refuses a neighbor.
     pub(crate) fn refused(&self) -> Option<&Refused> {
         match &self.role {
@@ -352,6 +348,10 @@ impl ObjectSummary {
         }
     }
 
+    /// Returns the selector of a budget or a monitor.
+    pub(crate) fn pod_selector(&self) -> Option<&Selector> {
+        match &self.role {
+            Role::DisruptionBudget(budget) => budget.selector.as_ref(),
             Role::Monitor(selector) => Some(selector),
             _ => None,
         }
@@ -364,7 +364,7 @@ impl ObjectSummary {
         }
     }
 
-    pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {
+    pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>, i64)] {
         match &self.role {
             Role::Webhooks(services) => services,
             _ => &[],
@@ -388,11 +388,11 @@ impl ObjectSummary {
             Role::Limits(limits) => limits.len() * size_of::<LimitRangeItem>(),
             Role::Quota(hard) => hard.len() * size_of::<(String, String)>(),
             Role::StorageClass(_) | Role::Named => 0,
+            Role::Refused(refused) => size_of::<Refused>() + refused.bytes(),
             Role::DisruptionBudget(budget) => {
                 size_of::<DisruptionBudget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
             }
             Role::Controller(controller) => controller.bytes(),
-            Role::Refused(refused) => size_of::<Refused>() + refused.bytes(),
             Role::Namespace(_) => 32,
             Role::Node(node) => node.bytes(),
             Role::Service(service) => service.selector.bytes(),

@@ -259,10 +259,10 @@ fn item<M>(kind: Kind, (metadata, role): (Metadata<M>, Role)) -> ObjectSummary {
         namespace: namespace.into(),
         name: name.or(metadata.generate_name).unwrap_or_default().into(),
         role,
+        fixed: None,
         location: None,
         memory: MemorySize::default(),
     }
-        fixed: None,
 }
 
 fn controller_with_ports(json: &str) -> Option<(Metadata, Role)> {
@@ -318,14 +318,14 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
     Some((metadata, Role::Service(service)))
 }
 
-/// Reads a quota. One with a scope, which is for some pods only, is only a name.
-fn quota(json: &str) -> Option<(Metadata, Role)> {
-    let (metadata, spec) = whole::<ResourceQuotaSpec, _>(json)?;
 /// The text that a number or boolean was meant to be.
 fn written(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), Into::into)
 }
 
+/// Reads a quota. One with a scope, which is for some pods only, is only a name.
+fn quota(json: &str) -> Option<(Metadata, Role)> {
+    let (metadata, spec) = whole::<ResourceQuotaSpec, _>(json)?;
     let is_for_some = spec.scope_selector.is_some() || spec.scopes.is_some_and(|it| !it.is_empty());
     let hard = spec.hard.filter(|_| !is_for_some);
     Some((metadata, hard.map_or(Role::Named, Role::Quota)))
@@ -469,7 +469,8 @@ fn webhooks(json: &str) -> Option<(Metadata, Role)> {
     let needed =
         webhooks.into_iter().flatten().filter(|it| it.failure_policy.as_deref() != Some("Ignore"));
     let services = needed.filter_map(|it| it.client_config.service);
-    let services = services.map(|it| (it.namespace.into(), it.name.into()));
+    let services =
+        services.map(|it| (it.namespace.into(), it.name.into(), it.port.unwrap_or(443).into()));
     Some((metadata, Role::Webhooks(services.collect())))
 }
 

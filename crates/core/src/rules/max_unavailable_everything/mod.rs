@@ -69,7 +69,7 @@ fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
         return;
     }
     let namespace = query.item.namespace();
-    let serves = |(place, name): &(Box<str>, Box<str>)| {
+    let serves = |(place, name, _): &(Box<str>, Box<str>, i64)| {
         (**place == *namespace || !query.item.sets_namespace)
             && query.inventory().named(Kind::Service, namespace, name).any(|it| {
                 let selector = it.service().map(|it| &it.selector);
