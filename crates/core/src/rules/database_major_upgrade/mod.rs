@@ -9,8 +9,15 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let claims: HashSet<&str> = read::claims(spec).map(|(name, _)| name).collect();
     let Some(pod) = spec.template.spec.as_ref().filter(|_| subject.is_update) else { return };
+    let Some(old_pod) = subject.old_template().and_then(|it| it.spec.as_ref()) else { return };
+    let volumes = list(&pod.volumes).iter().filter(|it| it.persistent_volume_claim.is_some());
+    let before: HashMap<_, _> = list(&old_pod.volumes).iter().map(|it| (&*it.name, it)).collect();
+    let stays = |it: &&Volume| before.get(&*it.name) == Some(it);
+    let claims: HashSet<&str> = read::claims(spec)
+        .map(|(name, _)| name)
+        .chain(volumes.filter(stays).map(|it| &*it.name))
+        .collect();
     // An init container may upgrade the data.
     if claims.is_empty() || !list(&pod.init_containers).is_empty() {
         return;
@@ -19,10 +26,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         let Some((name, release, directory)) = read::release(new).filter(|_| is_plain(new)) else {
             continue;
         };
-        let old = subject.old_template().and_then(|it| it.spec.as_ref());
-        let Some(old) = old.and_then(|old| same(old, new)).filter(|old| is_plain(old)) else {
-            continue;
-        };
+        let Some(old) = same(old_pod, new).filter(|old| is_plain(old)) else { continue };
         let Some((old_name, before, _)) = read::release(old) else { continue };
         let both = [old_name, name];
         if old_name != name && !both.iter().all(|it| FAMILY.contains(it))
