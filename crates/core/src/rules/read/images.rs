@@ -59,9 +59,14 @@ pub(crate) fn release(container: &Container) -> Option<(&'static str, (u32, u32)
     let known = DATABASES.into_iter().find(|it| it.0 == database);
     let other = || Some(OTHERS.into_iter().find(|it| it.0 == database)?).map(|it| (it.1, it.2));
     let (database, directory) = known.or_else(other)?;
+    Some((database, numbers(tag)?, directory))
+}
+
+/// The major and the minor release in a tag such as `v3.6.1` or `8-alpine`; 0 if it has no minor one.
+pub(crate) fn numbers(tag: &str) -> Option<(u32, u32)> {
     let mut numbers = tag.strip_prefix('v').unwrap_or(tag).split(|c: char| !c.is_ascii_digit());
     let major = numbers.next()?.parse().ok()?;
-    Some((database, (major, numbers.next().and_then(|it| it.parse().ok()).unwrap_or(0)), directory))
+    Some((major, numbers.next().and_then(|it| it.parse().ok()).unwrap_or(0)))
 }
 
 /// One of the directories contains the other, or they are the same.
