@@ -68,11 +68,10 @@ impl Refused {
     pub(super) fn of_labels(what: &str, labels: &Marks) -> Option<Self> {
         let mut texts = labels.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
         let mut wrong = || texts.find(|(_, text)| !is_filled_in(text) && !is_label_value(text));
-        let refused = |(key, text): (&Box<str>, &str)| {
-            let help = "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
-            Refused::new(format!("{what}{key} cannot be {text:?}"), help)
-        };
-        Refused::of(what, false, labels).or_else(|| wrong().map(refused))
+        let help =
+            "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
+        let refused = |key, text| Refused::new(format!("{what}{key} cannot be {text:?}"), help);
+        Refused::of(what, false, labels).or_else(|| wrong().map(|(key, text)| refused(key, text)))
     }
 
     /// Releases differ about a digit in front. A prefix or suffix may follow.

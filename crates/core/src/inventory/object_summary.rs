@@ -62,6 +62,9 @@ impl PartialEq for MemorySize {
     }
 }
 
+/// The namespace, the name and the port of a Service.
+pub(crate) type Called = (Box<str>, Box<str>, i64);
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Role {
     Named,
@@ -83,8 +86,8 @@ pub(crate) enum Role {
     Service(Service),
     /// A NetworkPolicy.
     Traffic(Box<TrafficPolicy>),
-    /// The Services of the webhooks without which writes are refused: namespace, name and port.
-    Webhooks(Box<[(Box<str>, Box<str>, i64)]>),
+    /// The Services of the webhooks without which writes are refused.
+    Webhooks(Box<[Called]>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -364,7 +367,7 @@ impl ObjectSummary {
         }
     }
 
-    pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>, i64)] {
+    pub(crate) fn webhooks(&self) -> &[Called] {
         match &self.role {
             Role::Webhooks(services) => services,
             _ => &[],

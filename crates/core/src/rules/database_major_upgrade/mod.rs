@@ -1,3 +1,4 @@
+use super::read::Release;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -94,8 +95,8 @@ fn data<'a>(
 /// Why a program does not start with the data of another release, and what to do instead.
 fn refused(
     [old_name, name]: [&str; 2],
-    before: (u32, u32),
-    after: (u32, u32),
+    before: Release,
+    after: Release,
 ) -> Option<(&'static str, &'static str)> {
     let back = ("", "write the old release, or restore a backup of the data into a new claim");
     match name {
@@ -148,7 +149,7 @@ fn refused(
 }
 
 /// From such a release on, Elasticsearch upgrades from this one or a later one.
-const ELASTICSEARCH: [((u32, u32), (u32, u32), &str); 3] = [
+const ELASTICSEARCH: [(Release, Release, &str); 3] = [
     ((8, 0), (7, 17), "upgrade to 7.17 first"),
     ((9, 0), (8, 18), "upgrade to 8.18 first"),
     ((9, 1), (8, 19), "upgrade to 8.19 first"),
@@ -158,7 +159,7 @@ const ELASTICSEARCH: [((u32, u32), (u32, u32), &str); 3] = [
 const FAMILY: [&str; 2] = ["redis", "valkey"];
 
 /// The version of dump.rdb that a program writes, the highest that it reads: `RDB_VERSION`, src/rdb.h.
-fn format(name: &str, release: (u32, u32)) -> u32 {
+fn format(name: &str, release: Release) -> u32 {
     match (name, release) {
         ("valkey", (9.., _)) => 80,
         ("valkey", _) | ("redis", (7, 2..4)) => 11,
@@ -169,7 +170,7 @@ fn format(name: &str, release: (u32, u32)) -> u32 {
 }
 
 /// An argument or a variable may make the program upgrade the data, or write none.
-fn is_told(name: &str, release: (u32, u32), container: &Container) -> bool {
+fn is_told(name: &str, release: Release, container: &Container) -> bool {
     let parts: &[&str] = match name {
         "meilisearch" if release >= (1, 51) => &["upgrade-db", "UPGRADE_DB", "import", "IMPORT"],
         "meilisearch" => &["upgrade", "UPGRADE", "import", "IMPORT"],
@@ -182,7 +183,7 @@ fn is_told(name: &str, release: (u32, u32), container: &Container) -> bool {
     parts.iter().any(|part| words.iter().any(|it| it.contains(part)))
 }
 
-fn shown(name: &str, (major, minor): (u32, u32)) -> String {
+fn shown(name: &str, (major, minor): Release) -> String {
     match name {
         "nextcloud" | "postgres" => major.to_string(),
         _ => format!("{major}.{minor}"),

@@ -23,6 +23,9 @@ const OTHERS: [(&str, &str, &str); 5] = [
 
 const ELASTIC: &str = "docker.elastic.co/elasticsearch/elasticsearch";
 
+/// A major and a minor release.
+pub(crate) type Release = (u32, u32);
+
 /// The name of an image in Docker Hub, and its tag; empty for the default one. The name of an image in a different
 /// registry contains the registry.
 pub(crate) fn image(container: &Container) -> (&str, &str) {
@@ -49,7 +52,7 @@ pub(crate) fn database(container: &Container) -> Option<(&'static str, &'static 
 
 /// The database, its release as far as the tag has it, and the directory of its data. Knows images made from the
 /// official one too.
-pub(crate) fn release(container: &Container) -> Option<(&'static str, (u32, u32), &'static str)> {
+pub(crate) fn release(container: &Container) -> Option<(&'static str, Release, &'static str)> {
     let (name, tag) = image(container);
     let (database, tag) = match name {
         "postgis/postgis" => ("postgres", tag),
@@ -63,7 +66,7 @@ pub(crate) fn release(container: &Container) -> Option<(&'static str, (u32, u32)
 }
 
 /// The major and the minor release in a tag such as `v3.6.1` or `8-alpine`; 0 if it has no minor one.
-pub(crate) fn numbers(tag: &str) -> Option<(u32, u32)> {
+pub(crate) fn numbers(tag: &str) -> Option<Release> {
     let mut numbers = tag.strip_prefix('v').unwrap_or(tag).split(|c: char| !c.is_ascii_digit());
     let major = numbers.next()?.parse().ok()?;
     Some((major, numbers.next().and_then(|it| it.parse().ok()).unwrap_or(0)))

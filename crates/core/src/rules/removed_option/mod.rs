@@ -8,8 +8,10 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
+type Removed = (&'static [&'static str], &'static str, read::Release, &'static str);
+
 /// Images, an option, the first release without it, and what to do. `why.md` names the sources.
-const REMOVED: [(&[&str], &str, (u32, u32), &str); 4] = [
+const REMOVED: [Removed; 4] = [
     (&["mysql"], "default-authentication-plugin", (8, 4), "use --authentication-policy instead"),
     (SNAPSHOTS, "enable-volume-group-snapshots", (8, 2), GATE),
     (ETCD, "enable-v2", (3, 6), "leave it out"),
