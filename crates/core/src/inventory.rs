@@ -10,6 +10,7 @@ pub(crate) mod configs;
 pub(crate) mod demand;
 pub(crate) mod details;
 mod file;
+pub mod fixed;
 /// The ports of nodes that pods need.
 pub mod host_port;
 pub(crate) mod hosts;

@@ -176,6 +176,7 @@ rules! {
     probe_asks_node,
     probe_without_tls,
     quantity_unit,
+    removed_option,
     replicas_without_budget,
     requests_exceed_node,
     resource_container_missing,

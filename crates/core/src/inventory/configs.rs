@@ -15,6 +15,7 @@ use crate::kubernetes::{
     absent::text,
     config_references::visit_config_references,
     exec::{actions, executed, is_shell},
+    names::{dns1123_label, is_label_value},
 };
 
 type Texts = Box<[(Box<str>, Box<str>)]>;
@@ -41,24 +42,77 @@ pub(crate) struct Rare {
     pub(crate) refused: Option<Refused>,
 }
 
-/// A value that makes the API server refuse a ConfigMap or Secret.
+/// Why the API server refuses an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refused {
-    /// `data.PORT`
-    pub(crate) field: Box<str>,
-    /// It is a text, but not in base64.
-    pub(crate) is_plain: bool,
+    pub(crate) why: Box<str>,
+    pub(crate) help: Box<str>,
 }
 
 impl Refused {
+    pub(crate) fn new(why: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Self {
+        Refused { why: why.into(), help: help.into() }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.why.len() + self.help.len() + 2 * ALLOCATION
+    }
+
+    /// Labels and annotations are texts.
+    pub(super) fn of_metadata(metadata: &Metadata<Marks>) -> Option<Self> {
+        let Metadata { labels, annotations, .. } = metadata;
+        let of_labels = labels.as_ref().and_then(|it| Refused::of_labels("the label ", it));
+        of_labels.or_else(|| Refused::of("the annotation ", false, annotations.as_ref()?))
+    }
+
+    pub(super) fn of_labels(what: &str, labels: &Marks) -> Option<Self> {
+        let mut texts = labels.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
+        let mut wrong = || texts.find(|(_, text)| !is_filled_in(text) && !is_label_value(text));
+        let help =
+            "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
+        let refused = |key, text| Refused::new(format!("{what}{key} cannot be {text:?}"), help);
+        Refused::of(what, false, labels).or_else(|| wrong().map(|(key, text)| refused(key, text)))
+    }
+
+    /// Releases differ about a digit in front. A prefix or suffix may follow.
+    pub(super) fn of_service_name(name: &str) -> Option<Self> {
+        let is_refused = !is_filled_in(name) && !dns1123_label(name.trim_matches('-')).is_empty();
+        let help = "use up to 63 lower-case letters, digits and '-', with a letter in front";
+        is_refused.then(|| Refused::new("a Service cannot have this name", help))
+    }
+
+    /// Kubernetes: `IsConfigMapKey`, k8s.io/apimachinery/pkg/util/validation/validation.go.
+    fn of_key(key: &str) -> Option<Self> {
+        let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let is_refused = !is_filled_in(key) && !key.chars().all(is_right);
+        is_refused.then(|| {
+            let help =
+                "use only letters, digits, '-', '_' and '.'; a path belongs in items of the volume";
+            Refused::new(format!("a key cannot be {key:?}"), help)
+        })
+    }
+
+    /// Kubernetes: `ValidateSecret`, pkg/apis/core/validation/validation.go. One without keys may be a patch.
+    fn of_type(type_: &str, has: impl Fn(&str) -> bool) -> Option<Self> {
+        let needed: &[&str] = match type_ {
+            "kubernetes.io/dockercfg" => &[".dockercfg"],
+            "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+            "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+            "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+            _ => return None,
+        };
+        let lacking = needed.iter().find(|it| !has(it))?;
+        let help = format!("add {lacking}, or leave out the type");
+        Some(Refused::new(format!("its type {type_} needs the key {lacking}"), help))
+    }
+
     /// Kubernetes: `ConfigMap` and `Secret`, core/v1/types.go. Go decodes base64 with padding, and skips line breaks.
-    fn of(field: &str, in_base64: bool, values: &Marks) -> Option<Self> {
+    pub(super) fn of(field: &str, in_base64: bool, values: &Marks) -> Option<Self> {
         values.iter().find_map(|(key, value)| {
             let is_plain = value.is_string();
             let is_refused = match value {
                 Value::Null => false,
-                // Something is filled in there.
-                Value::String(text) if text.contains(['$', '{', '<', '[', '%']) => false,
+                Value::String(text) if is_filled_in(text) => false,
                 Value::String(text) if text.starts_with("ref+") || text.starts_with("vault:") => {
                     false
                 }
@@ -67,9 +121,23 @@ impl Refused {
                 Value::Array(_) => !in_base64,
                 _ => true,
             };
-            is_refused.then(|| Refused { field: format!("{field}.{key}").into(), is_plain })
+            is_refused.then(|| match is_plain {
+                true => Refused::new(
+                    format!("{field}{key} is not in base64"),
+                    "write it in base64, or as text in stringData",
+                ),
+                false => Refused::new(
+                    format!("{field}{key} is not a text"),
+                    format!("write the value of {field}{key} in quotes"),
+                ),
+            })
         })
     }
+}
+
+/// Something replaces a part of the text.
+pub(crate) fn is_filled_in(text: &str) -> bool {
+    text.contains(['$', '{', '<', '[', '%'])
 }
 
 fn is_base64(text: &str) -> bool {
@@ -120,7 +188,7 @@ impl Order {
     }
 }
 
-/// What a rule needs to know about a file of a ConfigMap.
+/// What is known of a file of a ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Script {
     pub(crate) key: Box<str>,
@@ -151,10 +219,10 @@ impl Script {
     }
 }
 
-/// The type of a Secret that gets a token from a controller of Kubernetes.
+/// The type of a Secret to which a controller of Kubernetes adds a token.
 const TOKEN: &str = "kubernetes.io/service-account-token";
 
-/// Parts of the labels and annotations that ask a program to add keys.
+/// Parts of the labels and annotations by which a program is asked to add keys.
 const ADDED_BY: [&str; 5] = ["autogenerate", "inject", "reflect", "replicat", "service-account"];
 
 type Entries = Option<BTreeMap<Box<str>, IgnoredAny>>;
@@ -175,8 +243,19 @@ impl Config {
         let Raw { metadata, type_, data, binary_data, string_data } =
             serde_json::from_str(json).ok()?;
         let (data, string_data) = (data.unwrap_or_default(), string_data.unwrap_or_default());
-        let refused = Refused::of("data", kind == Kind::Secret, &data)
-            .or_else(|| Refused::of("stringData", false, &string_data));
+        let refused = Refused::of("data.", kind == Kind::Secret, &data)
+            .or_else(|| Refused::of("stringData.", false, &string_data))
+            .or_else(|| Refused::of_metadata(&metadata))
+            .or_else(|| {
+                let keys = data.keys().chain(string_data.keys());
+                let mut keys = keys.chain(binary_data.iter().flat_map(BTreeMap::keys));
+                keys.find_map(|it| Refused::of_key(it))
+            })
+            .or_else(|| {
+                let has = |key: &str| data.contains_key(key) || string_data.contains_key(key);
+                let has_any = !data.is_empty() || !string_data.is_empty();
+                Refused::of_type(type_.as_deref().filter(|_| has_any)?, has)
+            });
         // The API server refuses a ConfigMap with a value that is not a text.
         let texts = data
             .iter()
@@ -213,7 +292,7 @@ impl Config {
         let texts = texts.map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION);
         let rare = self.rare.iter().map(|it| {
             let scripts = it.scripts.iter().map(|it| it.key.len() + ALLOCATION);
-            let refused = it.refused.as_ref().map_or(0, |it| it.field.len() + ALLOCATION);
+            let refused = it.refused.as_ref().map_or(0, |it| it.bytes());
             size_of::<Rare>()
                 + refused
                 + it.scripts.len() * size_of::<Script>()
@@ -317,7 +396,7 @@ fn of_arguments(
             let is_file =
                 file.contains('.') && !file.starts_with('.') && file.chars().all(is_in_name);
             let is_folder = |it: &&VolumeMount| it.mount_path.trim_end_matches('/') == folder;
-            // A mount of the file itself brings a different script.
+            // A mount of the file itself brings another one.
             if !is_file || mounts.iter().any(|it| it.mount_path == value) {
                 continue;
             }

@@ -34,7 +34,8 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
                 act(Key::NodeLabel(key, value));
             }
         }
-        Role::Service(service) if service.lacks_ports || !service.targets.is_empty() => {
+        Role::Service(service) if service.refused.is_some() || !service.targets.is_empty() => {
+            service.node_ports.iter().for_each(|port| act(Key::NodePort(*port)));
             // Of the usual labels, the last is the name of the program.
             if let Some((key, value)) = service.selector.iter().last() {
                 act(Key::Filed(Selecting::Services, namespace, Bucket::Value(key, value)));
@@ -50,10 +51,11 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         | Role::StorageClass(_)
         | Role::DisruptionBudget(_)
         | Role::Named
+        | Role::Refused(_)
         | Role::Namespace(_)
         | Role::Service(_)
-        | Role::Traffic(_)
-        | Role::Webhooks(_) => {}
+        | Role::Traffic(_) => {}
+        Role::Webhooks(all) => all.iter().for_each(|it| act(Key::Called(&it.0, &it.1))),
     }
 }
 

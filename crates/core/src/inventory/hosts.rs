@@ -3,13 +3,18 @@
 use crate::inventory::prelude::*;
 use crate::kubernetes::{config_references::visit_config_references, containers::arguments};
 
-/// The pods resolve names by their nodes' DNS, although they ask for the cluster's.
+/// Returns the field because of which the pods resolve names by their nodes' DNS. With `hostNetwork`, one who writes
+/// `dnsPolicy: Default` means it.
 ///
 /// Kubernetes: `getPodDNSType`, pkg/kubelet/network/dns/dns.go.
-pub(crate) fn uses_node_dns(pod: &PodSpec) -> bool {
-    let asks_cluster = matches!(pod.dns_policy.as_deref(), None | Some("" | "ClusterFirst"));
+pub(crate) fn node_dns(pod: &PodSpec) -> Option<&'static str> {
     let own_servers = pod.dns_config.as_ref().and_then(|it| it.nameservers.as_ref());
-    pod.host_network == Some(true) && asks_cluster && own_servers.is_none_or(Vec::is_empty)
+    let field = match (pod.host_network, pod.dns_policy.as_deref()) {
+        (Some(true), None | Some("" | "ClusterFirst")) => "hostNetwork",
+        (None | Some(false), Some("Default")) => "dnsPolicy",
+        _ => return None,
+    };
+    own_servers.is_none_or(Vec::is_empty).then_some(field)
 }
 
 /// Texts that may name a host, each with its flag or variable.
@@ -20,8 +25,10 @@ pub(crate) fn texts(container: &Container) -> impl Iterator<Item = (&str, &str)>
 }
 
 /// The names that pods look up by their nodes' DNS, as far as their template shows only a part.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lookups {
+    /// Why the nodes' DNS is used.
+    pub(crate) field: &'static str,
     /// Names such as `db` and `db.shop`. Those with `svc` need no other object.
     pub(crate) hosts: Box<[Box<str>]>,
     /// The ConfigMaps that may have more, each with the key, unless all keys are read.
@@ -30,11 +37,12 @@ pub(crate) struct Lookups {
 
 impl Lookups {
     pub(super) fn of(pod: &PodSpec) -> Option<Box<Self>> {
-        let lookups = Lookups { hosts: of_pod(pod), configs: configs(pod) };
+        let field = node_dns(pod)?;
+        let lookups = Lookups { field, hosts: of_pod(pod), configs: configs(pod) };
         // Then the template alone shows the fault.
         let is_found = containers(pod).flat_map(texts).any(|(_, text)| name_in(text).is_some());
-        (uses_node_dns(pod) && !is_found && lookups != Lookups::default())
-            .then(|| Box::new(lookups))
+        let has_any = !lookups.hosts.is_empty() || !lookups.configs.is_empty();
+        (!is_found && has_any).then(|| Box::new(lookups))
     }
 }
 

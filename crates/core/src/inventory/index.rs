@@ -31,6 +31,10 @@ pub(super) enum Key<'a> {
     NodeLabelled(&'a str),
     NodeLabel(&'a str, &'a str),
     DefaultClass,
+    /// The webhook configurations that need the Service of this namespace and name.
+    Called(&'a str, &'a str),
+    /// The Services with this port on all nodes.
+    NodePort(i64),
     /// The autoscalers of a kind for the object of this namespace and name.
     Scaling(Kind, &'a str, &'a str),
 }

@@ -6,9 +6,10 @@ use k8s_openapi::api::core::v1::{LimitRangeItem, PodTemplateSpec};
 
 use super::{
     access::Access,
-    configs::{Config, Rare, Use},
+    configs::{Config, Rare, Refused, Use},
     demand::{Amounts, Demand},
     details::Details,
+    fixed::Fixed,
     labels::ALLOCATION,
     traffic::{Traffic, TrafficPolicy},
 };
@@ -44,6 +45,8 @@ pub struct ObjectSummary {
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Box<str>,
     pub(crate) role: Role,
+    /// Only in an input.
+    pub(crate) fixed: Option<Box<Fixed>>,
     pub(crate) location: Option<Box<Location>>,
     pub(super) memory: MemorySize,
 }
@@ -59,9 +62,14 @@ impl PartialEq for MemorySize {
     }
 }
 
+/// The namespace, the name and the port of a Service.
+pub(crate) type Called = (Box<str>, Box<str>, i64);
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Role {
     Named,
+    /// An object of which only the fault counts.
+    Refused(Box<Refused>),
     Access(Access),
     Autoscaler(Box<Autoscaler>),
     Config(Config),
@@ -78,8 +86,8 @@ pub(crate) enum Role {
     Service(Service),
     /// A NetworkPolicy.
     Traffic(Box<TrafficPolicy>),
-    /// The Services of the webhooks without which writes are refused: namespace and name.
-    Webhooks(Box<[(Box<str>, Box<str>)]>),
+    /// The Services of the webhooks without which writes are refused.
+    Webhooks(Box<[Called]>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,13 +120,14 @@ pub(crate) struct Service {
     pub(crate) is_headless: bool,
     /// Whether the Service is an alias for an external host.
     pub(crate) is_external: bool,
-    /// Whether the API server refuses the Service, because it has no ports.
-    pub(crate) lacks_ports: bool,
+    pub(crate) refused: Option<Box<Refused>>,
     /// Whether pods have DNS records before they are ready.
     pub(crate) publishes_unready: bool,
     /// The bytes of the Service's environment variables in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
+    /// The ports on all nodes; only in an input.
+    pub(crate) node_ports: Box<[i64]>,
     /// The ports of the Service, each with its port of the pods; only in an input.
     pub(crate) targets: Box<[(i64, NamedPort)]>,
     /// The Service's own labels; only in an input.
@@ -144,6 +153,8 @@ pub(crate) struct Autoscaler {
     /// The least replicas; of a VerticalPodAutoscaler those without which it replaces no pod, if it sets them.
     pub(crate) least: Option<i32>,
     pub(crate) most: i32,
+    /// Whether a ScaledObject owns it, or it takes over an existing HorizontalPodAutoscaler.
+    pub(crate) is_shared: bool,
     /// The resources whose use in percent of the requests it measures, each in all containers or in one.
     pub(crate) by_use: Box<[MeasuredUse]>,
 }
@@ -161,7 +172,7 @@ pub(crate) struct DisruptionBudget {
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
     pub(crate) version: Option<Box<str>>,
-    /// The level that makes the API server warn.
+    /// The level of which the API server warns.
     pub(crate) warned: Option<Box<str>>,
     pub(crate) warned_version: Option<Box<str>>,
 }
@@ -223,7 +234,9 @@ impl ObjectSummary {
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
         add(details.runtime_class.is_some(), POD_SPEC.child("runtimeClassName"));
-        add(details.lookups.is_some(), POD_SPEC.child("hostNetwork"));
+        if let Some(lookups) = &details.lookups {
+            add(true, POD_SPEC.child(lookups.field));
+        }
         add(details.replaces_all, ROLLING_UPDATE.child("maxUnavailable"));
         if let Some((field, _)) = &details.nodes {
             add(true, POD_SPEC.child(field));
@@ -258,7 +271,7 @@ impl ObjectSummary {
         self
     }
 
-    /// Adds the parts of the template that rules about an input need: the template itself is dropped.
+    /// Adds what the rules about an input need of the template, which will be gone.
     #[must_use]
     pub fn with_template(mut self, template: &PodTemplateSpec) -> Self {
         if let (Role::Controller(Controller { details: Some(details), .. }), Some(pod)) =
@@ -283,6 +296,11 @@ impl ObjectSummary {
     /// Sets the position in its file.
     pub fn set_location(&mut self, file: Arc<str>, line: usize) {
         self.location = Some(Box::new(Location { file, line }));
+    }
+
+    /// Returns whether the API server refuses some changes of this object, other than a set.
+    pub const fn has_fixed_fields(&self) -> bool {
+        self.fixed.is_some()
     }
 
     /// Returns the name of its file, if it comes from a file.
@@ -323,6 +341,16 @@ impl ObjectSummary {
         self.config()?.rare.as_deref()
     }
 
+    /// Returns why the API server refuses a neighbor.
+    pub(crate) fn refused(&self) -> Option<&Refused> {
+        match &self.role {
+            Role::Config(_) => self.rare()?.refused.as_ref(),
+            Role::Service(service) => service.refused.as_deref(),
+            Role::Refused(refused) => Some(refused),
+            _ => None,
+        }
+    }
+
     /// Returns the selector of a budget or a monitor.
     pub(crate) fn pod_selector(&self) -> Option<&Selector> {
         match &self.role {
@@ -339,7 +367,7 @@ impl ObjectSummary {
         }
     }
 
-    pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {
+    pub(crate) fn webhooks(&self) -> &[Called] {
         match &self.role {
             Role::Webhooks(services) => services,
             _ => &[],
@@ -363,6 +391,7 @@ impl ObjectSummary {
             Role::Limits(limits) => limits.len() * size_of::<LimitRangeItem>(),
             Role::Quota(hard) => hard.len() * size_of::<(String, String)>(),
             Role::StorageClass(_) | Role::Named => 0,
+            Role::Refused(refused) => size_of::<Refused>() + refused.bytes(),
             Role::DisruptionBudget(budget) => {
                 size_of::<DisruptionBudget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
             }

@@ -4,7 +4,7 @@ pub(super) mod shapes;
 use super::{details::Details, object_summary::Ports};
 use crate::inventory::prelude::*;
 use crate::{
-    inventory::kind,
+    inventory::{fixed, kind},
     object::{Object, Workload},
 };
 
@@ -17,7 +17,10 @@ impl ObjectSummary {
     /// Reads an object from JSON with `apiVersion` and `kind`; `None` if no rule needs it or it cannot be read.
     pub fn of_json(json: &str) -> Option<ObjectSummary> {
         let Head { api_version, kind } = serde_json::from_str(json).ok()?;
-        shapes::read(kind::of(&api_version, &kind)?, json)
+        let kind = kind::of(&api_version, &kind)?;
+        let mut item = shapes::read(kind, json)?;
+        item.fixed = fixed::read(kind, json).filter(|_| !item.is_generated);
+        Some(item)
     }
 
     /// Reads an object of this kind from JSON; `None` if it cannot be read.
@@ -27,6 +30,7 @@ impl ObjectSummary {
         let mut item = shapes::read(kind, json)?;
         if let Role::Service(service) = &mut item.role {
             service.targets = Box::default();
+            service.node_ports = Box::default();
             service.labels = Labels::default();
         }
         Some(item)
@@ -70,6 +74,7 @@ fn object(object: &Object<'_>) -> ObjectSummary {
         namespace: Arc::from(metadata.namespace()),
         name: object.name().into(),
         role: Role::Controller(controller),
+        fixed: None,
         location: None,
         memory: MemorySize::default(),
     }

@@ -143,6 +143,25 @@ impl Inventory {
         })
     }
 
+    /// Returns the webhook configurations that need this Service, each with the port.
+    pub(crate) fn callers<'a>(
+        &'a self,
+        service: &'a ObjectSummary,
+    ) -> impl Iterator<Item = (&'a ObjectSummary, i64)> {
+        self.list(Key::Called(&service.namespace, &service.name)).flat_map(move |item| {
+            let its = item.webhooks().iter();
+            let its = its.filter(|it| *it.0 == *service.namespace && *it.1 == *service.name);
+            its.map(move |it| (item, it.2))
+        })
+    }
+
+    /// Returns the Services of an input with this port on all nodes.
+    pub(crate) fn with_node_port(&self, port: i64) -> impl Iterator<Item = &ObjectSummary> {
+        let has =
+            move |it: &&ObjectSummary| it.service().is_some_and(|it| it.node_ports.contains(&port));
+        self.list(Key::NodePort(port)).filter(has)
+    }
+
     fn list(&self, key: Key<'_>) -> impl Iterator<Item = &ObjectSummary> {
         self.index.get(key).iter().filter_map(|id| self.item(*id))
     }
@@ -226,6 +245,7 @@ impl Inventory {
             | Role::Quota(_)
             | Role::StorageClass(_)
             | Role::Named
+            | Role::Refused(_)
             | Role::Namespace(_)
             | Role::Traffic(_)
             | Role::Webhooks(_) => 0,

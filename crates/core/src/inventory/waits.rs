@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Probe;
 
 use crate::inventory::prelude::*;
-use crate::object::StatefulSetSpec;
+use crate::{kubernetes::exec::is_shell, object::StatefulSetSpec};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
@@ -78,6 +78,39 @@ fn in_probes(pod: &PodSpec, names: &Names<'_>) -> Option<Wait> {
 fn probes(container: &Container) -> [(&'static str, Option<&Probe>); 2] {
     let Container { readiness_probe, startup_probe, .. } = container;
     [("readinessProbe", readiness_probe.as_ref()), ("startupProbe", startup_probe.as_ref())]
+}
+
+/// Returns the ports of its own pod that an init container waits for, or connects to by a URL, each with the field.
+pub(crate) fn local_ports(init: &Container) -> impl Iterator<Item = (&'static str, u16)> {
+    let of = |words: &Option<Vec<String>>| list(words).join(" ");
+    let (command, args) = (of(&init.command), of(&init.args));
+    let script = format!("{command} {args}");
+    // A server in the background may listen.
+    let starts = script.replace("&&", "").replace(">&", "").replace("&>", "").contains('&');
+    let ends = ["|| true", "|| exit 0", "|| :", "exit 0"].iter().any(|it| script.contains(it));
+    let waits = !starts && !ends && LOOPS.iter().any(|it| script.contains(it));
+    let scripts = [("command", command), ("args", args)].into_iter().filter(move |_| waits);
+    // A script may only write the variables somewhere.
+    let runs_itself =
+        init.command.is_none() && !list(&init.args).first().is_some_and(|it| is_shell(it));
+    let env = list(&init.env).iter().filter_map(|it| it.value.as_ref()).map(|it| ("env", it));
+    let words = env.chain(list(&init.args).iter().map(|it| ("args", it)));
+    let urls = words.filter(move |(_, it)| runs_itself && it.contains("://"));
+    scripts
+        .chain(urls.map(|(field, it)| (field, it.clone())))
+        .flat_map(|(field, text)| ports_in(&text).into_iter().map(move |port| (field, port)))
+}
+
+/// `localhost:5432`, `localhost 5432` or `/dev/tcp/localhost/5432`.
+fn ports_in(text: &str) -> Vec<u16> {
+    let hosts = ["localhost", "127.0.0.1", "[::1]"].into_iter();
+    let places = hosts.flat_map(|host| text.match_indices(host));
+    let port = |(at, host): (usize, &str)| {
+        let (before, rest) = (text.get(..at)?, text.get(at + host.len()..)?);
+        let rest = rest.strip_prefix([':', ' ', '/']).filter(|_| !before.ends_with(is_of_host))?;
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
+    places.filter_map(port).collect()
 }
 
 impl Names<'_> {

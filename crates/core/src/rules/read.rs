@@ -11,7 +11,7 @@ mod wave;
 pub use self::wave::{Cause, Wave};
 pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
-    images::{contains, database, image, is_mounted_near, release},
+    images::{Release, contains, database, image, is_mounted_near, numbers, release},
     object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,
     pods::{

@@ -11,7 +11,7 @@ use kube_yaml::Mark;
 use setguard_core::{
     engine::verdict::Verdict,
     finding::Field,
-    inventory::{Inventory, object_summary::ObjectSummary},
+    inventory::{Inventory, fixed::Refusals, object_summary::ObjectSummary},
     kubernetes::kind::Kind,
     rules::rule::inventory::Coverage,
 };
@@ -152,6 +152,8 @@ impl CrossObject {
     ) -> Result<(), E> {
         let mut found = BTreeMap::new();
         let removed = self.removed(checker);
+        let items = self.groups.iter().flat_map(|it| &it.items).map(|(_, item)| item);
+        let refusals = Refusals::between(checker.previous(), items);
         for (index, members) in mem::take(&mut self.groups).into_iter().enumerate() {
             let coverage = Coverage {
                 kinds: self.kinds.clone(),
@@ -159,6 +161,7 @@ impl CrossObject {
                 is_final: members.group.is_final(),
                 // Of other files, only a part may be given.
                 removed: if members.group.is_meant() { removed.clone() } else { BTreeSet::new() },
+                refusals: refusals.clone(),
             };
             let twice = members.twice();
             for part in members.parts() {

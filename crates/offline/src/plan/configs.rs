@@ -53,19 +53,13 @@ impl Data {
     }
 }
 
-#[derive(Debug)]
-struct Change {
-    keys: BTreeSet<String>,
-    is_immutable: bool,
-}
-
 /// The ConfigMaps and Secrets of the manifests, before and after. Never prints their values.
 #[derive(Debug, Default)]
 pub(super) struct Configs {
     old: HashMap<Name, Data>,
     new: HashMap<Name, Data>,
-    /// Computed on first use.
-    changes: OnceCell<HashMap<Name, Change>>,
+    /// The changed keys, computed on first use.
+    changes: OnceCell<HashMap<Name, BTreeSet<String>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -110,34 +104,27 @@ impl Configs {
         let readings = readings(pod);
         let mut read = BTreeMap::<(&'static str, &str), [BTreeSet<&str>; 3]>::new();
         for (kind, name, how, key) in &readings {
-            let Some(change) = self.change(kind, namespace, name) else { continue };
-            let changed = change.keys.iter().map(String::as_str);
+            let Some(keys) = self.change(kind, namespace, name) else { continue };
+            let changed = keys.iter().map(String::as_str);
             let own = changed.filter(|it| key.as_ref().is_none_or(|key| key == it));
             read.entry((*kind, name)).or_default()[*how as usize].extend(own);
         }
         let note = |((kind, name), uses): (_, [BTreeSet<&str>; 3])| {
             let mut uses = uses.iter().zip(EFFECTS);
             let (keys, effect) = uses.find(|(keys, _)| !keys.is_empty())?;
-            if self.change(kind, namespace, name).is_some_and(|it| it.is_immutable) {
-                return Some(format!(
-                    "{kind} {name} is immutable, so the API server refuses its change; give it another name, and use \
-                     that name in the template"
-                ));
-            }
             let list = keys.iter().copied().collect::<Vec<_>>().join(", ");
             Some(format!("{kind} {name} changes ({list}) and no pod is replaced: {effect}"))
         };
         read.into_iter().filter_map(note).collect()
     }
 
-    fn change(&self, kind: &'static str, namespace: &str, name: &str) -> Option<&Change> {
+    fn change(&self, kind: &'static str, namespace: &str, name: &str) -> Option<&BTreeSet<String>> {
         let changes = self.changes.get_or_init(|| {
-            let both = self.old.iter().filter_map(|(id, old)| Some((id, old, self.new.get(id)?)));
-            let changes = both.map(|(id, old, new)| {
-                let is_immutable = old.immutable == Some(true);
-                (id.clone(), Change { keys: old.changed(new), is_immutable })
-            });
-            changes.filter(|(_, it)| !it.keys.is_empty()).collect()
+            // The API server refuses the change of an immutable one.
+            let old = self.old.iter().filter(|(_, old)| old.immutable != Some(true));
+            let changes =
+                old.filter_map(|(id, old)| Some((id.clone(), old.changed(self.new.get(id)?))));
+            changes.filter(|(_, keys)| !keys.is_empty()).collect()
         });
         changes.get(&(kind, namespace.to_owned(), name.to_owned()))
     }

@@ -24,11 +24,13 @@ use crate::proposal::{
 pub(super) use setguard_core::{
     engine::{Context, evaluate_before_validation, evaluate_rollout},
     finding::difference::{differences, differences_by_meaning},
+    inventory::object_summary::ObjectSummary,
     kubernetes::resource::Resource,
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     rollout::stateful_set::ordinals,
     rules::{
         limit_exceeded::{Cause, Wave},
+        neighbor_refused,
         schema::SCHEMA,
     },
 };
@@ -318,6 +320,7 @@ impl Forecaster<'_> {
                 .chain(refusal::otherwise(&stored.verdict).filter(|_| change != ChangeKind::None))
                 .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
                 .chain(removals(&self.simulator().removals(proposal)))
+                .chain(self.refused_neighbors(object))
                 .chain(simulated.notes)
                 .collect(),
             settings: simulated.settings,
@@ -331,6 +334,16 @@ impl Forecaster<'_> {
             forecast.notes.extend(self.input.sides.unclear(id, file));
         }
         forecast
+    }
+
+    fn refused_neighbors(&self, object: &Object<'_>) -> Vec<String> {
+        let (new, refusals) = self.input.neighbors();
+        if refusals.is_empty() {
+            return Vec::new();
+        }
+        let set = ObjectSummary::of(object).with_template(object.template());
+        let all = neighbor_refused::changes(refusals, new, &set);
+        all.map(|(.., message)| format!("{message}; {}", neighbor_refused::REPLACE)).collect()
     }
 
     /// Returns the limits that a rollout of the existing pods exceeds.

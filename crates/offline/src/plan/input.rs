@@ -1,7 +1,7 @@
 //! The objects before and after the change, and the nodes.
 
 use std::{
-    cell::LazyCell,
+    cell::{LazyCell, OnceCell},
     collections::HashMap,
     path::{Path, PathBuf},
     time::Duration,
@@ -10,6 +10,7 @@ use std::{
 use jiff::Timestamp;
 use kube_yaml::{Node, Problem};
 use setguard_core::{
+    inventory::{Inventory, fixed::Refusals, object_summary::ObjectSummary},
     kubernetes::{resource::Resource, version::Version},
     object::storage::Storage,
     policy::FolderNames,
@@ -47,6 +48,9 @@ pub(super) struct Input {
     pub(super) sides: Sides,
     pub(super) world: PlannedCluster,
     pub(super) configs: Configs,
+    /// The objects around the sets that have fields that cannot be changed, before and after.
+    neighbors: [Inventory; 2],
+    refusals: OnceCell<Refusals>,
     pub(super) namespaces: Namespaces,
     pub(super) old_namespaces: Namespaces,
     pub(super) storage: Storage,
@@ -220,6 +224,13 @@ impl Input {
                 self.sides.old.insert(id.clone(), was);
             }
         }
+    }
+
+    /// Returns the objects around the sets, and those whose change the API server refuses.
+    pub(super) fn neighbors(&self) -> (&Inventory, &Refusals) {
+        let [old, new] = &self.neighbors;
+        let compare = || Refusals::between(old, new.items().map(|(_, item)| item));
+        (new, self.refusals.get_or_init(compare))
     }
 
     /// Returns whether an object is only in the previous manifests.
@@ -420,8 +431,16 @@ impl Input {
         which: Which,
     ) -> Result<(), serde_json::Error> {
         let (kind, json) = (object.kind(), || object.node.to_json());
+        let is_new = which == Which::New;
+        if which != Which::Nodes
+            && ObjectSummary::is_of_interest(object.api_version(), kind)
+            && let Some(item) = ObjectSummary::of_json(&json())
+            && item.has_fixed_fields()
+        {
+            self.neighbors[usize::from(is_new)].add(item);
+        }
         if matches!(kind, "ConfigMap" | "Secret") && which != Which::Nodes {
-            return self.configs.add(kind, &json(), namespace, which == Which::New);
+            return self.configs.add(kind, &json(), namespace, is_new);
         }
         let counts = match which {
             Which::Nodes => kind == "Node",

@@ -1,7 +1,14 @@
 //! Services, and the environment variables that they add to containers.
 
-use crate::inventory::object_summary::NamedPort;
+use super::shapes::Marks;
 use crate::inventory::prelude::*;
+use crate::{
+    inventory::{
+        configs::{Refused, is_filled_in},
+        object_summary::NamedPort,
+    },
+    kubernetes::names::{dns1123_label, port_name},
+};
 
 /// The length of an address that is assigned later, such as `10.96.123.45`.
 const ADDRESS: usize = 12;
@@ -14,7 +21,7 @@ const MORE: usize = 2 + 8;
 pub(super) struct ServiceSpec {
     #[serde(rename = "clusterIP")]
     pub(super) cluster_ip: Option<String>,
-    pub(super) selector: Option<BTreeMap<String, String>>,
+    pub(super) selector: Option<Marks>,
     #[serde(rename = "type")]
     pub(super) type_: Option<String>,
     pub(super) publish_not_ready_addresses: Option<bool>,
@@ -25,17 +32,76 @@ pub(super) struct ServiceSpec {
 #[serde(rename_all = "camelCase")]
 struct ServicePort {
     name: Option<String>,
-    port: i64,
+    port: IntOrString,
+    node_port: Option<i64>,
     target_port: Option<IntOrString>,
     protocol: Option<String>,
 }
 
 impl ServiceSpec {
     /// Kubernetes: `ValidateService`, pkg/apis/core/validation/validation.go.
-    pub(super) fn lacks_ports(&self) -> bool {
-        self.ports.as_ref().is_none_or(Vec::is_empty)
-            && self.cluster_ip.as_deref() != Some("None")
-            && self.type_.as_deref() != Some("ExternalName")
+    pub(super) fn refused(&self) -> Option<Refused> {
+        let ports = self.ports.as_deref().unwrap_or_default();
+        let needs_ports = self.cluster_ip.as_deref() != Some("None")
+            && self.type_.as_deref() != Some("ExternalName");
+        if ports.is_empty() && needs_ports {
+            return Some(Refused::new("it has no ports", "add its ports, or set clusterIP: None"));
+        }
+        let of_selector =
+            self.selector.as_ref().and_then(|it| Refused::of_labels("the selector ", it));
+        of_selector.or_else(|| (0..ports.len()).find_map(|i| self.refused_port(ports, i)))
+    }
+
+    fn refused_port(&self, ports: &[ServicePort], i: usize) -> Option<Refused> {
+        let (port, before) = (ports.get(i)?, ports.get(..i)?);
+        let (number, protocol, name) = (port.number(), port.protocol(), port.named());
+        let target = match &port.target_port {
+            Some(IntOrString::String(text)) if !text.is_empty() && !is_filled_in(text) => {
+                Some(text)
+            }
+            _ => None,
+        };
+        let (why, help) = if let IntOrString::String(text) = &port.port {
+            if is_filled_in(text) {
+                return None;
+            }
+            (format!("the port {text:?} is not a number"), "write it without quotes")
+        } else if ports.len() > 1 && name.is_none() {
+            (format!("port {number} has no name"), "name each of its ports")
+        } else if let Some(name) = name.filter(|_| before.iter().any(|it| it.named() == name)) {
+            (format!("two of its ports have the name {name}"), "give each port its own name")
+        } else if before.iter().any(|it| it.number() == number && it.protocol() == protocol) {
+            (format!("it has port {number} ({protocol}) twice"), "remove one of them")
+        } else if let Some(own) = port.node_port.filter(|it| *it != 0)
+            && matches!(self.type_.as_deref(), None | Some("" | "ClusterIP"))
+        {
+            (format!("nodePort {own} needs another type"), "set type: NodePort, or remove nodePort")
+        } else if let Some(own) = port.node_port.filter(|it| *it != 0)
+            // A port of TCP and UDP may share one.
+            && before.iter().any(|it| it.node_port == Some(own) && it.number() != number)
+        {
+            (format!("it has nodePort {own} twice"), "give each port its own nodePort")
+        } else if let Some(name) =
+            name.filter(|it| !is_filled_in(it) && !dns1123_label(it).is_empty())
+        {
+            (
+                format!("a port cannot have the name {name:?}"),
+                "use lower-case letters, digits and '-'",
+            )
+        } else if let Some(text) = target.filter(|it| it.bytes().all(|it| it.is_ascii_digit())) {
+            (format!("its targetPort {text:?} is a text"), "write the number without quotes")
+        } else if let Some(text) = target.filter(|it| !port_name(it).is_empty()) {
+            let help = "use the name of a port: up to 15 lower-case letters, digits and '-'";
+            (format!("its targetPort cannot be {text:?}"), help)
+        } else {
+            return None;
+        };
+        Some(Refused::new(why, help))
+    }
+
+    /// Returns the ports that are the same on all nodes.
+    pub(super) fn node_ports(&self) -> Box<[i64]> {
+        self.ports.iter().flatten().filter_map(|it| it.node_port).filter(|it| *it != 0).collect()
     }
 
     /// Returns the ports, each with its port of the pods.
@@ -44,9 +110,9 @@ impl ServiceSpec {
             let target = match &port.target_port {
                 Some(IntOrString::String(name)) => name.clone(),
                 Some(IntOrString::Int(number)) if *number != 0 => number.to_string(),
-                _ => port.port.to_string(),
+                _ => port.number().to_string(),
             };
-            (port.port, NamedPort::of(&target, Some(port.protocol())))
+            (port.number(), NamedPort::of(&target, Some(port.protocol())))
         };
         self.ports.iter().flatten().map(of).collect()
     }
@@ -65,7 +131,7 @@ impl ServiceSpec {
         let of_ports: usize = ports.iter().map(|port| port.variables(name, address)).sum();
         let of_first = ports.first().map_or(0, |first| {
             let host = name + "_SERVICE_HOST".len() + address + MORE;
-            let port = name + "_SERVICE_PORT".len() + digits(first.port) + MORE;
+            let port = name + "_SERVICE_PORT".len() + digits(first.number()) + MORE;
             host + port + name + "_PORT".len() + first.url(address) + MORE
         });
         u32::try_from(of_first + of_ports).unwrap_or(u32::MAX)
@@ -74,9 +140,9 @@ impl ServiceSpec {
 
 impl ServicePort {
     fn variables(&self, name: usize, address: usize) -> usize {
-        let port = digits(self.port);
-        let named = self.name.as_deref().filter(|name| !name.is_empty());
-        let named = named.map_or(0, |own| name + "_SERVICE_PORT_".len() + own.len() + port + MORE);
+        let port = digits(self.number());
+        let named =
+            self.named().map_or(0, |own| name + "_SERVICE_PORT_".len() + own.len() + port + MORE);
         let protocol = self.protocol().len();
         let prefix = name + "_PORT_".len() + port + "_".len() + protocol;
         let values =
@@ -86,7 +152,18 @@ impl ServicePort {
 
     /// The length of `tcp://10.96.0.1:80`.
     fn url(&self, address: usize) -> usize {
-        self.protocol().len() + "://".len() + address + ":".len() + digits(self.port)
+        self.protocol().len() + "://".len() + address + ":".len() + digits(self.number())
+    }
+
+    fn named(&self) -> Option<&str> {
+        self.name.as_deref().filter(|name| !name.is_empty())
+    }
+
+    fn number(&self) -> i64 {
+        match &self.port {
+            IntOrString::Int(number) => (*number).into(),
+            IntOrString::String(text) => text.parse().unwrap_or(0),
+        }
     }
 
     fn protocol(&self) -> &str {

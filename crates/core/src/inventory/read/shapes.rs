@@ -16,7 +16,7 @@ use crate::inventory::prelude::*;
 use crate::{
     inventory::{
         access::Access,
-        configs::Config,
+        configs::{Config, Refused},
         object_summary::{Autoscaler, DisruptionBudget, PodSecurity, Ports, ScaledClaims, Service},
         traffic::TrafficPolicy,
     },
@@ -119,6 +119,9 @@ struct ScaledSpec {
 /// The annotations of a ScaledObject that does not scale.
 const PAUSED: [&str; 2] = ["autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"];
 
+/// The annotation of a ScaledObject that uses an existing HorizontalPodAutoscaler.
+const TAKES_OVER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
+
 /// Where kinds that controllers turn into Secrets have the Secret's name.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -205,10 +208,14 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         Kind::NetworkPolicy => item(kind, network_policy(json)?),
         Kind::Node => item(kind, node(json)?),
         Kind::Pod => item(kind, pod(json)?),
-        Kind::PersistentVolume
-        | Kind::PriorityClass
-        | Kind::RuntimeClass
-        | Kind::ServiceAccount => item(kind, (metadata::<IgnoredAny>(json)?, Role::Named)),
+        Kind::PersistentVolume | Kind::PriorityClass | Kind::RuntimeClass => {
+            item(kind, (metadata::<IgnoredAny>(json)?, Role::Named))
+        }
+        Kind::ServiceAccount => {
+            let metadata = metadata::<Marks>(json)?;
+            let refused = Refused::of_metadata(&metadata);
+            item(kind, (metadata, refused.map_or(Role::Named, |it| Role::Refused(Box::new(it)))))
+        }
         Kind::ConfigMap | Kind::Secret => {
             let (metadata, config) = Config::read(kind, json)?;
             item(kind, (metadata, Role::Config(config)))
@@ -252,6 +259,7 @@ fn item<M>(kind: Kind, (metadata, role): (Metadata<M>, Role)) -> ObjectSummary {
         namespace: namespace.into(),
         name: name.or(metadata.generate_name).unwrap_or_default().into(),
         role,
+        fixed: None,
         location: None,
         memory: MemorySize::default(),
     }
@@ -295,17 +303,27 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
     let service = Service {
         is_headless: spec.cluster_ip.as_deref() == Some("None"),
         is_external: spec.type_.as_deref() == Some("ExternalName"),
-        lacks_ports: spec.lacks_ports(),
+        refused: spec
+            .refused()
+            .or_else(|| Refused::of_metadata(&metadata))
+            .or_else(|| Refused::of_service_name(metadata.name.as_deref()?))
+            .map(Box::new),
         publishes_unready: spec.publish_not_ready_addresses == Some(true),
         variables: spec.variables(metadata.name_length()),
-        selector: Labels::of(spec.selector.as_ref()),
+        selector: spec.selector.iter().flatten().map(|it| (it.0, written(it.1))).collect(),
+        node_ports: spec.node_ports(),
         targets: spec.targets(),
         labels: labels.filter_map(|(key, value)| Some((key, value.as_str()?))).collect(),
     };
     Some((metadata, Role::Service(service)))
 }
 
-/// Reads a quota. A quota with a scope covers only some pods, so it is only a name.
+/// The text that a number or boolean was meant to be.
+fn written(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), Into::into)
+}
+
+/// Reads a quota. One with a scope, which is for some pods only, is only a name.
 fn quota(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<ResourceQuotaSpec, _>(json)?;
     let is_for_some = spec.scope_selector.is_some() || spec.scopes.is_some_and(|it| !it.is_empty());
@@ -336,7 +354,7 @@ fn monitor(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, selector.map_or(Role::Named, Role::Monitor)))
 }
 
-/// Reads a NetworkPolicy. A policy of a different group is only a name.
+/// Reads a NetworkPolicy. One of another group is only a name.
 fn network_policy(json: &str) -> Option<(Metadata, Role)> {
     match whole::<TrafficPolicy, _>(json) {
         Some((metadata, policy)) => Some((metadata, Role::Traffic(Box::new(policy)))),
@@ -381,7 +399,9 @@ fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let mut by_use: Vec<_> = by_use.flatten().collect();
     by_use.extend(spec.target_utilization.map(|_| ("cpu".into(), None)));
     let (kind, name, by_use) = (kind.into(), name.into(), by_use.into());
-    Some((metadata, Role::Autoscaler(Box::new(Autoscaler { kind, name, least, most, by_use }))))
+    let is_shared = metadata.is_owned();
+    let autoscaler = Autoscaler { kind, name, least, most, is_shared, by_use };
+    Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
 /// Reads KEDA's ScaledObject. A paused one is only a name.
@@ -398,6 +418,7 @@ fn scaled_object(json: &str) -> Option<(Metadata<Texts>, Role)> {
         name: name.into(),
         least: Some(spec.min_replica_count.unwrap_or(0)),
         most: spec.max_replica_count.unwrap_or(100),
+        is_shared: metadata.annotations.iter().any(|it| it.contains_key(TAKES_OVER)),
         by_use: Box::default(),
     };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
@@ -418,11 +439,11 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
         return Some((metadata, Role::Named));
     };
     let (kind, name, by_use) = (kind.into(), name.into(), Box::default());
-    let autoscaler = Autoscaler { kind, name, least, most: i32::MAX, by_use };
+    let autoscaler = Autoscaler { kind, name, least, most: i32::MAX, is_shared: false, by_use };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
-/// Reads the labels of a Pod without a controller. An object that a controller turns into pods is only a name.
+/// Reads the labels of a Pod without a controller. An object from which a controller makes pods is only a name.
 fn pod(json: &str) -> Option<(Metadata, Role)> {
     let OfKind { kind, metadata } = serde_json::from_str(json).ok()?;
     if kind != "Pod" {
@@ -448,7 +469,8 @@ fn webhooks(json: &str) -> Option<(Metadata, Role)> {
     let needed =
         webhooks.into_iter().flatten().filter(|it| it.failure_policy.as_deref() != Some("Ignore"));
     let services = needed.filter_map(|it| it.client_config.service);
-    let services = services.map(|it| (it.namespace.into(), it.name.into()));
+    let services =
+        services.map(|it| (it.namespace.into(), it.name.into(), it.port.unwrap_or(443).into()));
     Some((metadata, Role::Webhooks(services.collect())))
 }
 

@@ -1,9 +1,10 @@
+use crate::inventory::object_summary::Autoscaler;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "autoscaler-fights-replicas",
     title: "replicas are set, and an autoscaler sets them",
-    summary: "a StatefulSet that sets replicas, and an autoscaler that sets them too",
+    summary: "an autoscaler, and a StatefulSet or a second autoscaler that sets replicas too",
     group: Rollout,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
@@ -14,12 +15,25 @@ pub(super) const SCALERS: [Kind; 2] = [Kind::HorizontalPodAutoscaler, Kind::Scal
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let item = query.item;
     // Zero replicas turn the autoscaler off.
-    let sets = item.details().is_some_and(|it| it.sets_replicas && it.replicas != 0);
-    if !sets || item.kind() != Kind::StatefulSet {
+    let Some(details) = item.details().filter(|it| it.replicas != 0) else { return };
+    let all = SCALERS.into_iter().flat_map(|kind| query.inventory().autoscalers(kind, item));
+    let is_of_set = |it: &(&ObjectSummary, &Autoscaler)| &*it.1.kind == item.kind().as_str();
+    let all: Vec<_> = all.filter(|it| is_of_set(it) && query.counts(it.0)).collect();
+    // The same object may be in two files.
+    let id = |it: &ObjectSummary| (it.kind(), it.name().to_owned());
+    let alone: BTreeMap<_, _> =
+        all.iter().filter(|it| !it.1.is_shared).map(|it| (id(it.0), it.0)).collect();
+    if let [one, another, ..] = alone.into_values().collect::<Vec<_>>()[..] {
+        let replicas = SPEC.child("replicas");
+        let field = if details.sets_replicas { &replicas } else { &POD_SPEC };
+        let message = format!(
+            "both {one} and {another} scale it, so neither does: each stops with AmbiguousSelector"
+        );
+        let help = "keep one of them, with the metrics of both";
+        found.report(another.kind(), field, Reason::Invalid, message, help);
         return;
     }
-    let mut all = SCALERS.into_iter().filter_map(|kind| query.inventory().autoscaler(kind, item));
-    let Some((other, autoscaler)) = all.find(|(other, _)| query.counts(other)) else { return };
+    let Some((other, autoscaler)) = all.first().filter(|_| details.sets_replicas) else { return };
     found.report(
         other.kind(),
         &SPEC.child("replicas"),

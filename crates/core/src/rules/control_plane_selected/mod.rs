@@ -1,14 +1,14 @@
-//! Pods for control plane nodes only, without the toleration that they need there.
+//! Pods for control plane nodes only, or for new nodes, without the toleration that they need there.
 
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
+use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Taint};
 
-use crate::kubernetes::tolerations::tolerates;
+use crate::kubernetes::tolerations::{tolerates, tolerates_taint};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "control-plane-selected",
     title: "the selected nodes refuse the pods",
-    summary: "pods for control plane nodes that do not tolerate their taint",
+    summary: "pods for control plane nodes, or new nodes, that do not tolerate their taint",
     group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
@@ -18,6 +18,7 @@ const ROLE: &str = "node-role.kubernetes.io/control-plane";
 
 /// Kubernetes: `MarkControlPlane`, cmd/kubeadm/app/phases/markcontrolplane/markcontrolplane.go.
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    cloud_controller_manager(spec, found);
     if list(&spec.tolerations).iter().any(|it| tolerates(it, ROLE, "NoSchedule")) {
         return;
     }
@@ -43,4 +44,36 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
     let help = format!("add {{key: {ROLE}, operator: Exists, effect: NoSchedule}} to tolerations");
     found.report(&path, Reason::Required, message, help).noted_if(is_unsure);
+}
+
+/// The kubelet sets the taint on a new node of a cloud, and only a cloud controller manager removes it.
+const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+/// Kubernetes: `initializeNode`, cloud-provider/controllers/node/node_controller.go.
+fn cloud_controller_manager(spec: &PodSpec, found: &mut Findings) {
+    let is_it = |name: &str| name.ends_with("cloud-controller-manager");
+    let found_in = spec.containers.iter().find(|it| {
+        let words = list(&it.command).iter().chain(list(&it.args));
+        is_it(read::image(it).0) || words.take(1).any(|it| is_it(it))
+    });
+    let Some(container) = found_in else { return };
+    let (value, time_added) = (Some("true".to_owned()), None);
+    let (key, effect) = (UNINITIALIZED.to_owned(), "NoSchedule".to_owned());
+    let taint = Taint { key, value, effect, time_added };
+    if list(&spec.tolerations).iter().any(|it| tolerates_taint(it, &taint)) {
+        return;
+    }
+    let mut words = list(&container.command).iter().chain(list(&container.args));
+    let leaves_it = words.any(|it| {
+        let controllers = it.strip_prefix("--controllers=");
+        controllers.is_some_and(|it| !it.split(',').any(|it| matches!(it, "*" | "cloud-node")))
+    });
+    let message = format!(
+        "only a cloud controller manager removes the taint {UNINITIALIZED} of new nodes, and this one does not \
+         tolerate it, so in a new cluster no pod runs"
+    );
+    let help =
+        format!("add {{key: {UNINITIALIZED}, value: \"true\", effect: NoSchedule}} to tolerations");
+    let path = if spec.tolerations.is_some() { &TOLERATIONS } else { &POD_SPEC };
+    found.report(path, Reason::Required, message, help).noted_if(leaves_it);
 }

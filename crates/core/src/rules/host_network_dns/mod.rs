@@ -1,10 +1,10 @@
-use crate::inventory::hosts::{name_in, texts, uses_node_dns};
+use crate::inventory::hosts::{name_in, node_dns, texts};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "host-network-dns",
-    title: "hostNetwork cannot resolve the name of a Service",
-    summary: "hostNetwork with the name of a Service that the node's DNS does not know",
+    title: "the node's DNS does not know the Service",
+    summary: "hostNetwork or dnsPolicy: Default, with a name that the node's DNS does not know",
     group: Names,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check)),
@@ -12,22 +12,19 @@ pub(super) static RULE: Rule = rule! {
     ],
 };
 
-const HELP: &str = "set dnsPolicy: ClusterFirstWithHostNet";
+fn text_of(field: &str, name: &str) -> (String, &'static str) {
+    let (setting, help) = match field {
+        "dnsPolicy" => ("dnsPolicy: Default", "set dnsPolicy: ClusterFirst, the default"),
+        _ => ("hostNetwork", "set dnsPolicy: ClusterFirstWithHostNet"),
+    };
+    (format!("with {setting} the pod uses the node's DNS, which does not know {name}"), help)
+}
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    if !uses_node_dns(spec) {
-        return;
-    }
+    let Some(field) = node_dns(spec) else { return };
     let Some((container, name)) = service_name(spec) else { return };
-    found.report(
-        &POD_SPEC.child("hostNetwork"),
-        Reason::Invalid,
-        format!(
-            "with hostNetwork the pod uses the node's DNS, which does not know {name:?} of container {:?}",
-            container.name
-        ),
-        HELP,
-    );
+    let (message, help) = text_of(field, &format!("{name:?} of container {:?}", container.name));
+    found.report(&POD_SPEC.child(field), Reason::Invalid, message, help);
 }
 
 fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
@@ -55,10 +52,8 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
         is_name.then(|| (Kind::ConfigMap, format!("{host:?} in {own} of {object}")))
     });
     if let Some((kind, name)) = written.chain(in_configs).next() {
-        let message =
-            format!("with hostNetwork the pod uses the node's DNS, which does not know {name}");
-        let path = POD_SPEC.child("hostNetwork");
-        found.report(kind, &path, Reason::Invalid, message, HELP);
+        let (message, help) = text_of(lookups.field, &name);
+        found.report(kind, &POD_SPEC.child(lookups.field), Reason::Invalid, message, help);
     }
 }
 

@@ -19,8 +19,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
     for (key, value) in labels.into_iter().flatten() {
         // The next release's set then has a different name and is created as a new object.
-        let name = object.name();
-        if name.contains(value) || name.contains(&value.replace('.', "-")) {
+        if has_release(object.name(), value) {
             continue;
         }
         report(&SELECTOR.child("matchLabels"), (key, value), "the selector", found);
@@ -61,10 +60,9 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
     let services = query.inventory().in_namespace(Kind::Service, namespace).take(MOST_COMPARED);
     for (item, service) in services.filter_map(|it| Some((it, it.service()?))) {
         let is_own = service.selector.iter().all(|(key, value)| set.labels.get(key) == Some(value));
-        let label = service
-            .selector
-            .iter()
-            .find(|(key, value)| changes_with_release(key, value) && !item.name().contains(value));
+        let label = service.selector.iter().find(|(key, value)| {
+            changes_with_release(key, value) && !has_release(item.name(), value)
+        });
         let Some((key, value)) = label.filter(|_| is_own) else { continue };
         let message = format!(
             "its {item} selects pods with {key}={value}, which changes with each release, so an upgrade takes all \
@@ -88,6 +86,10 @@ fn changes_with_release(key: &str, value: &str) -> bool {
 
 fn begins_with_number(part: &str) -> bool {
     part.strip_prefix('v').unwrap_or(part).starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn has_release(name: &str, release: &str) -> bool {
+    name.contains(release) || name.contains(&release.replace('.', "-"))
 }
 
 /// The version at the end needs two dots, such as `web-1.4.2` or `v1.4.2`. With fewer, it may name a line of releases.

@@ -1,4 +1,5 @@
 use crate::inventory::details::replaces_all;
+use crate::inventory::object_summary::Called;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -69,7 +70,7 @@ fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
         return;
     }
     let namespace = query.item.namespace();
-    let serves = |(place, name): &(Box<str>, Box<str>)| {
+    let serves = |(place, name, _): &Called| {
         (**place == *namespace || !query.item.sets_namespace)
             && query.inventory().named(Kind::Service, namespace, name).any(|it| {
                 let selector = it.service().map(|it| &it.selector);

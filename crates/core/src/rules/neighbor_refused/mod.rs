@@ -1,42 +1,124 @@
-//! A ConfigMap, Secret or Service that is applied together with the pods, and that the API server refuses.
+//! A neighbor of the pods that is applied together with them, and that the API server refuses.
 
 use super::neighbors::services;
-use crate::rules::prelude::*;
+use crate::{
+    inventory::{
+        Inventory, access::Access, configs::Refused, fixed::Refusals, labels::Selector,
+        object_summary::Service,
+    },
+    rules::prelude::*,
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "neighbor-refused",
     title: "the API server refuses what the pods need",
-    summary: "a ConfigMap or Secret with a wrong value, or a Service without ports",
+    summary: "a ConfigMap, Secret, Service or the like that the API server refuses",
     group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 
+/// What to do instead of a change that the API server refuses.
+pub const REPLACE: &str = "give it another name, or delete it and apply it again";
+
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
     let Some(details) = query.item.details() else { return };
+    let account = details
+        .service_account
+        .as_ref()
+        .map(|name| (Kind::ServiceAccount, name, POD_SPEC.child("serviceAccountName").to_field()));
+    let configs = details.configs.iter().map(|it| (it.kind, &it.name, it.field.clone()));
     // Several containers often read the same object.
     let mut seen = HashSet::new();
-    for it in details.configs.iter().filter(|it| seen.insert((it.kind, &*it.name))) {
-        let mut all = inventory.named(it.kind, namespace, &it.name);
+    for (kind, name, field) in configs.chain(account).filter(|it| seen.insert((it.0, it.1))) {
+        let mut all = inventory.named(kind, namespace, name);
         let (Some(item), None) = (all.next(), all.next()) else { continue };
-        let Some(refused) = item.rare().and_then(|it| it.refused.as_ref()) else { continue };
-        let field = &refused.field;
-        let (why, help) = match refused.is_plain {
-            true => ("not in base64", "write it in base64, or as text in stringData".to_owned()),
-            false => ("not a text", format!("write the value of {field} in quotes")),
-        };
+        let Some(Refused { why, help }) = item.refused() else { continue };
         let message = format!(
-            "the API server refuses its {item}, because {field} is {why}, and without it the pods never start"
+            "the API server refuses its {item}, because {why}, and without it the pods never start"
         );
-        found.report(it.kind, it.field.clone(), Reason::NotFound, message, help);
+        found.report(kind, field, Reason::NotFound, message, help.to_string());
     }
-    for (item, _) in services::of_pods(query).filter(|it| it.1.lacks_ports) {
+    for (item, service) in services::of_pods(query) {
+        let refused = item.refused().cloned().or_else(|| taken(query, item, service));
+        let Some(Refused { why, help }) = refused else { continue };
         let is_governing = details.service_name.as_deref() == Some(item.name());
         let field = if is_governing { SPEC.child("serviceName") } else { TEMPLATE_LABELS };
         let message = format!(
-            "the API server refuses the {item}, because it has no ports, so nothing can connect to it"
+            "the API server refuses the {item}, because {why}, so nothing can connect to it"
         );
-        let help = "add its ports, or set clusterIP: None";
-        found.report(Kind::Service, &field, Reason::NotFound, message, help);
+        found.report(Kind::Service, &field, Reason::NotFound, message, String::from(help));
+    }
+    let Some(refusals) = query.refusals().filter(|it| !it.is_empty()) else { return };
+    for (kind, field, message) in changes(refusals, inventory, query.item) {
+        found.report(kind, field, Reason::Forbidden, message, REPLACE);
+    }
+}
+
+/// An earlier Service of the same file has the nodePort. Those of two files may never be applied together.
+///
+/// Kubernetes: `allocHealthCheckNodePort` and `initNodePorts`, pkg/registry/core/service/storage/alloc.go.
+fn taken(query: &Query<'_>, item: &ObjectSummary, own: &Service) -> Option<Refused> {
+    let place = item.location.as_deref()?;
+    own.node_ports.iter().find_map(|port| {
+        let other = query.inventory().with_node_port(*port).next()?;
+        let before = other.location.as_deref()?;
+        let is_before = before.file == place.file && before.line < place.line;
+        (is_before && !other.is_same(item)).then(|| {
+            let help = "give it another nodePort, or leave the field out";
+            Refused::new(format!("{other} has nodePort {port} too"), help)
+        })
+    })
+}
+
+/// Returns the objects that a set uses and whose change the API server refuses, each with its kind, the field of the
+/// set and the message.
+pub fn changes<'a>(
+    refusals: &'a Refusals,
+    inventory: &'a Inventory,
+    set: &'a ObjectSummary,
+) -> impl Iterator<Item = (Kind, Field, String)> + 'a {
+    refusals.all(inventory).filter_map(|(item, why)| {
+        let message = format!("the API server refuses the change of its {item}: {why}");
+        Some((item.kind(), field(set, item)?, message))
+    })
+}
+
+/// Returns where a set uses an object.
+fn field(set: &ObjectSummary, item: &ObjectSummary) -> Option<Field> {
+    let details = set.details()?;
+    let is = |name: &Option<Box<str>>| name.as_deref() == Some(item.name());
+    let is_near = item.namespace() == set.namespace();
+    match item.kind() {
+        Kind::PriorityClass if is(&details.priority_class) => {
+            Some(POD_SPEC.child("priorityClassName").to_field())
+        }
+        Kind::StorageClass => {
+            let mut all = details.storage_classes.iter();
+            let (template, _) = all.find(|it| *it.1 == *item.name())?;
+            Some(Details::storage_class_field(*template))
+        }
+        Kind::ConfigMap | Kind::Secret if is_near => {
+            let mut all = details.configs.iter();
+            let its = all.find(|it| it.kind == item.kind() && *it.name == *item.name())?;
+            Some(its.field.clone())
+        }
+        Kind::Service if is_near => {
+            let selector = &item.service()?.selector;
+            let selects = selector.iter().next().is_some()
+                && Selector::Labels(selector.clone()).matches(&set.controller()?.labels);
+            is(&details.service_name)
+                .then(|| SPEC.child("serviceName").to_field())
+                .or_else(|| selects.then(|| TEMPLATE_LABELS.to_field()))
+        }
+        Kind::ClusterRoleBinding | Kind::RoleBinding => {
+            let Access::Binding(_, _, accounts) = item.access()? else { return None };
+            let is_own = accounts.iter().any(|(namespace, name)| {
+                details.service_account.as_ref() == Some(name)
+                    && namespace.as_deref().unwrap_or(item.namespace()) == set.namespace()
+            });
+            is_own.then(|| POD_SPEC.child("serviceAccountName").to_field())
+        }
+        _ => None,
     }
 }

@@ -12,6 +12,20 @@ const DATABASES: [(&str, &str); 5] = [
     ("redis", "/data"),
 ];
 
+/// Other programs that do not start with the data of some releases: image, name and directory.
+const OTHERS: [(&str, &str, &str); 5] = [
+    (ELASTIC, "elasticsearch", "/usr/share/elasticsearch/data"),
+    ("elasticsearch", "elasticsearch", "/usr/share/elasticsearch/data"),
+    ("getmeili/meilisearch", "meilisearch", "/meili_data"),
+    ("nextcloud", "nextcloud", "/var/www/html"),
+    ("valkey/valkey", "valkey", "/data"),
+];
+
+const ELASTIC: &str = "docker.elastic.co/elasticsearch/elasticsearch";
+
+/// A major and a minor release.
+pub(crate) type Release = (u32, u32);
+
 /// The name of an image in Docker Hub, and its tag; empty for the default one. The name of an image in a different
 /// registry contains the registry.
 pub(crate) fn image(container: &Container) -> (&str, &str) {
@@ -38,17 +52,24 @@ pub(crate) fn database(container: &Container) -> Option<(&'static str, &'static 
 
 /// The database, its release as far as the tag has it, and the directory of its data. Knows images made from the
 /// official one too.
-pub(crate) fn release(container: &Container) -> Option<(&'static str, (u32, u32), &'static str)> {
+pub(crate) fn release(container: &Container) -> Option<(&'static str, Release, &'static str)> {
     let (name, tag) = image(container);
     let (database, tag) = match name {
         "postgis/postgis" => ("postgres", tag),
         "pgvector/pgvector" | "timescale/timescaledb" => ("postgres", tag.rsplit_once("pg")?.1),
         _ => (name, tag),
     };
-    let (database, directory) = DATABASES.into_iter().find(|it| it.0 == database)?;
-    let mut numbers = tag.split(|c: char| !c.is_ascii_digit());
+    let known = DATABASES.into_iter().find(|it| it.0 == database);
+    let other = || Some(OTHERS.into_iter().find(|it| it.0 == database)?).map(|it| (it.1, it.2));
+    let (database, directory) = known.or_else(other)?;
+    Some((database, numbers(tag)?, directory))
+}
+
+/// The major and the minor release in a tag such as `v3.6.1` or `8-alpine`; 0 if it has no minor one.
+pub(crate) fn numbers(tag: &str) -> Option<Release> {
+    let mut numbers = tag.strip_prefix('v').unwrap_or(tag).split(|c: char| !c.is_ascii_digit());
     let major = numbers.next()?.parse().ok()?;
-    Some((database, (major, numbers.next().and_then(|it| it.parse().ok()).unwrap_or(0)), directory))
+    Some((major, numbers.next().and_then(|it| it.parse().ok()).unwrap_or(0)))
 }
 
 /// One of the directories contains the other, or they are the same.

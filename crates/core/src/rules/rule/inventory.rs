@@ -5,7 +5,7 @@ use std::fmt;
 use crate::rules::prelude::*;
 use crate::{
     finding::Reported,
-    inventory::{Inventory, view::View},
+    inventory::{Inventory, fixed::Refusals, view::View},
 };
 
 /// The evidence for a rule's findings.
@@ -36,6 +36,8 @@ pub struct Coverage {
     pub is_final: bool,
     /// The objects that the change removes: kind, namespace and name.
     pub removed: BTreeSet<(Kind, Box<str>, Box<str>)>,
+    /// The objects whose change the API server refuses.
+    pub refusals: Refusals,
 }
 
 impl Coverage {
@@ -178,6 +180,14 @@ impl<'a> Query<'a> {
         let Around::Input(_, _, coverage) = self.around else { return false };
         let id = || (kind, self.item.namespace().into(), name.into());
         !coverage.removed.is_empty() && self.old().is_some() && coverage.removed.contains(&id())
+    }
+
+    /// The objects of an input whose change the API server refuses.
+    pub(in crate::rules) const fn refusals(&self) -> Option<&'a Refusals> {
+        match self.around {
+            Around::Input(.., coverage) => Some(&coverage.refusals),
+            Around::Cluster(_) => None,
+        }
     }
 
     /// All objects of a kind are known, not just those in an input.

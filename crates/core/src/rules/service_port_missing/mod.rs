@@ -1,11 +1,14 @@
 use super::neighbors::services;
 use crate::rules::prelude::*;
-use crate::{finding::paths::CONTAINERS, inventory::labels::Selector};
+use crate::{
+    finding::paths::CONTAINERS,
+    inventory::{configs::is_filled_in, labels::Selector, object_summary::Service},
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "service-port-missing",
-    title: "no container has the port of the Service",
-    summary: "a Service whose targetPort is a name that no container of its pods has",
+    title: "the pods or their Service lack a port",
+    summary: "a Service with a targetPort that no container has, or without a webhook's port",
     group: Names,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
@@ -16,9 +19,11 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (namespace, Some(details)) = (set.namespace(), set.details()) else { return };
     // The names of a headless Service lead to the pods themselves.
     for (item, service) in services::of_pods(query).filter(|it| !it.1.is_headless) {
+        webhook(query, item, service, found);
         let selector = Selector::Labels(service.selector.clone());
         let named = service.targets.iter().map(|it| &it.1);
-        for port in named.filter(|it| it.name.parse::<u16>().is_err()) {
+        let named = named.filter(|it| it.name.parse::<u16>().is_err() && !is_filled_in(&it.name));
+        for port in named {
             // The ports of other controllers than sets are not known.
             let has = |it: &ObjectSummary| it.details().is_none_or(|it| it.ports.contains(port));
             if details.ports.contains(port) || inventory.selected_by(namespace, &selector).any(has)
@@ -43,4 +48,30 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             found.report(Kind::Service, &CONTAINERS, Reason::NotFound, message, help);
         }
     }
+}
+
+/// Kubernetes: `ResolveEndpoint`, apiserver pkg/util/proxy/proxy.go.
+fn webhook(
+    query: &Query<'_>,
+    item: &ObjectSummary,
+    service: &Service,
+    found: &mut InventoryFindings,
+) {
+    // A placeholder counts as 0.
+    let has = |port: i64| service.targets.iter().any(|it| it.0 == port || it.0 == 0);
+    let mut callers = query.inventory().callers(item).filter(|it| !has(it.1));
+    let (Some((caller, port)), Some((own, _))) = (callers.next(), service.targets.first()) else {
+        return;
+    };
+    // Of two Services with the name, one may have the port.
+    if query.inventory().named(Kind::Service, item.namespace(), item.name()).count() > 1 {
+        return;
+    }
+    let message = format!(
+        "its {item} has no port {port}, and {caller} calls it there, so the API server refuses each write that it \
+         is called for"
+    );
+    let help =
+        format!("add port {port} to the Service, or write {own} in clientConfig.service.port");
+    found.report(caller.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
 }

@@ -18,6 +18,12 @@ const NAMESPACED: [&str; 10] = [
 /// Safe since 1.37, on nodes whose kernel has a value for each pod.
 const SAFE_LATER: [&str; 2] = ["net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_slow_start_after_idle"];
 
+/// The kernel has one value for all pods: `net_core_table`, net/core/sysctl_net_core.c.
+const OF_THE_NODE: [&str; 5] = [
+    "net.core.netdev_max_backlog", "net.core.rmem_default", "net.core.rmem_max",
+    "net.core.wmem_default", "net.core.wmem_max",
+];
+
 /// Kubernetes: `validateSysctl` and `NewAllowlist`, pkg/kubelet/sysctl/allowlist.go.
 fn check(spec: &PodSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let sysctls = spec.security_context.as_ref().map_or(&[][..], |it| list(&it.sysctls));
@@ -29,11 +35,21 @@ fn check(spec: &PodSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Finding
         if is_safe {
             continue;
         }
-        let may_be_allowed = NAMESPACED.contains(&&*name)
-            || name.starts_with("net.")
-            || name.starts_with("fs.mqueue.")
-            || name.starts_with("user.") && spec.host_users == Some(false);
-        let (message, help) = if may_be_allowed {
+        let is_of_the_node = OF_THE_NODE.contains(&&*name);
+        let may_be_allowed = !is_of_the_node
+            && (NAMESPACED.contains(&&*name)
+                || name.starts_with("net.")
+                || name.starts_with("fs.mqueue.")
+                || name.starts_with("user.") && spec.host_users == Some(false));
+        let (message, help) = if is_of_the_node {
+            (
+                format!(
+                    "no pod can set the sysctl {name}, which is the node's own: kubelets refuse it, and with \
+                     --allowed-unsafe-sysctls the containers do not start"
+                ),
+                "set it on the nodes, for example in /etc/sysctl.d",
+            )
+        } else if may_be_allowed {
             (
                 format!(
                     "kubelets refuse each pod with the sysctl {name}, unless --allowed-unsafe-sysctls names it"

@@ -1,5 +1,6 @@
 //! A VerticalPodAutoscaler of a StatefulSet with too few replicas.
 
+use crate::rules::autoscaler_fights_replicas::SCALERS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -19,9 +20,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(details) = item.details().filter(|it| it.replicas > 0) else { return };
     let Some((other, autoscaler)) = query.inventory().autoscaler(kind, item) else { return };
     let least = autoscaler.least.unwrap_or(LEAST);
+    // Another autoscaler may keep more.
+    let kept = SCALERS.into_iter().filter_map(|kind| query.inventory().autoscaler(kind, item));
+    let count = kept.filter_map(|(_, it)| it.least).fold(details.replicas, i32::max);
     let replicas = SPEC.child("replicas");
     let field = if details.sets_replicas { &replicas } else { &POD_SPEC };
-    if details.replicas < least {
+    if count < least {
         let default = if autoscaler.least.is_none() { ", the default of its updater" } else { "" };
         let message = format!(
             "its {other} replaces no pod of a set with fewer than {least} replicas{default}, so pods keep their \
@@ -29,7 +33,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         );
         let help = "set updatePolicy.minReplicas to the replicas, or updateMode to Initial";
         found.report(kind, field, Reason::Invalid, message, help);
-    } else if details.replicas == 1 {
+    } else if count == 1 {
         let message =
             format!("its {other} evicts the only pod whenever the recommendation changes enough");
         let help = "set updateMode to Initial, and replace the pod when it suits";

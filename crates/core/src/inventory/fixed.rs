@@ -1,0 +1,155 @@
+//! Fields of the objects around a set that the API server does not let change.
+
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+
+use serde_json::Value;
+
+use crate::inventory::prelude::*;
+
+/// The fields, each with a hash of its value: the values of Secrets are never kept.
+pub(crate) type Fixed = Box<[(&'static str, u64)]>;
+
+/// A StatefulSet's or DaemonSet's neighbor whose change the API server refuses.
+type Id = (Kind, Box<str>, Box<str>);
+
+/// The objects whose change the API server refuses, each with the first such field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Refusals(BTreeMap<Id, Option<&'static str>>);
+
+/// The value of `clusterIP` that the API server chooses. An update without the field keeps the old one.
+const CHOSEN: u64 = 0;
+
+/// With these an object is deleted and created again, or deleted before.
+const REPLACED_BY: [(&str, &str); 5] = [
+    ("argocd.argoproj.io/hook", ""),
+    ("argocd.argoproj.io/sync-options", "Force=true"),
+    ("argocd.argoproj.io/sync-options", "Replace=true"),
+    ("helm.sh/hook", ""),
+    ("kustomize.toolkit.fluxcd.io/force", "enabled"),
+];
+
+/// The fields of a kind, each with its default.
+///
+/// Kubernetes: `ValidateStorageClassUpdate`, `ValidateRoleBindingUpdate`, `ValidatePriorityClassUpdate`,
+/// `ValidateSecretUpdate`, `ValidateConfigMapUpdate`, validation.go of each API group.
+const fn fields(kind: Kind) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        Kind::ClusterRoleBinding | Kind::RoleBinding => {
+            &[("roleRef.kind", ""), ("roleRef.name", "")]
+        }
+        Kind::PriorityClass => &[("value", "0"), ("preemptionPolicy", "PreemptLowerPriority")],
+        Kind::Secret => &[("type", "Opaque")],
+        Kind::StorageClass => &[
+            ("provisioner", ""),
+            ("parameters", ""),
+            ("reclaimPolicy", "Delete"),
+            ("volumeBindingMode", "Immediate"),
+        ],
+        _ => &[],
+    }
+}
+
+/// Reads the fields of an object; `None` if it has none, or is replaced instead of changed.
+pub(super) fn read(kind: Kind, json: &str) -> Option<Box<Fixed>> {
+    let has_data = matches!(kind, Kind::ConfigMap | Kind::Secret);
+    if !has_data && kind != Kind::Service && fields(kind).is_empty() {
+        return None;
+    }
+    let object: Value = serde_json::from_str(json).ok()?;
+    let annotations = &object["metadata"]["annotations"];
+    let is_replaced =
+        |(key, value): (&str, &str)| annotations[key].as_str().is_some_and(|it| it.contains(value));
+    if REPLACED_BY.into_iter().any(is_replaced) {
+        return None;
+    }
+    let at = |path: &str| path.split('.').fold(&object, |value, key| &value[key]);
+    let with_default = |(path, default): &(&'static str, &str)| {
+        let text = written(at(path));
+        (*path, hash(if text.is_empty() { default } else { &text }))
+    };
+    let mut all: Vec<_> = fields(kind).iter().map(with_default).collect();
+    if has_data && object["immutable"] == true {
+        // Others may write the same data in base64.
+        let name = if object["stringData"].is_null() { "data" } else { "stringData" };
+        let data = ["data", "stringData", "binaryData"].map(|it| written(&object[it]));
+        all.extend([("immutable", 1), (name, hash(&data.concat()))]);
+    }
+    let spec = &object["spec"];
+    if kind == Kind::Service && spec["type"] != "ExternalName" {
+        let value = match spec["clusterIP"].as_str().unwrap_or_default() {
+            "None" => hash("None"),
+            "" if matches!(spec["type"].as_str(), None | Some("" | "ClusterIP")) => CHOSEN,
+            _ => hash(""),
+        };
+        all.push(("spec.clusterIP", value));
+    }
+    Some(Box::new(all.into()))
+}
+
+/// The entries of a map have no order.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Object(map) => map
+            .iter()
+            .collect::<BTreeMap<_, _>>()
+            .iter()
+            .fold(String::new(), |all, (key, value)| format!("{all}{key:?}: {value}, ")),
+        value => value.to_string(),
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(text).max(CHOSEN + 1)
+}
+
+/// Returns the first field that the API server does not let change.
+fn refused(old: &Fixed, new: &Fixed) -> Option<&'static str> {
+    let changed = |(field, old): &&(&'static str, u64)| {
+        let old = if *old == CHOSEN { hash("") } else { *old };
+        match new.iter().find(|it| it.0 == *field) {
+            Some((_, new)) => *new != CHOSEN && *new != old,
+            None => *field == "immutable",
+        }
+    };
+    old.iter().find(changed).map(|it| it.0)
+}
+
+impl Refusals {
+    /// Compares the objects before and after a change. Of several with one name, it is not known which are the same.
+    pub fn between<'a>(old: &Inventory, new: impl Iterator<Item = &'a ObjectSummary>) -> Self {
+        let mut all = BTreeMap::new();
+        for item in new {
+            let Some(fixed) = item.fixed.as_deref() else { continue };
+            let mut before = old.named(item.kind, &item.namespace, &item.name);
+            let (Some(before), None) = (before.next(), before.next()) else { continue };
+            let field = before.fixed.as_deref().and_then(|before| refused(before, fixed));
+            let id = (item.kind, Box::from(&*item.namespace), item.name.clone());
+            all.entry(id).and_modify(|it| *it = None).or_insert(field);
+        }
+        all.retain(|_, it| it.is_some());
+        Refusals(all)
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the objects of this inventory, each with the reason.
+    pub(crate) fn all<'a>(
+        &'a self,
+        inventory: &'a Inventory,
+    ) -> impl Iterator<Item = (&'a ObjectSummary, String)> {
+        self.0.iter().filter_map(|((kind, namespace, name), field)| {
+            let field = (*field)?;
+            let is_data = matches!(kind, Kind::ConfigMap | Kind::Secret) && field != "type";
+            let why = match is_data {
+                true => "it is immutable".to_owned(),
+                false => format!("{field} cannot be changed"),
+            };
+            Some((inventory.named(*kind, namespace, name).next()?, why))
+        })
+    }
+}

@@ -1,0 +1,49 @@
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = rule! {
+    id: "removed-option",
+    title: "the program no longer has the option",
+    summary: "an option that the image's release no longer has, so that the program ends",
+    group: NeverStarts,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
+};
+
+type Removed = (&'static [&'static str], &'static str, read::Release, &'static str);
+
+/// Images, an option, the first release without it, and what to do. `why.md` names the sources.
+const REMOVED: [Removed; 4] = [
+    (&["mysql"], "default-authentication-plugin", (8, 4), "use --authentication-policy instead"),
+    (SNAPSHOTS, "enable-volume-group-snapshots", (8, 2), GATE),
+    (ETCD, "enable-v2", (3, 6), "leave it out"),
+    (ETCD, "experimental-enable-v2v3", (3, 6), "leave it out"),
+];
+
+const SNAPSHOTS: &[&str] = &[
+    "registry.k8s.io/sig-storage/csi-snapshotter",
+    "registry.k8s.io/sig-storage/snapshot-controller",
+];
+
+const GATE: &str = "use --feature-gates=CSIVolumeGroupSnapshot=true instead";
+
+const ETCD: &[&str] =
+    &["gcr.io/etcd-development/etcd", "quay.io/coreos/etcd", "registry.k8s.io/etcd"];
+
+fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let (image, tag) = read::image(container);
+    let Some(release) = read::numbers(tag) else { return };
+    let of_image = || REMOVED.iter().filter(|it| it.0.contains(&image) && it.2 <= release);
+    for (field, words) in [("command", &container.command), ("args", &container.args)] {
+        for (i, word) in list(words).iter().enumerate() {
+            let name = word.split('=').next().unwrap_or_default().replace('_', "-");
+            let name = name.strip_prefix('-').map(|it| it.strip_prefix('-').unwrap_or(it));
+            let Some((_, option, (major, minor), help)) = of_image().find(|it| name == Some(it.1))
+            else {
+                continue;
+            };
+            let message = format!(
+                "since release {major}.{minor} the program no longer has --{option}, so it ends at once"
+            );
+            found.report(&path.item(field, i), Reason::NotSupported, message, *help);
+        }
+    }
+}
