@@ -58,7 +58,6 @@ pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
     value.serialize(Form::Written).ok()
 }
 
-/// Serializes a value.
 #[derive(Clone, Copy)]
 enum Form {
     Written,
