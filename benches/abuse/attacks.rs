@@ -14,7 +14,7 @@ use tokio::{
     time::{sleep_until, timeout, timeout_at},
 };
 
-use crate::{objects, reviews, server::Target};
+use crate::{client::Target, objects, reviews};
 
 type Running = Pin<Box<dyn Future<Output = String> + Send>>;
 

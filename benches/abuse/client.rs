@@ -1,6 +1,6 @@
 //! An attacker's connections.
 
-use std::{io, sync::Arc};
+use std::{io, net::SocketAddr, sync::Arc};
 
 use axum::body::Body;
 use hyper::{
@@ -8,13 +8,25 @@ use hyper::{
     client::conn::{http1, http2},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::server::Target;
+use crate::{harness::server::Server, plain};
+
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) webhook: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    pub(crate) tls: Arc<ClientConfig>,
+}
 
 impl Target {
+    pub(crate) fn of(server: &Server) -> Self {
+        let tls = plain::trust(&server.certificate);
+        Target { webhook: server.webhook, admin: server.admin, tls }
+    }
+
     pub(crate) async fn tls(&self, protocol: &str) -> io::Result<TlsStream<TcpStream>> {
         let mut config = self.tls.as_ref().clone();
         config.alpn_protocols = vec![protocol.as_bytes().to_vec()];

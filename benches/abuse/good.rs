@@ -6,11 +6,11 @@ use std::{
 };
 
 use crate::{
+    client::Target,
     http,
     numbers::Latencies,
     plain::{self, Connection},
     reviews,
-    server::Target,
 };
 
 /// The time between two reviews, and between two probes.

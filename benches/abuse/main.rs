@@ -14,24 +14,25 @@ mod attacks;
 mod client;
 mod good;
 mod objects;
-mod server;
 
 use std::{
     env,
     path::PathBuf,
+    process::Stdio,
     thread,
     time::{Duration, Instant},
 };
 
 use clap::Parser;
-use setguard_testing::{certificate, harness, http, numbers, plain, reviews};
+use setguard_testing::{harness, http, numbers, plain, reviews};
 use tokio::runtime::Runtime;
 
 use crate::{
     attacks::{ATTACKS, Attack},
+    client::Target,
     good::Good,
+    harness::server::Server,
     numbers::{memory, processor_seconds},
-    server::Server,
 };
 
 #[derive(Debug, Parser)]
@@ -70,12 +71,14 @@ fn main() {
 
 fn run(attack: &'static Attack, arguments: &Arguments) {
     let length = Duration::from_secs(arguments.seconds);
-    let server = Server::start(&arguments.program, attack.reads_log);
-    let target = server.target.clone();
+    // Nobody reads the pipe.
+    let log = (!attack.reads_log).then(Stdio::piped);
+    let server = Server::start(&arguments.program, &["--log-format=json"], &[], log);
+    let (target, id) = (Target::of(&server), server.process.id());
     good::reviews(&target, attack.good, Duration::from_secs(1));
     let mut before = good::reviews(&target, attack.good, length);
 
-    let used = processor_seconds(server.id());
+    let used = processor_seconds(id);
     let start = Instant::now();
     let attacker = thread::spawn({
         let target = target.clone();
@@ -94,12 +97,12 @@ fn run(attack: &'static Attack, arguments: &Arguments) {
     let mut during = good::reviews(&target, attack.good, length);
     let longest = prober.join().expect("probes");
     let sent = attacker.join().expect("the attack");
-    let lives = memory(server.id(), "VmHWM");
+    let lives = memory(id, "VmHWM");
     let peak = lives.map_or("killed".to_owned(), |peak| format!("{peak:.0} MiB"));
     println!(
         "| {} | {sent} | {:.1} s | {peak} | {longest} | {} | {} | {} |",
         attack.name,
-        processor_seconds(server.id()) - used,
+        processor_seconds(id) - used,
         during.answered(),
         before.latency(),
         during.latency(),

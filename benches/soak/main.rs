@@ -25,7 +25,7 @@ use std::{
 };
 
 use clap::Parser;
-use setguard_testing::{background, harness, http, link, manifests, numbers, service};
+use setguard_testing::{background, harness, link, manifests, numbers, service};
 
 use crate::{faults::FAULTS, harness::control_plane::ASSETS, site::Site, tally::Tally};
 

@@ -8,9 +8,9 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::{
-    harness::process::{Process, eventually, free_ports},
-    http,
+use crate::harness::{
+    process::{Process, eventually, free_ports},
+    server::is_ready,
 };
 
 /// A replica with its own files. Dropping it ends it.
@@ -76,8 +76,4 @@ impl Replica {
         let process = self.process.as_mut().expect("a replica that was started");
         process.wait_until("a replica to be ready", || is_ready(admin).then_some(()));
     }
-}
-
-pub(crate) fn is_ready(admin: SocketAddr) -> bool {
-    http::get(admin, "/readyz").starts_with("HTTP/1.1 200")
 }

@@ -10,10 +10,11 @@ use crate::{
     harness::{
         control_plane::{ControlPlane, SETGUARD},
         process::becomes,
+        server::is_ready,
     },
     link::Link,
     manifests::stateful_set,
-    replica::{Replica, is_ready},
+    replica::Replica,
     service::Service,
 };
 

@@ -14,7 +14,12 @@ mod rollouts;
 mod stage;
 mod viewer;
 
-use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use setguard_testing::{
@@ -23,7 +28,7 @@ use setguard_testing::{
     harness::{
         self,
         control_plane::{ASSETS, CONTROLLER_MANAGER, ControlPlane, SCHEDULER, SETGUARD},
-        kubectl::Output,
+        kubectl::{Kubectl, Output},
         process::{Process, becomes, eventually, free_ports},
         webhook::Webhook,
     },
@@ -62,6 +67,13 @@ fn main() -> ExitCode {
     };
     let trials = cases.into_iter().map(|case| trial(case, assets.clone(), stage.clone()));
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// Runs setguard with a kubeconfig of a control plane.
+fn setguard(kubeconfig: &Path, args: &[&str]) -> Output {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_setguard"));
+    let home = kubeconfig.parent().unwrap_or(kubeconfig).to_owned();
+    Kubectl { program, kubeconfig: kubeconfig.to_owned(), home }.run(args, "")
 }
 
 fn trial(case: Case, assets: Option<PathBuf>, stage: Option<Arc<Stage>>) -> Trial {

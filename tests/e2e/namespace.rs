@@ -1,9 +1,11 @@
 //! The namespace of a test case in the shared control plane, and its operations.
 
+use std::{fs, path::PathBuf};
+
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 
-use crate::{ControlPlane, Output};
+use crate::{ControlPlane, Output, harness::control_plane::ADMIN_TOKEN};
 
 #[derive(Debug)]
 pub(crate) struct Namespace<'a> {
@@ -38,7 +40,17 @@ impl<'a> Namespace<'a> {
         self.kubectl(&args, &object.to_string()).json()
     }
 
-    /// Binds a role to a user of the same name.
+    /// A kubeconfig for an administrator who impersonates this user.
+    pub(crate) fn kubeconfig_as(&self, user: &str) -> PathBuf {
+        let path = self.control_plane.kubeconfig(user, ADMIN_TOKEN);
+        let text = fs::read_to_string(&path).expect("a kubeconfig");
+        let mut config: Value = serde_json::from_str(&text).expect("JSON");
+        config["users"][0]["user"]["as"] = json!(user);
+        fs::write(&path, config.to_string()).expect("a kubeconfig");
+        path
+    }
+
+    /// Binds a role to a user.
     pub(crate) fn bind(&self, kind: &str, name: &str, user: &str) {
         let api = "rbac.authorization.k8s.io";
         let binding = json!({

@@ -3,7 +3,7 @@
 //! The pairs of `tests/conformance/generation` and the cases of `tests/conformance/apply.jsonl`
 //! were recorded with both in release 1.36.2; see `tests/conformance/README.md`.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
 use jiff::civil::date;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
@@ -20,13 +20,12 @@ use setguard::{
     yaml,
 };
 
-use crate::support::{cluster_of_release, resource_of};
+use crate::support::{cluster_of_release, read as read_file, resource_of};
 
 const SHOWN: usize = 20;
 
 fn read(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
-    fs::read_to_string(folder.join(name)).unwrap()
+    read_file(&format!("tests/conformance/{name}"))
 }
 
 fn agree(mismatches: &[String], cases: usize) {

@@ -412,8 +412,7 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
         assert!(types.contains(&format!("# TYPE {family} {kind}\n")), "there is no metric {name}");
     }
     let alerts = rule["spec"]["groups"][0]["rules"].as_array().unwrap();
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/troubleshooting.md");
-    let docs = fs::read_to_string(docs).unwrap();
+    let docs = support::read("docs/troubleshooting.md");
     let sections: Vec<&str> = docs.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     let names: Vec<&str> = alerts.iter().map(|alert| alert["alert"].as_str().unwrap()).collect();
     assert_eq!(BTreeSet::from_iter(&sections), BTreeSet::from_iter(&names));

@@ -23,10 +23,6 @@ pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     text + rest
 }
 
-fn check(text: &str) -> Ran {
-    Folder::quiet([]).feed(&["check", "-"], text)
-}
-
 #[test]
 fn each_command_has_a_manual_page() {
     let folder = Folder::quiet([]);
@@ -57,31 +53,6 @@ fn the_rules_are_listed_and_explained() {
         assert_eq!(explained.code, 0);
         assert!(explained.stdout.starts_with(&format!("{id}: ")), "{}", explained.stdout);
     }
-    let explained = folder.setguard(&["explain", "partition-covers-all"]).stdout;
-    for part in ["Mode:", "Why:", "Bad:", "Good:"] {
-        assert!(explained.contains(part), "{explained}");
-    }
-}
-
-#[test]
-fn a_terminal_breaks_between_words() {
-    let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
-        .args(["explain", "api-validation"])
-        .envs([("CLICOLOR_FORCE", "1"), ("COLUMNS", "50")])
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let (why, examples) = text.split_once("\n\u{1b}[1mBad:\u{1b}[0m\n").unwrap();
-    let too_long: Vec<_> = why.lines().filter(|it| it.len() > 50 && it.contains(". ")).collect();
-    assert!(too_long.is_empty(), "{too_long:#?}");
-    // Text in a list hangs, and YAML can be copied.
-    assert!(
-        why.contains("\n    - *`restartPolicy`: Unsupported value*: remove\n      it."),
-        "{why}"
-    );
-    assert!(examples.contains("\n    apiVersion: apps/v1\n"), "{examples}");
-    // The lines that make the difference.
-    assert!(examples.contains("\u{1b}[32m"), "{examples}");
 }
 
 #[test]
@@ -104,19 +75,9 @@ fn the_examples_of_the_help_fit_a_terminal() {
 }
 
 #[test]
-fn help_shows_how() {
-    let folder = Folder::quiet([]);
-    let help = folder.setguard(&["check", "--help"]);
-    assert_eq!((help.code, help.stderr.as_str()), (0, ""));
-    for part in ["Exit codes:", "Examples:", "--against", "--deny-warnings"] {
-        assert!(help.stdout.contains(part), "{}", help.stdout);
-    }
-    let version = folder.setguard(&["--version"]).stdout;
-    assert_eq!(version, format!("setguard {}\n", env!("CARGO_PKG_VERSION")));
+fn a_shell_completes_the_flags() {
     for shell in ["bash", "zsh", "fish"] {
-        let script = folder.setguard(&["completions", shell]);
-        assert_eq!(script.code, 0);
-        assert!(script.stdout.contains("deny-warnings"), "{shell}");
+        Folder::quiet([]).setguard(&["completions", shell]).ends(0).prints("deny-warnings");
     }
 }
 

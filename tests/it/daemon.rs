@@ -24,6 +24,8 @@ use setguard::server::tls::SelfSigner;
 use setguard_testing::harness::process;
 use tempfile::TempDir;
 
+use crate::support;
+
 /// Generous, because a machine may be slow.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -322,6 +324,5 @@ pub fn certificate_in(dir: &Path) -> SelfSigned {
 }
 
 pub fn review(case: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire").join(case);
-    fs::read_to_string(path.join("request.json")).unwrap()
+    support::read(&format!("tests/fixtures/wire/{case}/request.json"))
 }

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use setguard::{engine::Context, inventory::view::View, policy::Policy};
 use setguard_testing::manifests;
 
-use crate::{limits::limits as policy_text, limits::policy, review::response, view};
+use crate::{
+    limits::limits as policy_text, limits::policy, limits_in_cluster::scale, review::response, view,
+};
 
 const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";
 
@@ -163,15 +165,7 @@ fn the_other_limits_stay() {
 #[test]
 fn a_write_of_the_scale_needs_the_annotation_of_the_stored_set() {
     let policy = policy(&format!("deletesClaims: false, {LISTED}"));
-    let scale = |replicas: u32| {
-        json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "db", "namespace": "shop", "resourceVersion": "7"},
-            "spec": {"replicas": replicas}})
-    };
-    let request = json!({
-        "kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
-        "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
-        "subResource": "scale", "object": scale(3), "oldObject": scale(5),
-    });
+    let request = scale("statefulsets", 5, 3);
     for (name, permit, is_allowed) in [
         ("ann", Some("deletesClaims=2026-01-02"), true),
         ("ann", None, false),

@@ -57,24 +57,6 @@ fn a_pipe_that_is_named_is_read_and_what_has_no_end_is_an_error() {
     }
 }
 
-#[test]
-fn a_policy_that_is_found_is_a_file_of_the_repository() {
-    for name in ["setguard.yaml", ".setguard.yaml", ".github/setguard.yaml"] {
-        let (folder, secrets) = folder();
-        folder.commit();
-        folder.write(".github/keep", "");
-        symlink(secrets.path("secrets.yaml"), folder.path(name)).unwrap();
-        let ran = folder.check("deploy");
-        assert!(!format!("{ran:?}").contains("token-1234"), "{ran:?}");
-        assert!(ran.code == 2 && ran.stderr.contains("isn't used as the policy"), "{ran:?}");
-        assert_eq!(folder.check("deploy --no-config").code, 0);
-        std::fs::remove_file(folder.path(name)).unwrap();
-        folder.write("policy", "apiVersion: setguard.io/v1alpha1\nkind: Policy\n");
-        symlink(folder.path("policy"), folder.path(name)).unwrap();
-        assert_eq!(folder.check("deploy").code, 0, "{name}: a link inside the repository");
-    }
-}
-
 /// The author of a pull request can commit a link with any name, such as a report name from the documentation.
 #[test]
 fn no_output_follows_a_link() {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use setguard::catalogue::{self, all};
 use setguard_testing::recorded::is_current;
 
-use crate::rule_pages;
+use crate::{rule_pages, support};
 
 #[test]
 fn the_pages_of_rules() {
@@ -134,8 +134,7 @@ fn the_policies_of_the_chart() {
 #[test]
 fn the_schema_of_the_policy_in_the_values_of_the_chart() {
     let path = "charts/setguard/values.schema.json";
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
-    let mut values: Value = serde_json::from_str(&text).unwrap();
+    let mut values: Value = serde_json::from_str(&support::read(path)).unwrap();
     let policy = setguard::policy::json_schema();
     let properties = policy["properties"].as_object().unwrap().iter();
     // The chart sets these three itself.
@@ -156,9 +155,7 @@ fn the_schema_of_the_policy_in_the_values_of_the_chart() {
 fn the_defaults_of_the_chart() {
     const PASSED_ON: &str = "affinity deploymentAnnotations dnsConfig livenessProbe nodeSelector podSecurityContext \
         policy readinessProbe resources securityContext startupProbe";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard/values.yaml");
-    let text = fs::read_to_string(path).unwrap();
-    let json = crate::support::to_json(&text).remove(0);
+    let json = support::to_json(&support::read("charts/setguard/values.yaml")).remove(0);
     let values: Map<String, Value> = serde_json::from_str(&json).unwrap();
     fn without(values: Map<String, Value>) -> BTreeMap<String, Value> {
         let kept = values.into_iter().filter(|(key, _)| PASSED_ON.split(' ').all(|it| it != key));

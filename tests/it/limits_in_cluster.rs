@@ -18,7 +18,7 @@ fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {
 }
 
 /// An update of the replica count, as the API server sends it. It omits zero.
-fn scale(resource: &str, from: u32, to: u32) -> Value {
+pub fn scale(resource: &str, from: u32, to: u32) -> Value {
     let scale = |replicas: u32| {
         let spec = if replicas == 0 { json!({}) } else { json!({"replicas": replicas}) };
         json!({"kind": "Scale", "apiVersion": "autoscaling/v1",

@@ -39,6 +39,14 @@ impl Viewer {
         Viewer::start(api_server, &["--inventory", "workloads"])
     }
 
+    fn of_daemon_sets(minor: &'static str, count: usize) -> (ApiServer, Self) {
+        let api_server = ApiServer::start(minor);
+        daemon_sets(&api_server, count);
+        let viewer = Viewer::of_workloads(&api_server);
+        viewer.holds("DaemonSet", count);
+        (api_server, viewer)
+    }
+
     fn holds(&self, kind: &str, count: usize) {
         self.knows(kind);
         self.daemon.measured(&format!("setguard_inventory_objects{{kind=\"{kind}\"}} {count}"));
@@ -159,10 +167,7 @@ fn a_new_api_server_streams_its_lists_and_changes_follow() {
 
 #[test]
 fn what_is_listed_again_does_not_vanish_meanwhile() {
-    let api_server = ApiServer::start("33");
-    daemon_sets(&api_server, 150);
-    let viewer = Viewer::of_workloads(&api_server);
-    viewer.holds("DaemonSet", 150);
+    let (api_server, viewer) = Viewer::of_daemon_sets("33", 150);
     api_server.change(|world| {
         // Later watches fail, and lists stop after their first page.
         world.compacted = world.version() + 1;
@@ -181,10 +186,7 @@ fn what_is_listed_again_does_not_vanish_meanwhile() {
 
 #[test]
 fn a_dead_connection_is_noticed_and_the_view_grows_old() {
-    let api_server = ApiServer::start("36");
-    daemon_sets(&api_server, 2);
-    let viewer = Viewer::of_workloads(&api_server);
-    viewer.holds("DaemonSet", 2);
+    let (api_server, viewer) = Viewer::of_daemon_sets("36", 2);
     api_server.change(|world| world.silent = true);
     faults::becomes(&viewer, "DaemonSet", "stale, 2 objects");
     viewer.answers();
@@ -227,10 +229,7 @@ fn a_forbidden_kind_is_reported_once_and_read_when_allowed() {
 
 #[test]
 fn garbage_does_no_harm() {
-    let api_server = ApiServer::start("36");
-    daemon_sets(&api_server, 2);
-    let viewer = Viewer::of_workloads(&api_server);
-    viewer.holds("DaemonSet", 2);
+    let (api_server, viewer) = Viewer::of_daemon_sets("36", 2);
     let deep = format!("{{\"type\":\"ADDED\",\"object\":{}\n", "[".repeat(5000));
     let odd = r#"{"type":"ADDED","object":{"metadata":{"name":"a","namespace":"b"},"spec":7}}"#;
     for garbage in ["<html>", "{\"items\":[{},1,\"\"],\"metadata\":{}}", "\u{0}\n\n{}", &deep, odd]
@@ -330,15 +329,11 @@ fn a_scale_down_waits_for_the_last_change_of_its_set() {
     let viewer = Viewer::start_at(4, &api_server, &args);
     viewer.holds("StatefulSet", 1);
     let ask = |version: u64, timeout: &str| {
-        let scale = |replicas: u32| {
-            json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {"replicas": replicas},
-                "metadata": {"name": "db", "namespace": "shop", "resourceVersion": version.to_string()}})
-        };
-        let review = crate::review::review(json!({
-            "kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
-            "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
-            "subResource": "scale", "object": scale(1), "oldObject": scale(3),
-        }));
+        let mut scale = limits_in_cluster::scale("statefulsets", 3, 1);
+        for object in ["object", "oldObject"] {
+            scale[object]["metadata"]["resourceVersion"] = json!(version.to_string());
+        }
+        let review = crate::review::review(scale);
         let mut stream = viewer.client.connect(viewer.daemon.webhook).unwrap();
         post(&mut stream, &format!("/validate?timeout={timeout}"), &review).json()
     };

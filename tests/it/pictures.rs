@@ -5,9 +5,9 @@ use std::{fmt::Write as _, path::Path, process::Command};
 #[cfg(unix)]
 use serde_json::Value;
 
-use crate::folder::Ran;
 #[cfg(unix)]
-use crate::{api_server::ApiServer, support};
+use crate::api_server::ApiServer;
+use crate::{folder::Ran, support};
 
 const COLUMNS: usize = 100;
 /// The size of a character, in pixels.
@@ -196,8 +196,7 @@ fn a_screen_has_its_styles_and_breaks_long_lines() {
 
 #[test]
 fn each_picture_is_shown_somewhere() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let readme = support::read("README.md");
     for (path, text) in all() {
         assert!(readme.contains(&format!("]({path})")), "README.md does not show {path}");
         assert!(roxmltree::Document::parse(&text).is_ok(), "{path}");

@@ -1,66 +1,21 @@
-//! A repository and its pipeline, as docs/ci.md describes it.
+//! The versions in files for pipelines, and the action that docs/ci.md describes.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use setguard_testing::helm;
 
-use crate::folder::{Folder, Ran, on_delete, rules};
-
-fn ours(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
-}
-
-#[test]
-fn a_repository_goes_through_its_pipeline() {
-    let folder = Folder::new([
-        ("deploy/agent.yaml", on_delete("agent", "").as_str()),
-        ("base/kustomization.yaml", "resources: [cache.yaml]\n"),
-        ("base/cache.yaml", &on_delete("cache", "")),
-        (
-            "overlays/prod/kustomization.yaml",
-            "resources: [../../base]\npatches: [{path: patch.yaml}]\n",
-        ),
-        (
-            "overlays/prod/patch.yaml",
-            "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: cache}\n",
-        ),
-        ("chart/Chart.yaml", "apiVersion: v2\nname: chart\nversion: 1.0.0\n"),
-        ("chart/values.yaml", "kind: DaemonSet\nspec: {}\n"),
-        ("chart/templates/ds.yaml", "{{- if .Values.kind }}\n"),
-    ]);
-    folder.commit();
-
-    // Day one: the baseline records all findings, and the pipeline succeeds.
-    let ran = folder.check(". --deny-warnings").ends(1);
-    for hint in ["setguard check --chart ./chart", "setguard check -k ./overlays/prod"] {
-        assert!(ran.stdout.contains(hint), "{ran:?}");
-    }
-    assert_eq!(folder.check(". --deny-warnings --write-baseline setguard-baseline").code, 0);
-    let (code, report) = folder.json(". --deny-warnings --baseline setguard-baseline");
-    assert_eq!((code, &report["summary"]["hiddenByBaseline"]), (0, &2.into()), "{report}");
-    folder.git("add -A");
-    folder.git("commit -q -m baseline");
-
-    folder.write("deploy/new.yaml", on_delete("new", ""));
-    for flags in ["--baseline setguard-baseline", "--against-ref HEAD --new-only"] {
-        let (code, report) = folder.json(&format!(". --deny-warnings {flags}"));
-        assert_eq!((code, rules(&report).len()), (1, 1), "{report}");
-        assert_eq!(report["findings"][0]["object"]["name"], "new");
-    }
-
-    assert_eq!(folder.check(". --deny-warnings --fix").code, 0);
-    assert_eq!(folder.check(". --baseline setguard-baseline").code, 1);
-    assert_eq!(folder.check(". --baseline setguard-baseline --prune-baseline").code, 0);
-    assert_eq!(folder.check(". --deny-warnings --baseline setguard-baseline").code, 0);
-    assert!(folder.read("setguard-baseline").lines().all(|line| line.starts_with('#')));
-}
+use crate::{
+    folder::{Folder, Ran, on_delete},
+    support::read,
+};
 
 #[test]
 fn the_versions_in_files_for_pipelines_are_this_one() {
     let version = env!("CARGO_PKG_VERSION");
-    assert!(ours("action.yml").contains(&format!("    default: {version}\n")));
-    assert!(ours("examples/ci/gitlab-ci.yml").contains(&format!("    version:\n      default: {version}\n")));
-    assert!(ours("examples/ci/pre-commit-config.yaml").contains(&format!("rev: v{version}\n")));
+    assert!(read("action.yml").contains(&format!("    default: {version}\n")));
+    let input = format!("    version:\n      default: {version}\n");
+    assert!(read("examples/ci/gitlab-ci.yml").contains(&input));
+    assert!(read("examples/ci/pre-commit-config.yaml").contains(&format!("rev: v{version}\n")));
 }
 
 #[test]
@@ -91,10 +46,10 @@ fn the_plugin_of_helm_checks_what_a_chart_renders() {
 #[test]
 fn argo_cd_reads_the_scripts_that_have_tests() {
     let patch: serde_json::Value =
-        serde_saphyr::from_str(&ours("examples/rollouts/argocd-cm.yaml")).unwrap();
+        serde_saphyr::from_str(&read("examples/rollouts/argocd-cm.yaml")).unwrap();
     for kind in ["DaemonSet", "StatefulSet"] {
         let of = |what: &str| &patch["data"][format!("resource.customizations.{what}.apps_{kind}")];
-        let script = ours(&format!("examples/rollouts/argo-cd/apps/{kind}/health.lua"));
+        let script = read(&format!("examples/rollouts/argo-cd/apps/{kind}/health.lua"));
         assert_eq!((of("health"), of("useOpenLibs")), (&script.into(), &"true".into()), "{kind}");
     }
 }

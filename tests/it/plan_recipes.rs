@@ -1,6 +1,8 @@
 //! Runs the recipes of docs/plan.md for charts and kustomizations in a repository.
 
-use std::{env, path::Path, process::Command};
+use std::{path::Path, process::Command};
+
+use setguard_testing::harness::process::path_with;
 
 use crate::{folder::Folder, folder::Ran, helm};
 
@@ -48,12 +50,11 @@ fn commands(beginning: &str) -> &'static str {
 fn follow(recipe: &str) -> Ran {
     let folder = repository();
     let script = commands("## Charts and kustomizations").to_owned() + commands(recipe);
-    let mut path = vec![Path::new(env!("CARGO_BIN_EXE_setguard")).parent().unwrap().to_owned()];
-    path.extend(helm::find().and_then(|helm| helm.parent().map(Path::to_owned)));
-    path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    let mut programs = vec![Path::new(env!("CARGO_BIN_EXE_setguard")).parent().unwrap().to_owned()];
+    programs.extend(helm::find().and_then(|helm| helm.parent().map(Path::to_owned)));
     let mut bash = Command::new("bash");
     bash.args(["-euo", "pipefail", "-c", &script]).current_dir(folder.path("repository"));
-    Ran::from(bash.env("PATH", env::join_paths(path).unwrap()).output().expect("bash"))
+    Ran::from(bash.env("PATH", path_with(programs)).output().expect("bash"))
 }
 
 fn compares(recipe: &str) {

@@ -60,8 +60,7 @@ fn sarif_is_what_github_takes() {
 #[test]
 fn sarif_of_a_clean_run_has_no_results() {
     let folder = repository([("a.yaml", GOOD)]);
-    let ran = folder.setguard(&["check", "a.yaml", "--format", "sarif"]).ends(0);
-    let log = sarif(&ran.stdout);
+    let log = sarif(&folder.check("a.yaml --format sarif").ends(0).stdout);
     assert_eq!(log["runs"][0]["results"], json!([]));
     assert_eq!(log["runs"][0]["tool"]["driver"]["rules"], json!([]));
     assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], true);

@@ -131,32 +131,36 @@ fn startup_errors_are_reported_with_exit_code_2() {
     let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  no-such-rule: deny\n";
     fs::write(file("policy.yaml"), policy).unwrap();
     let running = Daemon::start(&[]);
-    let taken = running.webhook.to_string();
-    let free = "127.0.0.1:0";
-    let (missing, wrong) = (file("missing.crt"), file("policy.yaml"));
-    let (cert, key) = (file("tls.crt"), file("tls.key"));
+    let words = [
+        ("TAKEN", running.webhook.to_string()),
+        ("FREE", "127.0.0.1:0".to_owned()),
+        ("WRONG", file("policy.yaml")),
+        ("MISSING", file("missing.crt")),
+        ("CERT", file("tls.crt")),
+        ("KEY", file("tls.key")),
+        ("MANAGED", managed().join(" ")),
+    ];
+    let full = |text: &str| {
+        words.iter().fold(text.to_owned(), |text, (word, full)| text.replace(word, full))
+    };
     for (args, expected) in [
-        (vec!["--listen", &taken, "--admin-listen", free], format!("--listen {taken}: cannot")),
-        (vec!["--listen", free, "--admin-listen", &taken], format!("--admin-listen {taken}: can")),
-        (vec!["--policy", &wrong], format!("{wrong}:4:3: rules[no-such-rule]: there is no rule")),
-        (vec!["--tls-cert", &missing, "--tls-key", &key], format!("{missing}: cannot be read")),
-        (vec!["--tls-cert", &cert, "--tls-key", &cert], format!("{cert}: has no private key")),
-        (vec!["--tls-cert", &cert], "--tls-key".to_owned()),
-        (
-            vec!["--tls-cert", &cert, "--tls-key", &key, "--tls-self-signed"],
-            "cannot be used with".to_owned(),
-        ),
-        (vec!["--tls-managed"], "--tls-managed-namespace".to_owned()),
-        (vec!["--tls-managed-secret", "ca"], "--tls-managed".to_owned()),
-        ([&["--tls-self-signed"], &managed()[..]].concat(), "cannot be used with".to_owned()),
-        (
-            [&["--listen", free, "--admin-listen", free], &managed()[..]].concat(),
-            "--tls-managed: cannot find the API server".to_owned(),
-        ),
-        (vec!["--kube-version", "1.2"], "Kubernetes 1.2 is not supported".to_owned()),
-        (vec!["--grace-period", "soon"], "is not a duration such as".to_owned()),
-        (vec!["--tls-san", "not a host"], "is neither a DNS name nor an IP address".to_owned()),
+        ("--listen TAKEN --admin-listen FREE", "--listen TAKEN: cannot"),
+        ("--listen FREE --admin-listen TAKEN", "--admin-listen TAKEN: can"),
+        ("--policy WRONG", "WRONG:4:3: rules[no-such-rule]: there is no rule"),
+        ("--tls-cert MISSING --tls-key KEY", "MISSING: cannot be read"),
+        ("--tls-cert CERT --tls-key CERT", "CERT: has no private key"),
+        ("--tls-cert CERT", "--tls-key"),
+        ("--tls-cert CERT --tls-key KEY --tls-self-signed", "cannot be used with"),
+        ("--tls-managed", "--tls-managed-namespace"),
+        ("--tls-managed-secret ca", "--tls-managed"),
+        ("--tls-self-signed MANAGED", "cannot be used with"),
+        ("--listen FREE --admin-listen FREE MANAGED", "--tls-managed: cannot find the API server"),
+        ("--kube-version 1.2", "Kubernetes 1.2 is not supported"),
+        ("--grace-period soon", "is not a duration such as"),
+        ("--tls-san not/a/host", "is neither a DNS name nor an IP address"),
     ] {
+        let (args, expected) = (full(args), full(expected));
+        let args: Vec<_> = args.split(' ').collect();
         let (code, stderr) = serve_fails(&args);
         assert_eq!(code, Some(2), "{args:?}: {stderr}");
         assert!(stderr.contains(&expected), "{args:?}: {stderr}");

@@ -1,9 +1,4 @@
-use std::{
-    fs,
-    io::Write as _,
-    path::Path,
-    process::{Command, Output, Stdio},
-};
+use std::{fs, path::Path};
 
 use jiff::{Timestamp, civil::date};
 use serde_json::Value;
@@ -30,7 +25,10 @@ use setguard::{
     },
     yaml,
 };
-pub use setguard_testing::manifests::{cases, fixtures};
+pub use setguard_testing::{
+    harness::process::feed,
+    manifests::{cases, fixtures},
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -40,6 +38,11 @@ pub struct Found {
     pub field: String,
     pub pointer: String,
     pub text: String,
+}
+
+/// The text of a file of the repository.
+pub fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
 pub fn to_json(text: &str) -> Vec<String> {
@@ -297,14 +300,6 @@ pub fn example(text: &str) -> Vec<Found> {
     let mut found = evaluate_in(new, Some(old), &cluster_of(text), &Storage::default());
     found.extend(evaluate_change(&objects, &before, &Policy::default()));
     found
-}
-
-/// Runs a command to its end with this standard input. The command need not read all of it.
-pub fn feed(command: &mut Command, stdin: &[u8]) -> Output {
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
-    let _ = child.stdin.take().unwrap().write_all(stdin);
-    child.wait_with_output().unwrap()
 }
 
 /// Expands each comment `# … and 9 more` to nine more lines like the previous one.

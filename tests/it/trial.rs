@@ -5,11 +5,6 @@ use std::process::{Command, Output, Stdio};
 use crate::support;
 use setguard_testing::recorded::snapshot;
 
-fn tried(text: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    support::feed(command.args(["try", "-"]), text.as_bytes())
-}
-
 fn printed(output: &Output) -> String {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let (before, after) = text.split_once("127.0.0.1:").expect("the address");
@@ -31,25 +26,6 @@ fn the_examples_are_answered_as_kubectl_would_show_it() {
 }
 
 #[test]
-fn a_namespace_of_the_input_requests_the_control_plane() {
-    let output = tried(
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ops\n  labels: {setguard.io/control-plane: \"true\"}\n\
-         ---\n\
-         apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent, namespace: ops}\nspec:\n  \
-         selector: {matchLabels: {app: agent}}\n  template:\n    metadata: {labels: {app: agent}}\n    \
-         spec: {containers: [{name: agent, image: agent:1}]}\n",
-    );
-    let text = printed(&output);
-    assert_eq!(output.status.code(), Some(0), "{text}");
-    let calls = "    called: /mutate, /mutate/control-plane, /validate, /mutate\n";
-    assert!(text.contains(calls), "{text}");
-    let injected = "    injected: toleration node-role.kubernetes.io/control-plane:NoSchedule, \
-                    toleration node-role.kubernetes.io/master:NoSchedule\n";
-    assert!(text.contains(injected), "{text}");
-    assert!(!text.contains("into its pods"), "they have them from the template: {text}");
-}
-
-#[test]
 fn an_object_that_cannot_be_read_does_not_end_the_run() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: 5\n";
     let note = "x".repeat(3 << 20);
@@ -57,7 +33,9 @@ fn an_object_that_cannot_be_read_does_not_end_the_run() {
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: b, annotations: {{note: {note}}}}}\nspec: {{}}\n"
     );
     let good = "apiVersion: v1\nkind: Pod\nmetadata: {name: c}\nspec: {}\n";
-    let output = tried(&[pod, &large, good].join("---\n"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    let objects = [pod, &large, good].join("---\n");
+    let output = support::feed(command.args(["try", "-"]), objects.as_bytes());
     assert_eq!(output.status.code(), Some(0));
     let printed = printed(&output);
     let wanted = ["Error from server (BadRequest)", "a Pod: invalid type", "  pod/c created\n"];

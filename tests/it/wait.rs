@@ -37,6 +37,11 @@ impl Cluster {
         self.has("statefulsets", set)
     }
 
+    fn annotation(&self, name: &str) -> Value {
+        let set = self.api_server.get("statefulsets", "shop", "db").unwrap();
+        set["metadata"]["annotations"][format!("setguard.io/{name}")].clone()
+    }
+
     fn begin(&self, args: &[&str]) -> Waiting {
         let mut command = self.command(&[&["--format", "json"], args].concat());
         let mut child =
@@ -220,10 +225,7 @@ fn a_controller_that_waits_is_made_to_try_only_if_it_is_asked_for() {
         "firstTimestamp": then, "lastTimestamp": then,
     });
     cluster.has("statefulsets", &lacking).has("events", &refusal);
-    let annotation = || {
-        let set = cluster.api_server.get("statefulsets", "shop", "db").unwrap();
-        set["metadata"]["annotations"]["setguard.io/try-again"].clone()
-    };
+    let annotation = || cluster.annotation("try-again");
     // The quota may have grown since, so this is no reason to give up.
     let args = ["sts/db", "-n", "shop", "--timeout", "2s", "--patience", "1s"];
     cluster.events(3, &args);
@@ -242,10 +244,7 @@ fn a_controller_that_waits_is_made_to_try_only_if_it_is_asked_for() {
 fn the_reason_is_an_annotation_as_long_as_it_holds_if_that_is_asked_for() {
     let cluster = with_bad_image("new");
     let args = ["sts/db", "-n", "shop", "--patience", "1s"];
-    let annotation = || {
-        let set = cluster.api_server.get("statefulsets", "shop", "db").unwrap();
-        set["metadata"]["annotations"]["setguard.io/stuck"].clone()
-    };
+    let annotation = || cluster.annotation("stuck");
     cluster.events(1, &args);
     assert_eq!(annotation(), Value::Null);
     let args = [&args, ["--annotate"].as_slice()].concat();

@@ -1,18 +1,15 @@
 //! `setguard audit` of a real cluster: stored objects, rights, and reports.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+use std::{env, fs, path::Path};
 
 use serde_json::{Value, json};
 
 use super::Case;
 use crate::{
-    harness::{control_plane::ADMIN_TOKEN, process::eventually},
+    harness::{kubectl::Output, process::becomes},
     manifests::stateful_set,
     namespace::Namespace,
+    setguard,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -25,17 +22,14 @@ pub(super) const CASES: &[Case] = &[
 const CRDS: &str = "SETGUARD_REPORT_CRDS";
 
 fn audit(namespace: &Namespace<'_>, kubeconfig: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    command.args(["audit", "-n", namespace.name]).args(args).env("KUBECONFIG", kubeconfig);
-    command.output().unwrap()
+    setguard(kubeconfig, &[&["audit", "-n", namespace.name], args].concat())
 }
 
 fn findings(namespace: &Namespace<'_>, args: &[&str]) -> Vec<String> {
     let kubeconfig = &namespace.control_plane.kubectl.kubeconfig;
     let output = audit(namespace, kubeconfig, &[&["--format=json"], args].concat());
-    let report: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output}"));
+    assert_eq!(output.stderr, "");
     let one = |finding: &Value| {
         let [rule, name] = [&finding["rule"], &finding["object"]["name"]];
         format!("{} {}", rule.as_str().unwrap(), name.as_str().unwrap())
@@ -102,48 +96,25 @@ fn install_crds(namespace: &Namespace<'_>) {
     };
     let kubectl = &namespace.control_plane.kubectl;
     kubectl.run(&["apply", "--server-side", "-f", "-"], &text).accepted();
-    eventually("the reports to be served", || {
-        let output = namespace.kubectl(&["get", "reports.openreports.io"], "");
-        if output.success { Ok(()) } else { Err(output) }
-    });
+    let get = || namespace.kubectl(&["get", "reports.openreports.io"], "");
+    becomes("the reports to be served", get, |output| output.success);
 }
 
 /// With exactly the rights in examples/rollouts/audit-rbac.yaml, the audit has no note about unreadable objects.
 fn rights(namespace: &Namespace<'_>) {
     namespace.apply(&set("db")).accepted();
-    let kubeconfig = auditor(namespace);
-    let output = audit(namespace, &kubeconfig, &[]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("neither DaemonSets nor StatefulSets can be read\n"), "{said}");
+    let kubeconfig = namespace.kubeconfig_as("auditor");
+    audit(namespace, &kubeconfig, &[])
+        .refused(&["neither DaemonSets nor StatefulSets can be read\n"]);
 
     let rules = include_str!("../../../examples/rollouts/audit-rbac.yaml");
     let kubectl = &namespace.control_plane.kubectl;
     kubectl.run(&["apply", "-f", "-"], rules).accepted();
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-        "metadata": {"name": namespace.name},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
-            "name": "setguard-audit"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "auditor"}],
-    });
-    kubectl.run(&["apply", "-f", "-"], &binding.to_string()).accepted();
-    eventually("the rights to be known", || {
-        let output = audit(namespace, &kubeconfig, &["--strict"]);
-        let is_quiet = output.status.code() == Some(0) && output.stderr.is_empty();
-        if is_quiet { Ok(()) } else { Err(format!("{output:?}")) }
-    });
+    namespace.bind("ClusterRole", "setguard-audit", "auditor");
+    let ask = || audit(namespace, &kubeconfig, &["--strict"]);
+    becomes("the rights to be known", ask, |output| output.success && output.stderr.is_empty());
     let text = audit(namespace, &kubeconfig, &[]).stdout;
     // No kubelet makes its pods ready.
     let end = "healthy: 0 DaemonSets, 0 StatefulSets; not settled: 1 set\n";
-    let text = String::from_utf8_lossy(&text);
     assert!(text.ends_with(end), "{text}");
-}
-
-fn auditor(namespace: &Namespace<'_>) -> PathBuf {
-    let path = namespace.control_plane.kubeconfig("auditor", ADMIN_TOKEN);
-    let mut config: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    config["users"][0]["user"]["as"] = json!("auditor");
-    fs::write(&path, config.to_string()).unwrap();
-    path
 }

@@ -18,7 +18,7 @@ mod rights;
 mod switch;
 mod system;
 
-use std::{collections::BTreeSet, fs, net::SocketAddr, process::Command};
+use std::{collections::BTreeSet, fs, net::SocketAddr};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ use self::{load::Load, release::Release};
 use super::{Case, HELM};
 use crate::{
     CONTROLLER_MANAGER, ControlPlane, Kubelet, Namespace, Output, SCHEDULER, Service, add_claim,
-    becomes, daemon_set, eventually, http, node, stateful_set, surging,
+    becomes, daemon_set, eventually, http, node, setguard, stateful_set, surging,
 };
 
 /// The programs for a chart with running pods.
@@ -239,10 +239,8 @@ fn rotate(site: &Site<'_>) {
     assert_eq!(most, 2, "the old and the new CA are published together");
     let file = site.kubelet.folder().join("published.crt");
     fs::write(&file, site.bundle(KINDS[1])).expect("a file");
-    let mut probe = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    let output = probe.args(["probe", "--url", &site.url, "--ca"]).arg(file).output();
-    let output = output.expect("setguard runs");
-    assert!(output.status.success(), "{output:?}");
+    let probe = ["probe", "--url", &site.url, "--ca", &file.display().to_string()];
+    setguard(&site.own.control_plane.kubectl.kubeconfig, &probe).accepted();
 }
 
 impl<'a> Site<'a> {

@@ -1,7 +1,6 @@
 //! `KUBECTL_EXTERNAL_DIFF="setguard diff"`.
 
 use std::{
-    env,
     path::Path,
     process::{Command, Output},
 };
@@ -9,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{Namespace, manifests};
+use crate::{Namespace, harness::process::path_with, manifests};
 
 pub(super) const CASES: &[Case] = &[Case {
     // Later, the webhook itself refuses the denied objects.
@@ -47,10 +46,11 @@ fn diff(namespace: &Namespace<'_>, object: &Value) -> Output {
     std::fs::write(&file, object.to_string()).unwrap();
     let kubectl = &namespace.control_plane.kubectl;
     let setguard = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().unwrap().to_owned();
-    let path = env::var_os("PATH").unwrap_or_default();
-    let path = env::join_paths([setguard].into_iter().chain(env::split_paths(&path))).unwrap();
     let mut command = Command::new(&kubectl.program);
     command.args(["diff", "--namespace", namespace.name, "-f"]).arg(file);
-    command.env("KUBECONFIG", &kubectl.kubeconfig).env("HOME", &kubectl.home).env("PATH", path);
+    command
+        .env("KUBECONFIG", &kubectl.kubeconfig)
+        .env("HOME", &kubectl.home)
+        .env("PATH", path_with([setguard]));
     command.env("KUBECTL_EXTERNAL_DIFF", "setguard diff").output().unwrap()
 }

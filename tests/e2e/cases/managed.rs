@@ -4,7 +4,6 @@ use std::{
     fs,
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Command, Output},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
@@ -12,7 +11,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Case;
-use crate::{Namespace, Process, SETGUARD, becomes, daemon_set, eventually, free_ports, http};
+use crate::{
+    Namespace, Process, SETGUARD, becomes, daemon_set, eventually, free_ports, http, setguard,
+};
 
 pub(super) const CASES: &[Case] = &[Case::new("managed-certificates", managed)];
 
@@ -154,9 +155,8 @@ fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
 fn cleanup(site: &Site<'_>) {
     let name = site.namespace.name;
     for expected in ["MutatingWebhookConfiguration managed-certificates deleted", "no webhook"] {
-        let output = site.setguard(&["cleanup", "--webhook-config", name]);
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains(expected), "{output:?}");
+        let output = setguard(&site.kubeconfig, &["cleanup", "--webhook-config", name]).accepted();
+        assert!(output.stdout.contains(expected), "{output}");
     }
     for kind in KINDS {
         site.namespace.kubectl(&["get", kind, name], "").refused(&["not found"]);
@@ -205,11 +205,6 @@ impl<'a> Site<'a> {
         self.namespace.kubectl(&["create", "secret", "generic", SECRET], "").accepted();
     }
 
-    fn setguard(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-        command.args(args).env("KUBECONFIG", &self.kubeconfig).output().expect("setguard runs")
-    }
-
     fn ready(&self, i: usize) -> Result<(), String> {
         let reply = self.get(i, "/readyz");
         if reply.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(reply) }
@@ -255,11 +250,11 @@ impl<'a> Site<'a> {
             self.ready(i)?;
             let file = self.folder.path().join("ca.crt");
             fs::write(&file, self.bundle(i)).expect("a file");
-            let url = format!("https://127.0.0.1:{}", self.ports[i]);
-            let output =
-                self.setguard(&["probe", "--url", &url, "--ca", &file.display().to_string()]);
-            if !output.status.success() {
-                return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+            let (url, ca) = (format!("https://127.0.0.1:{}", self.ports[i]), file.display());
+            let probe = ["probe", "--url", &url, "--ca", &ca.to_string()];
+            let output = setguard(&self.kubeconfig, &probe);
+            if !output.success {
+                return Err(output.stderr);
             }
         }
         Ok(())

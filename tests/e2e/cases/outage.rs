@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
 
 use super::Case;
-use crate::{Namespace, Webhook, certificate, daemon_set, eventually, free_ports, stateful_set};
+use crate::{Namespace, Webhook, becomes, certificate, daemon_set, free_ports, stateful_set};
 
 pub(super) const CASES: &[Case] =
     &[Case::new("a-webhook-that-is-down-is-named-and-comes-back", outage)];
@@ -21,7 +21,7 @@ fn outage(namespace: &Namespace<'_>) {
     namespace.apply(&stateful_set("before")).silently();
 
     register_for(namespace, port, &fs::read(&certificate).expect("a certificate"));
-    eventually("the webhook to be called", || dry_run_is(namespace, false));
+    dry_run_becomes(namespace, false, "the webhook to be called");
     namespace.apply(&daemon_set("agent")).refused(&[
         "failed calling webhook",
         "\"create.validate.setguard.io\"",
@@ -33,11 +33,11 @@ fn outage(namespace: &Namespace<'_>) {
     namespace.kubectl(&["delete", "statefulset/before"], "").silently();
 
     set_failure_policy(namespace, "Ignore");
-    eventually("failurePolicy Ignore", || dry_run_is(namespace, true));
+    dry_run_becomes(namespace, true, "failurePolicy Ignore");
     namespace.apply(&daemon_set("agent")).accepted();
 
     set_failure_policy(namespace, "Fail");
-    eventually("failurePolicy Fail", || dry_run_is(namespace, false));
+    dry_run_becomes(namespace, false, "failurePolicy Fail");
     let flags = [
         &*format!("--listen=127.0.0.1:{port}"),
         &*format!("--tls-cert={}", certificate.display()),
@@ -45,7 +45,7 @@ fn outage(namespace: &Namespace<'_>) {
     ];
     let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
     let _running = Webhook::start_with(program, folder.path(), &flags);
-    eventually("the webhook to be back", || dry_run_is(namespace, true));
+    dry_run_becomes(namespace, true, "the webhook to be back");
     namespace.kubectl(&["delete", "daemonset/agent"], "").silently();
     namespace.apply(&daemon_set("agent")).silently();
 }
@@ -72,7 +72,7 @@ fn set_failure_policy(namespace: &Namespace<'_>, policy: &str) {
     namespace.kubectl(&args, "").accepted();
 }
 
-fn dry_run_is(namespace: &Namespace<'_>, accepted: bool) -> Result<(), impl std::fmt::Display> {
-    let output = namespace.dry_run(&daemon_set("probe"));
-    if output.success == accepted { Ok(()) } else { Err(output) }
+fn dry_run_becomes(namespace: &Namespace<'_>, accepted: bool, what: &str) {
+    let ask = || namespace.dry_run(&daemon_set("probe"));
+    becomes(what, ask, |output| output.success == accepted);
 }

@@ -1,11 +1,11 @@
 //! `setguard check` and the webhook report the same findings, with the same texts, for the same object.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
 use super::Case;
-use crate::{harness::kubectl::Output, namespace::Namespace};
+use crate::{harness::kubectl::Output, namespace::Namespace, setguard};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("check-and-kubectl-say-the-same-about-the-examples", |namespace| {
@@ -53,12 +53,9 @@ fn moved(manifest: &str, namespace: &str) -> String {
 fn check(namespace: &Namespace<'_>, version: &str, manifest: &str) -> Vec<Value> {
     let file = namespace.control_plane.folder().join(format!("{}.yaml", namespace.name));
     fs::write(&file, manifest).expect("a file");
-    let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
-        .args(["check", "--format=json", "--kube-version", version])
-        .arg(file)
-        .output()
-        .expect("setguard starts");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let args = ["check", "--format=json", "--kube-version", version, &file.display().to_string()];
+    let output = setguard(&namespace.control_plane.kubectl.kubeconfig, &args);
+    let report: Value = serde_json::from_str(&output.stdout).expect("a report");
     report["findings"].as_array().expect("findings").clone()
 }
 

@@ -8,7 +8,7 @@ mod injected;
 mod limited;
 mod statics;
 
-use std::{collections::BTreeMap, env, fs, process::Command};
+use std::{collections::BTreeMap, env, fs};
 
 use serde_json::{Value, json};
 use setguard::{
@@ -25,7 +25,7 @@ use self::{compared::Compared, crossed::Crossing};
 use super::Case;
 use crate::{
     CONTROLLER_MANAGER, ControlPlane, Dice, Namespace, Output, becomes, client, corpus, manifests,
-    surging,
+    setguard, surging,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -53,12 +53,9 @@ fn export(form: &str, namespace: &Namespace<'_>, policy: &str) -> String {
 fn export_with(form: &str, control_plane: &ControlPlane, policy: &str, more: &[&str]) -> String {
     let file = control_plane.folder().join("policy.yaml");
     fs::write(&file, policy).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    command.args(["export", form, "--policy"]).arg(&file);
-    command.args(["--kube-version", &format!("1.{}", control_plane.minor())]).args(more);
-    let output = command.env_clear().output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap()
+    let (file, version) = (file.display().to_string(), format!("1.{}", control_plane.minor()));
+    let args = ["export", form, "--policy", &file, "--kube-version", &version];
+    setguard(&control_plane.kubectl.kubeconfig, &[&args, more].concat()).accepted().stdout
 }
 
 /// A policy with every exported rule as a warning.

@@ -129,7 +129,6 @@ fn set_the_stage(cluster: &Cluster<'_>) {
 fn break_things(cluster: &Cluster<'_>) {
     let gpu = json!({ "tolerations": [{ "key": "dedicated", "operator": "Exists" }] });
     let mut twin = daemon_set_of("twin", "main", &gpu);
-    twin["metadata"]["namespace"] = json!(SHOP);
     twin["spec"]["selector"]["matchLabels"] = json!({ "app": "first" });
     twin["spec"]["template"]["metadata"]["labels"] = json!({ "app": "first" });
     cluster.apply(&twin);
@@ -157,7 +156,6 @@ fn break_things(cluster: &Cluster<'_>) {
         }
     }
     let mut dead = daemon_set_of("dead", "edge", &json!({}));
-    dead["metadata"]["namespace"] = json!(SHOP);
     dead["spec"]["template"]["spec"]["containers"][0]["image"] = json!("good:2");
     cluster.apply(&dead);
 }

@@ -232,7 +232,7 @@ fn large(shared: &Namespace<'_>) {
     assert_eq!(third.log().contains("asking for pages"), asked, "{}", third.log());
     assert!(warns(&shop, true).contains("DaemonSet first"));
     for viewer in [&before, &after, &third] {
-        let peak = numbers::memory(viewer.process.id(), "VmHWM").expect("a peak");
+        let peak = numbers::memory(viewer.0.process.id(), "VmHWM").expect("a peak");
         assert!(peak < 100.0, "{peak} MiB");
     }
 }

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use serde_json::{Value, json};
 
 use super::{chart, deployment, objects, of, pods::specs as pods, render, webhooks};
-use crate::helm;
+use crate::{helm, support};
 
 fn file(name: &str) -> String {
     chart().join("clouds").join(name).to_str().unwrap().to_owned()
@@ -18,8 +18,7 @@ fn rendered(helm: &Path, name: &str) -> Vec<Value> {
 
 #[test]
 fn the_page_names_each_file() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md");
-    let docs = fs::read_to_string(docs).unwrap();
+    let docs = support::read("docs/operations.md");
     let entries = fs::read_dir(chart().join("clouds")).unwrap();
     let files: BTreeSet<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use setguard::kubernetes::cluster::Version;
 
 use super::{chart, render, value_files};
-use crate::{helm, support};
+use crate::{helm, support, support::read};
 
 #[test]
 fn the_linter_has_no_remarks() {
@@ -22,8 +22,6 @@ fn the_linter_has_no_remarks() {
 
 #[test]
 fn the_oldest_kubernetes_is_the_same_everywhere() {
-    let read =
-        |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let oldest = Version::OLDEST;
     let chart = read("charts/setguard/Chart.yaml");
     assert!(chart.contains(&format!("\nkubeVersion: \">={oldest}.0-0\"\n")));
@@ -125,8 +123,7 @@ fn the_metadata_for_artifact_hub_is_true() {
     if let Some(helm) = helm::find() {
         assert!(render(&helm, &[]).contains(&format!("image: \"{image}\"")), "{image}");
     }
-    let dockerfile = Path::new(env!("CARGO_MANIFEST_DIR")).join("Dockerfile");
-    let dockerfile = fs::read_to_string(dockerfile).unwrap();
+    let dockerfile = read("Dockerfile");
     for platform in of("images")[0]["platforms"].as_array().unwrap() {
         let arch = platform.as_str().unwrap().strip_prefix("linux/").unwrap();
         assert!(dockerfile.contains(&format!(" {arch}) cpu=")), "{arch}");

@@ -1,11 +1,11 @@
 //! The permissions of the service account.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::{each, each_with_server, objects, of, render};
-use crate::helm;
+use crate::{helm, support};
 
 #[test]
 fn roles_name_their_objects_and_have_no_wildcards() {
@@ -135,8 +135,7 @@ fn without_a_need_for_the_api_server_nothing_may_leave_the_pod() {
 }
 
 fn rows() -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/security.md");
-    let page = fs::read_to_string(page).unwrap();
+    let page = support::read("docs/security.md");
     let (_, section) = page.split_once("\n## What setguard's account can do\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     section.lines().filter(|line| line.starts_with('|')).map(str::to_lowercase).collect()

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Folder, GOOD, MISSPELT, check};
+use super::{Folder, GOOD, MISSPELT};
 
 #[cfg(unix)]
 #[test]
@@ -41,16 +41,6 @@ fn no_policy_is_taken_from_a_shared_folder() {
     set(0o700);
     ran.ends(0).reports_only("");
     folder.check("a.yaml").ends(1);
-}
-
-#[test]
-fn a_managed_fields_entry_may_hold_any_json() {
-    let deep = format!("{}1{}", "{\"a\":".repeat(90), "}".repeat(90));
-    let text = GOOD.replace(
-        "metadata: {name: agent}",
-        &format!("metadata: {{name: agent, managedFields: [{{fieldsV1: {deep}}}]}}"),
-    );
-    assert_eq!(check(&text).code, 0, "{}", check(&text).stdout);
 }
 
 #[test]

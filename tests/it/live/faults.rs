@@ -41,10 +41,7 @@ fn a_streaming_list_that_fails_is_followed_by_pages() {
 #[test]
 fn a_watch_that_answers_and_fails_confirms_nothing() {
     for bad in [ERROR, UNREADABLE] {
-        let api_server = ApiServer::start("36");
-        daemon_sets(&api_server, 2);
-        let viewer = Viewer::of_workloads(&api_server);
-        viewer.holds("DaemonSet", 2);
+        let (api_server, viewer) = Viewer::of_daemon_sets("36", 2);
         // Each watch gets an answer, but only its content confirms a kind.
         api_server.change(|world| {
             world.watch_line = Some(bad.to_owned());
@@ -82,10 +79,7 @@ fn a_view_is_not_fresh_from_the_moment_at_which_its_watch_breaks() {
 
 #[test]
 fn a_server_that_comes_back_with_an_older_state_is_listed_again() {
-    let api_server = ApiServer::start("36");
-    daemon_sets(&api_server, 3);
-    let viewer = Viewer::of_workloads(&api_server);
-    viewer.holds("DaemonSet", 3);
+    let (api_server, viewer) = Viewer::of_daemon_sets("36", 3);
     // A list follows a silent watch anyway.
     api_server.apply("daemonsets", &daemon_set("shop", "new"));
     viewer.holds("DaemonSet", 4);

@@ -2,13 +2,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::Write as _,
     path::Path,
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::harness::process::feed;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -113,12 +114,7 @@ impl Trace {
         if let Some(old) = &self.old {
             command.arg("--against").arg(write("old", old));
         }
-        command.args(&self.flags).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("setguard starts");
-        let mut stdin = child.stdin.take().expect("a pipe");
-        stdin.write_all(self.new.to_string().as_bytes()).expect("setguard reads");
-        drop(stdin);
-        let output = child.wait_with_output().expect("setguard ends");
+        let output = feed(command.args(&self.flags), self.new.to_string().as_bytes());
         serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|error| panic!("{}: {error}: {output:?}", self.name))
     }

@@ -71,7 +71,6 @@ impl Access {
         Some(Access::Binding(Kind::named(&role.kind)?, role.name, accounts.collect()))
     }
 
-    /// Returns the approximate bytes.
     pub(super) fn bytes(&self) -> usize {
         let texts = |it: (usize, usize)| it.0 + it.1 + 4 * ALLOCATION;
         match self {

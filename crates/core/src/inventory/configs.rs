@@ -160,7 +160,6 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Reads the annotations of an object.
     pub(super) fn of<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
         let get = |key: &str| annotation(key).map(Into::into);
         Order {

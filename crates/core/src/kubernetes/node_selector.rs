@@ -12,7 +12,6 @@ use super::{
 /// The only field of a node that a term can match.
 pub(crate) const NAME: &str = "metadata.name";
 
-/// Returns the terms of a required node affinity.
 pub(crate) fn required_terms(affinity: Option<&Affinity>) -> Option<&[NodeSelectorTerm]> {
     let nodes = affinity?.node_affinity.as_ref()?;
     let required = nodes.required_during_scheduling_ignored_during_execution.as_ref()?;

@@ -58,7 +58,6 @@ pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
     value.serialize(Form::Written).ok()
 }
 
-/// Serializes a value.
 #[derive(Clone, Copy)]
 enum Form {
     Written,
@@ -309,7 +308,7 @@ fn unexpected(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::{
-        api::core::v1::{Container, PersistentVolumeClaim, PodSpec},
+        api::core::v1::{Container, PersistentVolumeClaim},
         apimachinery::pkg::apis::meta::v1::LabelSelector,
     };
     use serde::de::DeserializeOwned;
@@ -323,29 +322,6 @@ mod tests {
         let forth = equal(&one, &other);
         assert_eq!(forth, equal(&other, &one), "it is symmetric");
         forth
-    }
-
-    #[test]
-    fn absent_and_empty_are_the_same_unless_go_has_a_pointer() {
-        let base = json!({"containers": []});
-        for (field, value, is_same) in [
-            ("hostNetwork", json!(false), true),
-            ("shareProcessNamespace", json!(false), false),
-            ("priorityClassName", json!(""), true),
-            ("runtimeClassName", json!(""), false),
-            ("tolerations", json!([]), true),
-            ("nodeSelector", json!({}), true),
-            ("affinity", json!({}), false),
-            ("priority", json!(0), false),
-        ] {
-            let mut other = base.clone();
-            other[field] = value;
-            assert_eq!(same::<PodSpec>(&base, &other), is_same, "{field}");
-        }
-        let (bare, empty) = (json!({"name": "a"}), json!({"name": "a", "resources": {}}));
-        assert!(same::<Container>(&bare, &empty));
-        let limits = json!({"name": "a", "resources": {"limits": {}, "claims": []}});
-        assert!(same::<Container>(&bare, &limits));
     }
 
     #[test]

@@ -161,7 +161,6 @@ const NAMED_IN: [(&str, &str, &str); 4] = [
     ("refs/remotes/", "/HEAD", "branch"),
 ];
 
-/// The mode of a submodule.
 const SUBMODULE: &str = "160000";
 
 /// The maximum length of a link's target, as in Linux.

@@ -23,15 +23,12 @@ pub(super) struct Kustomization {
     pub(super) file: PathBuf,
     /// Whether it makes different objects of its resources, or may do so.
     pub(super) changes: bool,
-    /// The namespace that it sets for its resources.
     pub(super) namespace: Option<String>,
     pub(super) is_component: bool,
     /// As it writes them.
     pub(super) resources: Vec<String>,
     pub(super) components: Vec<String>,
-    /// Its images, and the ConfigMaps and Secrets that it generates.
     pub(super) versions: Vec<Version>,
-    /// All texts in it.
     texts: Vec<String>,
     /// Whether it loads no file that it does not name. Its plugins, for example, load files of their own.
     is_plain: bool,
@@ -47,7 +44,6 @@ pub(super) struct Version {
     pub(super) files: Vec<String>,
 }
 
-/// The keys of versions.
 const VERSIONS: [&str; 4] = ["configMapGenerator", "imageTags", "images", "secretGenerator"];
 
 /// The keys that change no resource. `images` changes an image to a different version of it at most.

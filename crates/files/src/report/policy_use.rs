@@ -7,7 +7,6 @@ use setguard_core::policy::Policy;
 /// The policy file of a run, and the rules that it weakens.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PolicyUse {
-    /// The path of the file.
     file: String,
     /// The ids of the rules whose modes are below their defaults.
     weakened: Vec<&'static str>,

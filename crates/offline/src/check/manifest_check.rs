@@ -281,7 +281,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the previous objects.
     pub(crate) const fn previous(&self) -> &'a Inventory {
         &self.previous.inventory
     }

@@ -354,7 +354,6 @@ impl Input {
         }
     }
 
-    /// Adds the objects of a source.
     fn read_source(
         &mut self,
         source: &Source,

@@ -21,7 +21,6 @@ impl Tally {
     }
 }
 
-/// Returns the number of pods in a target.
 pub(super) const fn count(target: &Target) -> usize {
     match target {
         Target::Ordinal(_) | Target::Node(_) => 1,

@@ -15,7 +15,7 @@ use super::{KINDS, NAME, Site, arming, everything, load::Load, validates, values
 use crate::{
     harness::{
         control_plane::ControlPlane,
-        process::{Process, eventually, free_ports},
+        process::{Process, becomes, free_ports},
     },
     helm, http,
     namespace::Namespace,
@@ -81,10 +81,8 @@ fn from_install_to_prune(shared: &Namespace<'_>, documented: bool) {
     let load = Load::start(&site);
     repository.empty();
     agent.sync();
-    eventually("all pods to be gone", || {
-        let pods = node::pods(&site.own, "app.kubernetes.io/component=webhook");
-        if pods.is_empty() { Ok(()) } else { Err(format!("{pods:?}")) }
-    });
+    let pods = || node::pods(&site.own, "app.kubernetes.io/component=webhook").len();
+    becomes("all pods to be gone", pods, |pods| *pods == 0);
     load.assert_none_failed();
     site.wait_until_only(&before);
 }

@@ -1,12 +1,12 @@
 //! Webhooks that get their rules only when the API server can call setguard.
 
-use std::{net::SocketAddr, process::Command};
+use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
 use super::{CONTROLLERS, KINDS, NAME, Site, guarded, load, release::Release, values};
 use crate::{
-    ControlPlane, Kubelet, Namespace, Service, becomes, daemon_set, eventually, http, node, surging,
+    ControlPlane, Kubelet, Namespace, Service, becomes, daemon_set, http, node, setguard, surging,
 };
 
 pub(super) fn wait(shop: &Namespace<'_>) {
@@ -36,11 +36,8 @@ pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     release.take_back(values);
 
     // A deleted configuration stays deleted, even after some rounds of setguard.
-    site.own.kubectl(&["delete", KINDS[0], NAME], "").accepted();
-    site.own.kubectl(&["delete", KINDS[1], NAME], "").accepted();
-    for pod in site.kubelet.ready() {
-        wait_for_metric(pod, 0);
-    }
+    site.own.kubectl(&["delete", &KINDS.join(","), NAME], "").accepted();
+    wait_for_metrics(&site.kubelet, 0);
     for kind in KINDS {
         site.own.kubectl(&["get", kind, NAME], "").refused(&["NotFound"]);
     }
@@ -51,30 +48,25 @@ pub(super) fn by_hand(site: &Site<'_>, release: &Release<'_>, values: &Value) {
     release.take_back(values);
     wait(&site.shop);
     load.assert_none_failed();
-    for pod in site.kubelet.ready() {
-        wait_for_metric(pod, 1);
-    }
+    wait_for_metrics(&site.kubelet, 1);
     for (pod, count) in before {
         assert_eq!(distrust(pod), count, "handshakes that the API server refused");
     }
 }
 
-fn distrust(pod: SocketAddr) -> String {
-    let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+fn distrust(pod: SocketAddr) -> u64 {
     let name = r#"setguard_tls_handshake_failures_total{reason="refused-by-client"} "#;
-    let line = metrics.lines().find_map(|line| line.strip_prefix(name));
-    line.unwrap_or_else(|| panic!("no {name} in {metrics}")).to_owned()
+    guarded::read(pod, name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-fn wait_for_metric(pod: SocketAddr, armed: u8) {
-    eventually("the metrics of both configurations", || {
-        let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
-        let line = |kind: &str| {
-            metrics.contains(&format!("setguard_webhooks_armed{{kind=\"{kind}\"}} {armed}\n"))
-        };
-        let all = line("ValidatingWebhookConfiguration") && line("MutatingWebhookConfiguration");
-        if all { Ok(()) } else { Err(metrics) }
-    });
+fn wait_for_metrics(kubelet: &Kubelet, armed: u8) {
+    let of = |kind| format!("setguard_webhooks_armed{{kind=\"{kind}\"}} {armed}\n");
+    let lines = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"].map(of);
+    for pod in kubelet.ready() {
+        let metrics = || http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+        let has_all = |metrics: &String| lines.iter().all(|line| metrics.contains(line));
+        becomes("the metrics of both configurations", metrics, has_all);
+    }
 }
 
 /// An API server that cannot reach the pods, then can; finally the namespace is deleted.
@@ -108,9 +100,7 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
     let why = "failed calling webhook";
     becomes("a log of what the API server says", || kubelet.logs(NAME), |logs| logs.contains(why));
     shop.apply(&daemon_set("first")).silently();
-    for pod in kubelet.ready() {
-        wait_for_metric(pod, 0);
-    }
+    wait_for_metrics(&kubelet, 0);
 
     values["webhook"]["url"] = right;
     release.run("upgrade", &values);
@@ -154,15 +144,11 @@ pub(super) fn no_longer(shared: &Namespace<'_>) {
     let why = "ValidatingWebhookConfiguration guard-setguard is not as the chart wrote it: \
                create.validate.guard-setguard.setguard.io is missing";
     logs_say(&site.kubelet, why);
-    let mut audit = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    let audit = audit.arg("audit").env("KUBECONFIG", &control_plane.kubectl.kubeconfig).output();
-    let said = String::from_utf8(audit.expect("an audit").stderr).expect("UTF-8");
+    let said = setguard(&control_plane.kubectl.kubeconfig, &["audit"]).stderr;
     assert!(said.contains(why), "{said}");
     release.run("upgrade", &values);
     wait(&site.shop);
-    for pod in site.kubelet.ready() {
-        wait_for_metric(pod, 1);
-    }
+    wait_for_metrics(&site.kubelet, 1);
 
     // A replica that starts after the deletion does not know the configuration, and reports that too.
     site.own.kubectl(&["delete", KINDS[0], NAME], "").accepted();

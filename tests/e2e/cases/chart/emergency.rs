@@ -1,12 +1,15 @@
 //! The commands of docs/troubleshooting.md, in each mode.
 
-use std::{env, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
 use serde_json::json;
 
 use super::{Site, arming, release::Release, values};
 use crate::{
-    harness::{control_plane::ControlPlane, process::eventually},
+    harness::{
+        control_plane::ControlPlane,
+        process::{becomes, path_with},
+    },
     helm,
     manifests::surging,
     namespace::Namespace,
@@ -114,12 +117,10 @@ impl Reader<'_> {
         let control_plane = self.site.own.control_plane;
         let helm = helm::find().expect("helm was found before");
         let helm = helm.parent().map(Path::to_owned).unwrap_or_default();
-        let path = env::var_os("PATH").unwrap_or_default();
-        let paths = [control_plane.assets.clone(), helm].into_iter().chain(env::split_paths(&path));
         let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard");
         let output = Command::new("sh")
             .args(["-ec", command])
-            .env("PATH", env::join_paths(paths).expect("paths"))
+            .env("PATH", path_with([control_plane.assets.clone(), helm]))
             .env("KUBECONFIG", &control_plane.kubectl.kubeconfig)
             .env("HOME", &control_plane.kubectl.home)
             .env("chart", chart)
@@ -130,9 +131,7 @@ impl Reader<'_> {
     }
 
     fn wait_until_off(&self) {
-        eventually("setguard to be off", || {
-            let output = self.site.shop.dry_run(&surging("agent"));
-            if output.success && output.stderr.is_empty() { Ok(()) } else { Err(output) }
-        });
+        let ask = || self.site.shop.dry_run(&surging("agent"));
+        becomes("setguard to be off", ask, |output| output.success && output.stderr.is_empty());
     }
 }

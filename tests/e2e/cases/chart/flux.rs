@@ -20,7 +20,7 @@ use super::{Site, arming, everything, load::Load, validates, values};
 use crate::{
     harness::{
         control_plane::ControlPlane,
-        process::{Process, eventually},
+        process::{Process, becomes, eventually},
     },
     helm,
     namespace::Namespace,
@@ -65,14 +65,13 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     reconcile(own, "patched");
     wait_for_undoing(&site);
     assert!(log().contains(DRIFT), "{}", log());
-    own.kubectl(&["patch", RELEASE, "--type=merge", r#"--patch={"spec":{"suspend":true}}"#], "")
-        .accepted();
+    let suspend = |is_suspended: bool| {
+        let patch = format!("--patch={}", json!({ "spec": { "suspend": is_suspended } }));
+        own.kubectl(&["patch", RELEASE, "--type=merge", &patch], "").accepted();
+    };
+    suspend(true);
     site.patch_policy();
-    own.kubectl(
-        &["annotate", RELEASE, "--overwrite", "reconcile.fluxcd.io/requestedAt=suspended"],
-        "",
-    )
-    .accepted();
+    request(own, "suspended");
 
     // In an upgrade after that patch, Flux takes the field back.
     let load = Load::start(&site);
@@ -80,8 +79,7 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     let pods = site.kubelet.ready();
     assert_eq!(site.policy(), "Ignore", "while the release is suspended");
     apply(own, &values);
-    own.kubectl(&["patch", RELEASE, "--type=merge", r#"--patch={"spec":{"suspend":false}}"#], "")
-        .accepted();
+    suspend(false);
     wait(own, &controller);
     site.wait_for_others(&pods);
     wait_for_undoing(&site);
@@ -108,10 +106,7 @@ fn what_setguard_writes_is_not_drift(site: &Site<'_>) {
 }
 
 fn wait_for_undoing(site: &Site<'_>) {
-    eventually("the patch to be undone", || match site.policy() {
-        policy if policy == "Fail" => Ok(()),
-        other => Err(other),
-    });
+    becomes("the patch to be undone", || site.policy(), |policy| policy == "Fail");
 }
 
 fn start(control_plane: &ControlPlane) -> Process {
@@ -211,11 +206,13 @@ fn wait(own: &Namespace<'_>, controller: &Process) {
 }
 
 /// Requests a reconciliation like `flux reconcile`.
-fn reconcile(own: &Namespace<'_>, token: &str) {
+fn request(own: &Namespace<'_>, token: &str) {
     let request = format!("reconcile.fluxcd.io/requestedAt={token}");
     own.kubectl(&["annotate", RELEASE, "--overwrite", &request], "").accepted();
-    eventually("the request to be handled", || {
-        let handled = own.read(RELEASE)["status"]["lastHandledReconcileAt"].take();
-        if handled == token { Ok(()) } else { Err(handled) }
-    });
+}
+
+fn reconcile(own: &Namespace<'_>, token: &str) {
+    request(own, token);
+    let handled = || own.read(RELEASE)["status"]["lastHandledReconcileAt"].take();
+    becomes("the request to be handled", handled, |handled| handled == token);
 }

@@ -1,7 +1,7 @@
 //! Pairs of a faulty and a good write, ten times a second: no good write is refused, and no faulty one admitted while
 //! a replica reports armed webhooks.
 
-use std::{net::SocketAddr, process::Command, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use kube::{Api, Client, api::PostParams};
@@ -14,9 +14,13 @@ use super::{
     release::{self, Release},
     values,
 };
-use crate::{Background, ControlPlane, Namespace, Stop, becomes, daemon_set, http, surging};
+use crate::{
+    Background, ControlPlane, Namespace, Stop, becomes, daemon_set, http, setguard, surging,
+};
 
 const PACE: Duration = Duration::from_millis(100);
+
+const ARMED: &str = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
 
 pub(super) fn life(shared: &Namespace<'_>) {
     life_of_policies(shared);
@@ -90,18 +94,17 @@ fn life_of_policies(shared: &Namespace<'_>) {
     // A different client makes these policies select nothing.
     let pairs = Pairs::start(&site);
     let patch = r#"--patch={"spec": {"matchResources": {"namespaceSelector": {"matchLabels": {"no": "where"}}}}}"#;
-    for rule in RULES {
-        let name = format!("{rule}.{NAME}.setguard.io");
-        let binding = ["patch", "validatingadmissionpolicybinding", &name, "--type=merge", patch];
-        site.own.kubectl(&binding, "").accepted();
+    let bindings =
+        RULES.map(|rule| format!("validatingadmissionpolicybinding/{rule}.{NAME}.setguard.io"));
+    for binding in &bindings {
+        site.own.kubectl(&["patch", binding, "--type=merge", patch], "").accepted();
     }
     let test = || release.output("test", &[], &Value::Null).0;
     becomes("the test to fail", test, |success| !success);
     // Helm 3 leaves fields alone that it has not set.
     if !release::sees_conflicts() {
-        for rule in RULES {
-            let name = format!("{rule}.{NAME}.setguard.io");
-            site.own.kubectl(&["delete", "validatingadmissionpolicybinding", &name], "").accepted();
+        for binding in &bindings {
+            site.own.kubectl(&["delete", binding], "").accepted();
         }
     }
     release.take_back(&values);
@@ -145,8 +148,7 @@ fn healed(site: &Site<'_>, has_policies: bool) {
         let count = metric(site, &name);
         assert!(count >= 1, "{name}{count}");
     }
-    let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
-    becomes("a minute without a change", || metric(site, armed), |it| *it == 1);
+    becomes("a minute without a change", || metric(site, ARMED), |it| *it == 1);
 }
 
 /// Somebody writes a wrong value once: it stays, and every report shows it until the command that setguard prints
@@ -172,14 +174,15 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
         site.own.kubectl(&patch, "").accepted();
         let foreign = "setguard_webhooks_foreign{kind=\"ValidatingWebhookConfiguration\"} ";
         becomes("the metric", || metric(site, foreign), |it| *it == 1);
-        let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
-        assert_eq!(metric(site, armed), 0);
+        assert_eq!(metric(site, ARMED), 0);
         let said = format!("create.validate.{NAME}.setguard.io has another {field}");
         arming::logs_say(&site.kubelet, &said);
-        let (_, audit) = setguard(site, &["audit"]);
+        let kubeconfig = &site.own.control_plane.kubectl.kubeconfig;
+        let audit = setguard(kubeconfig, &["audit"]).to_string();
         assert!(audit.contains(&said), "{audit}");
-        let (success, probe) = setguard(site, &["probe", "--validating-config", NAME]);
-        assert!(!success && probe.contains(&said), "{probe}");
+        let probe = setguard(kubeconfig, &["probe", "--validating-config", NAME]);
+        let probe = probe.refused(&[]).to_string();
+        assert!(probe.contains(&said), "{probe}");
         if field == "namespaceSelector" {
             let (success, text) = release.output("test", &[], &Value::Null);
             assert!(!success, "{text}");
@@ -200,12 +203,11 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
         }
         assert!(!has_policies || pairs.admitted == 0, "{pairs:?}");
     }
-    let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
-    becomes("a minute without a change", || metric(site, armed), |it| *it == 1);
+    becomes("a minute without a change", || metric(site, ARMED), |it| *it == 1);
     // From outside: each webhook refuses, and the message has its name.
-    let all = ["--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
-    let (success, text) = setguard(site, &[&["probe"], &all[..]].concat());
-    assert!(success, "{text}");
+    let all =
+        ["probe", "--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
+    setguard(&site.own.control_plane.kubectl.kubeconfig, &all).accepted();
     release.run("test", &Value::Null);
 }
 
@@ -241,21 +243,12 @@ pub(super) fn modes(shared: &Namespace<'_>) {
     pairs.end("changes of the mode").assert_all_refused();
 }
 
-fn setguard(site: &Site<'_>, args: &[&str]) -> (bool, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    let output =
-        command.args(args).env("KUBECONFIG", &site.own.control_plane.kubectl.kubeconfig).output();
-    let output = output.expect("setguard runs");
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
-}
-
 pub(super) fn metric(site: &Site<'_>, name: &str) -> u64 {
     let of = |pod: SocketAddr| read(pod, name).unwrap_or_default();
     site.kubelet.ready().into_iter().map(of).min().unwrap_or_default()
 }
 
-fn read(pod: SocketAddr, name: &str) -> Option<u64> {
+pub(super) fn read(pod: SocketAddr, name: &str) -> Option<u64> {
     let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
     metrics.lines().find_map(|line| line.strip_prefix(name))?.parse().ok()
 }
@@ -310,10 +303,7 @@ async fn write(
     let typed = |set| serde_json::from_value::<DaemonSet>(set).expect("a manifest");
     let (good, bad) = (typed(daemon_set("agent")), typed(surging("agent")));
     let dry = PostParams { dry_run: true, ..PostParams::default() };
-    let is_armed = || {
-        let name = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
-        ready().into_iter().any(|pod| read(pod, name) == Some(1))
-    };
+    let is_armed = || ready().into_iter().any(|pod| read(pod, ARMED) == Some(1));
     let mut outcome = Outcome::default();
     let mut pace = interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 
 use super::{KINDS, Site, load::Load, release::Release, validates};
-use crate::harness::process::eventually;
+use crate::becomes;
 
 pub(super) fn both_ways(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let managed = json!([values["tls"], values["extraArgs"]]);
@@ -44,9 +44,6 @@ fn switch(site: &Site<'_>, release: &Release<'_>, values: &mut Value, to: &Value
     values["webhook"]["validating"] = json!({ "failurePolicy": "Fail" });
     release.take_back(values);
     load.assert_none_failed();
-    eventually("two replicas", || {
-        let ready = site.kubelet.ready();
-        if ready.len() == 2 { Ok(()) } else { Err(format!("{ready:?}")) }
-    });
+    becomes("two replicas", || site.kubelet.ready().len(), |ready| *ready == 2);
     validates(site);
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     path::Path,
     process::{Command, Stdio},
 };
@@ -11,7 +10,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::untouched::Untouched;
-use crate::harness::{control_plane::ControlPlane, kubectl::Output, process::eventually};
+use crate::{
+    harness::{
+        control_plane::ControlPlane,
+        kubectl::Output,
+        process::{becomes, eventually, path_with},
+    },
+    setguard,
+};
 
 pub(super) const SHOP: &str = "shop";
 
@@ -69,13 +75,9 @@ impl Cluster<'_> {
 
     /// Audits without patience for pods.
     pub(super) fn audit(&self) -> Findings {
-        let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
-            .args(["audit", "--patience", "1s", "--format", "json", "--cluster-reports", "none"])
-            .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
-            .output()
-            .expect("setguard");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
+        let args = ["audit", "--patience=1s", "--format=json", "--cluster-reports=none"];
+        let output = setguard(&self.plane.kubectl.kubeconfig, &args);
+        let report: Value = serde_json::from_str(&output.stdout).expect(&output.stderr);
         let findings = report["findings"].as_array().cloned().unwrap_or_default();
         // A note about healthy sets. It has no command.
         let about_state = |it: &&Value| it["rule"] != "replicas-without-budget";
@@ -158,10 +160,8 @@ impl Cluster<'_> {
         why: &str,
         others: &dyn Fn(),
     ) -> String {
-        let assets = self.plane.assets.display();
         let program = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().expect("its folder");
-        let program = program.display();
-        let path = format!("{assets}:{program}:{}", env::var("PATH").unwrap_or_default());
+        let path = path_with([self.plane.assets.clone(), program.to_owned()]);
         let mut shell = Command::new("sh")
             .args(["-ec", command])
             .current_dir(folder)
@@ -250,12 +250,19 @@ impl Cluster<'_> {
         self.apply_text(&disk.replace("CLASS", class).replace("EXPANDS", &expands.to_string()));
     }
 
+    /// Waits until kubectl prints what is wanted, while the kubelets work.
+    pub(super) fn until(&self, what: &str, args: &[&str], is_wanted: impl Fn(&str) -> bool) {
+        let ask = || {
+            let _ = self.run_pods(self.down, 0);
+            self.kubectl(args, "")
+        };
+        becomes(what, ask, |output| is_wanted(&output.stdout));
+    }
+
     pub(super) fn cannot_pull(&self, one: &str, other: &str) {
-        eventually("the bad images not to be pulled", || {
-            let _ = self.run_pods(&[], 0);
-            let pods = self.kubectl(&["get", "pods", one, other, "-n", SHOP, "-o", "json"], "");
-            if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
-        });
+        let pods = ["get", "pods", one, other, "-n", SHOP, "-o", "json"];
+        let are_bad = |pods: &str| pods.matches("Back-off pulling").count() == 2;
+        self.until("the bad images not to be pulled", &pods, are_bad);
     }
 
     pub(super) fn service(&self, name: &str) {
@@ -313,7 +320,8 @@ pub(super) fn daemon_set_of(name: &str, pool: &str, more: &Value) -> Value {
         template["spec"][key] = value.clone();
     }
     json!({
-        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": { "name": name },
+        "apiVersion": "apps/v1", "kind": "DaemonSet",
+        "metadata": { "name": name, "namespace": SHOP },
         "spec": { "selector": { "matchLabels": { "app": name } }, "template": template },
     })
 }

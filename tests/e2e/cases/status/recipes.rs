@@ -17,7 +17,7 @@ use super::{
 use crate::{
     harness::{
         control_plane::ControlPlane,
-        process::{eventually, leashed},
+        process::{eventually, leashed, path_with},
     },
     helm,
     namespace::Namespace,
@@ -58,9 +58,7 @@ subjects: [{{kind: ServiceAccount, name: \"{{{{ .Release.Name }}}}-wait\", names
 }
 
 fn set(image: &str) -> Value {
-    let mut set = stateful_set_of("db", "main", 2, image);
-    set["apiVersion"] = json!("apps/v1");
-    set
+    stateful_set_of("db", "main", 2, image)
 }
 
 pub(super) fn run_for_real(shared: &Namespace<'_>) {
@@ -69,15 +67,11 @@ pub(super) fn run_for_real(shared: &Namespace<'_>) {
     plane.start_scheduler();
     let cluster = Cluster { plane: &plane, down: &[] };
     cluster.node("n0", "main", None);
-    cluster
-        .apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SHOP } }));
+    cluster.namespace(SHOP, &json!({}));
     workflow(&cluster);
     cluster.kubectl(&["delete", "statefulset", "db", "-n", SHOP], "").accepted();
-    eventually("its pods to be gone", || {
-        let _ = cluster.run_pods(&[], 0);
-        let pods = cluster.kubectl(&["get", "pods", "-n", SHOP, "-o", "name"], "").accepted();
-        if pods.stdout.is_empty() { Ok(()) } else { Err(pods) }
-    });
+    let pods = ["get", "pods", "-n", SHOP, "-o", "name"];
+    cluster.until("its pods to be gone", &pods, str::is_empty);
     hook(&cluster);
 }
 
@@ -87,6 +81,7 @@ fn workflow(cluster: &Cluster<'_>) {
     let [apply, wait] = &*steps else { panic!("two steps: {steps:?}") };
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().expect("its folder");
+    let path = path_with([program.to_owned(), cluster.plane.assets.clone()]);
     fs::create_dir(folder.path().join("deploy")).expect("a folder");
     let run = |image: &str| {
         let manifest = folder.path().join("deploy/db.yaml");
@@ -94,17 +89,11 @@ fn workflow(cluster: &Cluster<'_>) {
         let step = |flags: &[&str], text: &str| {
             let file = folder.path().join("step.sh");
             fs::write(&file, text).expect("a file");
-            let path = format!(
-                "{}:{}:{}",
-                program.display(),
-                cluster.plane.assets.display(),
-                std::env::var("PATH").unwrap_or_default()
-            );
             let child = Command::new("bash")
                 .args(flags)
                 .arg(&file)
                 .current_dir(folder.path())
-                .env("PATH", path)
+                .env("PATH", &path)
                 .env("KUBECONFIG", &cluster.plane.kubectl.kubeconfig)
                 .env("HOME", folder.path())
                 .stdout(Stdio::null())

@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     etcd,
-    harness::{control_plane::ControlPlane, process::eventually},
+    harness::{
+        control_plane::ControlPlane,
+        process::{becomes, eventually},
+    },
     manifests::add_claim,
     namespace::Namespace,
 };
@@ -110,7 +113,6 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     wider(cluster, "good:1");
     let mut helper = daemon_set_of("helper", "edge", &json!({}));
     merge(&mut helper, &labelled("team"));
-    helper["metadata"]["namespace"] = json!(SHOP);
     cluster.apply(&helper);
 }
 
@@ -120,19 +122,10 @@ fn surge_without_end(cluster: &Cluster<'_>) {
     for name in ["surge", "twice"] {
         daemon_set(cluster, name, "edge", "good:2", &surge());
     }
-    eventually("two pods of each on the node", || {
-        let _ = cluster.run_pods(&[], 0);
-        let args = ["get", "pods", "-n", SHOP, "-l", "app in (surge, twice)", "-o", "name"];
-        let pods = cluster.kubectl(&args, "").accepted().stdout;
-        if pods.lines().count() == 4 { Ok(()) } else { Err(pods) }
-    });
-    daemon_set(
-        cluster,
-        "twice",
-        "edge",
-        "good:2",
-        &json!({ "rollingUpdate": { "maxUnavailable": 1 } }),
-    );
+    let pods = ["get", "pods", "-n", SHOP, "-l", "app in (surge, twice)", "-o", "name"];
+    cluster.until("two pods of each on the node", &pods, |pods| pods.lines().count() == 4);
+    let one_by_one = json!({ "rollingUpdate": { "maxUnavailable": 1 } });
+    daemon_set(cluster, "twice", "edge", "good:2", &one_by_one);
 }
 
 /// Rollouts that stop with all pods ready: the old pod of a StatefulSet may not be deleted, and a quota has no room
@@ -161,10 +154,8 @@ fn deny_deletions(cluster: &Cluster<'_>, name: &str, user: &str, apps: &[&str]) 
     let label = format!("app={}", apps[0]);
     let all = ["delete", "pods", "-n", SHOP, "-l", &label, "--dry-run=server"];
     let as_controller = [all.as_slice(), &["--as", user]].concat();
-    eventually("the controller to be refused", || {
-        let output = cluster.kubectl(&as_controller, "");
-        if output.stderr.contains("not now") { Ok(()) } else { Err(output) }
-    });
+    let delete = || cluster.kubectl(&as_controller, "");
+    becomes("the controller to be refused", delete, |output| output.stderr.contains("not now"));
 }
 
 fn claims(cluster: &Cluster<'_>) {
@@ -229,12 +220,9 @@ fn budgets(cluster: &Cluster<'_>) {
 /// Limits a namespace to one pod, and waits until the pods there are counted.
 fn quota_of_one_pod(cluster: &Cluster<'_>, namespace: &str, used: &str) {
     cluster.one_pod(namespace);
-    eventually("the quota to be counted", || {
-        let path = "jsonpath={.status.used.pods}";
-        let args = ["get", "resourcequota", "small", "-n", namespace, "-o", path];
-        let output = cluster.kubectl(&args, "");
-        if output.stdout == used { Ok(()) } else { Err(output) }
-    });
+    let path = "jsonpath={.status.used.pods}";
+    let args = ["get", "resourcequota", "small", "-n", namespace, "-o", path];
+    cluster.until("the quota to be counted", &args, |counted| counted == used);
 }
 
 fn quota(cluster: &Cluster<'_>) {
@@ -263,7 +251,6 @@ fn labelled(part_of: &str) -> Value {
 
 fn daemon_set(cluster: &Cluster<'_>, name: &str, pool: &str, image: &str, strategy: &Value) {
     let mut set = daemon_set_of(name, pool, &json!({}));
-    set["metadata"]["namespace"] = json!(SHOP);
     set["spec"]["updateStrategy"] = strategy.clone();
     set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
     cluster.apply(&set);

@@ -18,10 +18,7 @@ use super::{
     rows,
 };
 use crate::{
-    harness::{
-        control_plane::{ADMIN_TOKEN, ControlPlane},
-        process::eventually,
-    },
+    harness::{control_plane::ControlPlane, process::eventually},
     namespace::Namespace,
 };
 
@@ -69,6 +66,10 @@ impl Wait {
 
     fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_some()
+    }
+
+    fn until_ended(&mut self) {
+        eventually(&self.what.clone(), || if self.has_ended() { Ok(()) } else { Err(self.said()) });
     }
 
     fn first(&self, text: &str) -> Timestamp {
@@ -168,23 +169,15 @@ pub(super) fn restarts(shared: &Namespace<'_>) {
     let apply = |plane: &ControlPlane, object: &Value| {
         plane.kubectl.run(&["apply", "-f", "-"], &object.to_string()).accepted();
     };
-    apply(
-        &plane,
-        &json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SHOP } }),
-    );
+    plane.kubectl.run(&["create", "namespace", SHOP], "").accepted();
     for name in ["db", "unseen"] {
         apply(&plane, &stateful_set_of(name, "main", 1, "good:1"));
     }
     let kubeconfig = plane.kubectl.kubeconfig.clone();
     let mut unseen = Wait::begin(&kubeconfig, "sts/unseen", SHOP, &["--patience", "1s"]);
-    eventually("the unseen set to be given up", || {
-        if unseen.has_ended() { Ok(()) } else { Err(unseen.said()) }
-    });
-    let why = unseen.ended(1, "stuck");
-    assert!(
-        why["message"].as_str().unwrap_or_default().contains("no controller has seen"),
-        "{why}"
-    );
+    unseen.until_ended();
+    let why = unseen.ended(1, "stuck").to_string();
+    assert!(why.contains("no controller has seen"), "{why}");
 
     let mut wait = Wait::begin(&kubeconfig, "sts/db", SHOP, &["--patience", "1h"]);
     let says = |wait: &mut Wait, text: &str| {
@@ -209,16 +202,15 @@ pub(super) fn restarts(shared: &Namespace<'_>) {
         }),
     );
     let ready = r#"{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}"#;
-    let patch =
-        ["patch", "pod", "db-0", "-n", SHOP, "--subresource=status", "--type=merge", "-p", ready];
-    plane.kubectl.run(&patch, "").accepted();
     let status = json!({ "status": {
         "observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "availableReplicas": 1,
         "updatedReplicas": 1, "currentRevision": "db-1", "updateRevision": "db-1",
     }});
-    let patch = ["patch", "sts", "db", "-n", SHOP, "--subresource=status", "--type=merge", "-p"];
-    plane.kubectl.run(&[&patch, [&*status.to_string()].as_slice()].concat(), "").accepted();
-    eventually("the wait to end", || if wait.has_ended() { Ok(()) } else { Err(wait.said()) });
+    for (object, patch) in [("pod/db-0", ready), ("sts/db", &status.to_string())] {
+        let args = ["patch", object, "-n", SHOP, "--subresource=status", "--type=merge", "-p"];
+        plane.kubectl.run(&[&args, [patch].as_slice()].concat(), "").accepted();
+    }
+    wait.until_ended();
     assert_eq!(wait.ended(0, "done")["outcome"], "rolled-out");
 }
 
@@ -227,25 +219,14 @@ pub(super) fn rights(namespace: &Namespace<'_>) {
     let rules = include_str!("../../../../examples/rollouts/wait-rbac.yaml");
     let kubectl = &namespace.control_plane.kubectl;
     kubectl.run(&["apply", "-f", "-"], rules).accepted();
-    let api = "rbac.authorization.k8s.io";
-    let binding = json!({
-        "apiVersion": format!("{api}/v1"), "kind": "ClusterRoleBinding",
-        "metadata": { "name": namespace.name },
-        "roleRef": { "apiGroup": api, "kind": "ClusterRole", "name": "setguard-wait" },
-        "subjects": [{ "apiGroup": api, "kind": "User", "name": "waiter" }],
-    });
-    namespace.apply(&binding).accepted();
+    namespace.bind("ClusterRole", "setguard-wait", "waiter");
     let mut set = crate::manifests::stateful_set("db");
     crate::manifests::add_claim(&mut set, None, "1Gi");
     namespace.apply(&set).accepted();
-    let kubeconfig = namespace.control_plane.kubeconfig("impersonator", ADMIN_TOKEN);
-    let text = std::fs::read_to_string(&kubeconfig).expect("a kubeconfig");
-    let mut config: Value = serde_json::from_str(&text).expect("JSON");
-    config["users"][0]["user"]["as"] = json!("waiter");
-    std::fs::write(&kubeconfig, config.to_string()).expect("a kubeconfig");
+    let kubeconfig = namespace.kubeconfig_as("waiter");
     let run = |more: &[&str]| {
         let mut wait = Wait::begin(&kubeconfig, "sts/db", namespace.name, more);
-        eventually("a wait to end", || if wait.has_ended() { Ok(()) } else { Err(wait.said()) });
+        wait.until_ended();
         wait
     };
     // No controller observes the set here.

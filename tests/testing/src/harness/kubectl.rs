@@ -1,13 +1,10 @@
 //! kubectl and its output.
 
-use std::{
-    fmt,
-    io::Write as _,
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+use std::{fmt, path::PathBuf, process::Command};
 
 use serde_json::Value;
+
+use super::process::feed;
 
 #[derive(Debug)]
 pub struct Kubectl {
@@ -19,20 +16,10 @@ pub struct Kubectl {
 
 impl Kubectl {
     pub fn run(&self, args: &[&str], stdin: &str) -> Output {
-        let mut child = Command::new(&self.program)
-            .args(args)
-            .env("KUBECONFIG", &self.kubeconfig)
-            .env("HOME", &self.home)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("kubectl starts");
-        let mut pipe = child.stdin.take().expect("kubectl's stdin");
+        let mut command = Command::new(&self.program);
+        command.args(args).env("KUBECONFIG", &self.kubeconfig).env("HOME", &self.home);
         // kubectl may end before it has read everything; its stderr then gives the reason.
-        let _ = pipe.write_all(stdin.as_bytes());
-        drop(pipe);
-        let output = child.wait_with_output().expect("kubectl ends");
+        let output = feed(&mut command, stdin.as_bytes());
         Output {
             args: args.join(" "),
             success: output.status.success(),

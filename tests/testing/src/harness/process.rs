@@ -1,12 +1,14 @@
 //! Programs in the background that end with the tests.
 
 use std::{
-    ffi::OsStr,
+    env,
+    ffi::{OsStr, OsString},
     fmt::Display,
     fs::{self, File},
+    io::Write as _,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -129,6 +131,20 @@ pub fn leashed(program: &Path) -> Command {
     } else {
         Command::new(program)
     }
+}
+
+/// Runs a command to its end with this standard input. The command need not read all of it.
+pub fn feed(command: &mut Command, stdin: &[u8]) -> Output {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("a program");
+    let _ = child.stdin.take().expect("a pipe").write_all(stdin);
+    child.wait_with_output().expect("its end")
+}
+
+/// `PATH` with these folders first.
+pub fn path_with(folders: impl IntoIterator<Item = PathBuf>) -> OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::join_paths(folders.into_iter().chain(env::split_paths(&path))).expect("paths")
 }
 
 /// Calls `ask` until it returns `Ok`.

@@ -15,7 +15,6 @@ const MOST_LINKS: usize = 40;
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub(super) entries: BTreeMap<PathBuf, Entry>,
-    /// The targets of the links.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
 }
 

@@ -20,9 +20,7 @@ pub(super) enum Lists {
 pub(super) enum List {
     /// Items have no identity: the merge replaces the whole list.
     Whole,
-    /// By value.
     Values,
-    /// By these fields.
     Keys(&'static [&'static str]),
 }
 

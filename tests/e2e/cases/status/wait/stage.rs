@@ -4,7 +4,7 @@ use jiff::{Span, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of};
-use crate::{harness::process::eventually, manifests::add_claim};
+use crate::{harness::process::becomes, manifests::add_claim};
 
 pub(super) const DOWN: &str = "down";
 /// A node whose kubelet removes no pods.
@@ -62,7 +62,6 @@ fn set(name: &str, image: &str) -> Value {
 
 fn daemons(name: &str, pool: &str, image: &str) -> Value {
     let mut set = daemon_set_of(name, pool, &json!({}));
-    set["metadata"]["namespace"] = json!(SHOP);
     set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
     if name == "by-hand" {
         set["spec"]["updateStrategy"] = json!({ "type": "OnDelete" });
@@ -167,12 +166,8 @@ fn break_more(cluster: &Cluster<'_>) {
         json!({ "requests": { "cpu": "2" }, "limits": { "cpu": "2" } });
     cluster.apply(&limited);
     cluster.apply(&set("taken", "good:1"));
-    eventually("the pod before the taken name to be ready", || {
-        let _ = cluster.run_pods(&[], 0);
-        let path = "jsonpath={.status.readyReplicas}";
-        let ready = cluster.kubectl(&["get", "sts", "taken", "-n", SHOP, "-o", path], "");
-        if ready.stdout == "1" { Ok(()) } else { Err(ready) }
-    });
+    let ready = ["get", "sts", "taken", "-n", SHOP, "-o", "jsonpath={.status.readyReplicas}"];
+    cluster.until("the pod before the taken name to be ready", &ready, |ready| ready == "1");
     let invalid = json!({
         "conditions": [{ "type": "Ready", "status": "False" }],
         "containerStatuses": [{
@@ -185,14 +180,8 @@ fn break_more(cluster: &Cluster<'_>) {
 
 fn policy(cluster: &Cluster<'_>) {
     cluster.apply_text(include_str!("../../../../fixtures/wait/not-here.yaml"));
-    eventually("the policy to refuse pods", || {
-        let pod = json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "policy-x", "namespace": SHOP },
-            "spec": { "containers": [{ "name": "a", "image": "a" }] },
-        });
-        let created = cluster.kubectl(&["create", "--dry-run=server", "-f", "-"], &pod.to_string());
-        if created.success { Err(created) } else { Ok(()) }
-    });
+    let run = ["run", "policy-x", "-n", SHOP, "--image=a", "--dry-run=server"];
+    becomes("the policy to refuse pods", || cluster.kubectl(&run, ""), |ran| !ran.success);
 }
 
 /// A node that has been down for ten minutes, with the taints of the node lifecycle controller.
