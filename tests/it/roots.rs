@@ -134,6 +134,10 @@ fn an_ordinary_change_passes() {
     let renders = has("helm", "--short") && has("kubectl", "--client");
     let patched = format!("{PLAIN}{}", PATCH.replace("other", "db"));
     let of_sets = INFRASTRUCTURE.replace("./infra", "./y");
+    // A patch of annotations hides the origin of an object.
+    let annotated =
+        ", {\"op\": \"add\", \"path\": \"/metadata/annotations\", \"value\": {\"a\": \"b\"}}]'";
+    let repaired = patched.replace("]'", annotated);
     let images = "resources: [db.yaml]\nnamespace: shop\nimages: [{name: db, newName: r.io/db, newTag: v1}]\n";
     let changes = [
         ("deploy/kustomization.yaml", images.replace("v1", "v2"), BOTH),
@@ -142,6 +146,7 @@ fn an_ordinary_change_passes() {
         // The name of the folder is a text in the kustomization.
         ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
+        ("z/kustomization.yaml", format!("# two\n{repaired}"), RENDERED),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
         ("flux.yaml", format!("{of_sets}  interval: 2m\n"), RENDERED),
         (
@@ -157,6 +162,10 @@ fn an_ordinary_change_passes() {
         folder.write("x/kustomization.yaml", &patched);
         folder.write("infra/issuer.yaml", "kind: ClusterIssuer\napiVersion: a/v1\n");
         folder.write("infra.yaml", INFRASTRUCTURE);
+        if name.starts_with("z/") {
+            folder.write("z/kustomization.yaml", &repaired);
+            folder.write("z/db.yaml", evil().replace("name: db,", "name: z,"));
+        }
         folder.write("flux.yaml", &of_sets);
         folder.write("y/db.yaml", GOOD.replace("name: db,", "name: plain,"));
         folder.write("x/db.yaml", GOOD.replace("name: db,", "name: x,"));

@@ -39,9 +39,11 @@ pub use self::{
     repeat::settle,
 };
 use super::{
+    document::{Manifest, sets},
     exclude::whole,
     folder,
     git::checkout::Checkout,
+    id::ObjectId,
     kustomization::{Kustomization, may_build_set},
     layout::clean,
     not_checked,
@@ -357,8 +359,29 @@ impl Listing {
         }
         let rendered = self.sources.iter().flatten().filter_map(Source::rendered);
         let origins: HashSet<_> = rendered.flat_map(Rendered::origins).collect();
+        let unknown = self.sources.iter().flatten().filter_map(|it| Some((it, it.rendered()?)));
+        let unknown: Vec<_> = unknown.flat_map(|(it, of)| of.without_origin(it.text())).collect();
+        let is_built = |path: &Path, source: &Source| {
+            let is_unknown = |it: &Manifest<'_>| {
+                let ObjectId { kind, name, .. } = ObjectId::of(&it.node);
+                // kustomize may extend the name.
+                unknown.iter().any(|it| it.kind == kind && it.name.contains(&name))
+            };
+            let has_all = || {
+                let source = source.unread().map(Source::reread);
+                let mut sets = source.iter().flat_map(|it| sets(it, None)).peekable();
+                sets.peek().is_some() && sets.all(|it| is_unknown(&it))
+            };
+            let is_resource = || {
+                let folder = path.parent()?;
+                let of = Kustomization::of_folder(folder)?;
+                Some(of.resources.iter().any(|it| clean(&folder.join(it)) == *path))
+            };
+            origins.contains(path)
+                || !unknown.is_empty() && is_resource() == Some(true) && has_all()
+        };
         let (built, others): (Vec<_>, Vec<_>) =
-            taken.into_iter().partition(|(path, _)| origins.contains(path));
+            taken.into_iter().partition(|(path, source)| is_built(path, source));
         let built = built.into_iter().filter(|(path, _)| not_checked::has_whole_set(path));
         self.taken = built.map(|(_, source)| source).collect();
         for (path, source) in others {
