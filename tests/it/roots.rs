@@ -125,7 +125,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
         let left = Ran::from(folder.command("git").args(status).output().unwrap());
         assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 80);
+    assert_eq!(seen, 88);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -187,11 +187,11 @@ fn an_object_that_applies_the_same_changes_nothing() {
     }
     let argo = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: y}\nspec:\n  \
                 destination: {namespace: shop}\n  source: {path: y, SOURCE}\n";
-    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: y}\nspec:\n  \
-                path: ./y\n  sourceRef: {SOURCE}\n";
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: y, namespace: \
+                flux}\nspec:\n  path: ./y\n  sourceRef: {SOURCE}\n";
     for (object, old, new) in [
         (argo, "repoURL: https://e/r", "targetRevision: HEAD, repoURL: https://e/r.git"),
-        (flux, "kind: GitRepository, name: g", "name: g, kind: GitRepository"),
+        (flux, "kind: GitRepository, name: g", "name: g, namespace: flux, kind: GitRepository"),
     ] {
         let folder = before(false);
         folder.write("y/kustomization.yaml", PLAIN);

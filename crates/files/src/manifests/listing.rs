@@ -16,7 +16,7 @@ use super::{
     id::ObjectId,
     layout::{Wrong, clean},
     path_context::FolderContext,
-    render::root::Root,
+    render::{Applied, root::Root},
 };
 use crate::prelude::*;
 
@@ -88,8 +88,8 @@ pub struct Listing {
     pub empty: Vec<(String, NotChecked)>,
     /// Of a commit, the roots that lack what is not in git, or come from a different repository now.
     pub not_compared: Vec<NotChecked>,
-    /// The objects of Argo CD and Flux that apply a part of the repository, each with the source that it names.
-    pub(super) applied: Vec<(String, String, NotChecked)>,
+    /// What the objects of Argo CD and Flux apply.
+    pub(super) applied: Vec<Applied>,
 }
 
 impl Listing {

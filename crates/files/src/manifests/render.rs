@@ -1,6 +1,7 @@
 //! Charts and kustomizations, rendered by the user's own programs. A rendered text is checked like any other, and each
 //! position in it leads back to the file that people edit.
 
+mod applied;
 mod fence;
 mod gitops;
 mod helm;
@@ -32,7 +33,7 @@ use self::{
     place::Part,
     root::{Kind, Root, Taker},
 };
-pub(super) use self::{gitops::describes, helm::local_dependencies};
+pub(super) use self::{applied::Applied, gitops::describes, helm::local_dependencies};
 pub use self::{
     helm::recorded,
     place::{Files, Rendered},
