@@ -125,7 +125,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
         let left = Ran::from(folder.command("git").args(status).output().unwrap());
         assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 88);
+    assert_eq!(seen, 91);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -146,6 +146,13 @@ fn an_ordinary_change_passes() {
         // The name of the folder is a text in the kustomization.
         ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
+        (
+            "c/.argocd-source-db.yaml",
+            "helm: {parameters: [{name: x, value: z}]}\n".to_owned(),
+            RENDERED,
+        ),
+        ("c/values-x.yaml", "# two\nsvc: x\n".to_owned(), RENDERED),
+        ("c/files/dashboard.json", "{\"svc\": 1, \"panels\": []}".to_owned(), RENDERED),
         ("z/kustomization.yaml", format!("# two\n{repaired}"), RENDERED),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
         ("flux.yaml", format!("{of_sets}  interval: 2m\n"), RENDERED),
@@ -162,6 +169,7 @@ fn an_ordinary_change_passes() {
         folder.write("x/kustomization.yaml", &patched);
         folder.write("infra/issuer.yaml", "kind: ClusterIssuer\napiVersion: a/v1\n");
         folder.write("infra.yaml", INFRASTRUCTURE);
+        folder.write("c/values-x.yaml", "svc: x\n");
         if name.starts_with("z/") {
             folder.write("z/kustomization.yaml", &repaired);
             folder.write("z/db.yaml", evil().replace("name: db,", "name: z,"));

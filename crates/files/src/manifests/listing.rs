@@ -90,6 +90,8 @@ pub struct Listing {
     pub not_compared: Vec<NotChecked>,
     /// What the objects of Argo CD and Flux apply.
     pub(super) applied: Vec<Applied>,
+    /// The files with which Argo CD overrides Applications here.
+    pub(super) overrides: HashSet<PathBuf>,
 }
 
 impl Listing {
@@ -106,6 +108,7 @@ impl Listing {
         self.empty.extend(other.empty);
         self.not_compared.extend(other.not_compared);
         self.applied.extend(other.applied);
+        self.overrides.extend(other.overrides);
     }
 
     /// Reads files of roots as they are too, if they were read so at a commit and are edited: a new root must not take

@@ -25,15 +25,16 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
 use setguard_core::policy::{ChartRelease, FolderNames};
 
+pub(super) use self::{applied::Applied, gitops::describes, helm::local_dependencies};
 use self::{
     fence::Fence,
     gitops::{NotRead, Releases, named},
     place::Part,
     root::{Kind, Root, Taker},
 };
-pub(super) use self::{applied::Applied, gitops::describes, helm::local_dependencies};
 pub use self::{
     helm::recorded,
     place::{Files, Rendered},
@@ -42,7 +43,7 @@ pub use self::{
 use super::{
     document::{Manifest, sets},
     exclude::whole,
-    folder,
+    files, folder,
     git::checkout::Checkout,
     id::ObjectId,
     kustomization::{Kustomization, may_build_set},
@@ -147,15 +148,10 @@ impl Rendering {
         self.record(&roots, rendered, at, &mut listing);
         listing.add_not_rendered(taken, &roots);
         let used: HashSet<_> = roots.iter().flat_map(Root::parts).map(|it| whole(&it)).collect();
-        let has_chart = |it: &Path| roots.iter().any(|root| root.is_chart() && root.at == it);
-        let is_unused = |it: &Path| {
-            let chart = it.parent().filter(|_| is_values(it) && !used.contains(&whole(it)));
-            chart.is_some_and(|it| has_chart(it) && may_build_set(it))
-        };
-        let unused = files.iter().filter(|(_, it)| is_unused(it));
-        let why = "nothing renders its chart with these values; add them to `render` in the policy";
-        let unused = unused.map(|(name, _)| NotChecked::at(name, Cause::Chart, why));
-        listing.not_checked.extend(unused);
+        let left = files.iter().filter(|(name, _)| !used.contains(&whole(name)));
+        let left = left.filter_map(|(name, file)| unused(name, file, &roots, &listing));
+        let left: Vec<_> = left.collect();
+        listing.not_checked.extend(left);
         listing.roots = roots;
         listing
     }
@@ -322,10 +318,58 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
     roots.iter().filter(move |it| !others.contains(&it.name()))
 }
 
-/// Returns whether a file beside `Chart.yaml` has values that Helm does not take by itself.
-fn is_values(file: &Path) -> bool {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    name.contains("values") && name != "values.yaml" && !name.ends_with(".json")
+/// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes.
+fn unused(name: &Path, file: &Path, roots: &[Root], listing: &Listing) -> Option<NotChecked> {
+    let folder = file.parent()?;
+    let is_override = file.file_name()?.to_str()?.starts_with(".argocd-source");
+    let why = match is_override {
+        true if listing.overrides.contains(&whole(file)) => return None,
+        true => "no Application here reads it",
+        false => "nothing renders its chart with these values; add them to `render` in the policy",
+    };
+    let at = match is_override {
+        true => folder,
+        false => folder.ancestors().find(|it| it.join("Chart.yaml").is_file())?,
+    };
+    let root = roots.iter().find(|it| it.at == at)?;
+    let says = match is_override {
+        true => files::text(file).ok(),
+        false => values_for(at, file).filter(|_| root.is_chart()),
+    }?;
+    let entry = NotChecked::at(name, Cause::Chart, why);
+    let object = Some(format!("{} {says}", name.display()));
+    may_build_set(at).then_some(NotChecked { object, ..entry })
+}
+
+/// Returns what a file in a chart says, if it may have values: it has a key that the chart has a value for.
+fn values_for(chart: &Path, file: &Path) -> Option<String> {
+    let inside = file.strip_prefix(chart).ok()?;
+    let of_helm = "Chart.yaml values.yaml values.schema.json requirements.yaml templates crds charts ci tests";
+    if of_helm.split(' ').any(|it| inside.starts_with(it)) {
+        return None;
+    }
+    let json = |text: &str| {
+        let first = kube_yaml::documents(text).next()?.ok()?;
+        serde_json::from_str::<Value>(&first.root.to_json()).ok()
+    };
+    let text = files::text(file).ok()?;
+    let known = files::text(&chart.join("values.yaml")).ok().and_then(|it| json(&it));
+    let known = known.as_ref().and_then(Value::as_object).filter(|it| !it.is_empty());
+    let is_known = |key: &str| known.is_none_or(|it| it.contains_key(key));
+    let Some(mut values) = json(&text) else {
+        let mut keys = text.lines().filter_map(|it| it.split_once(':'));
+        return keys.any(|(key, _)| is_known(key)).then_some(text);
+    };
+    let fields = values.as_object()?;
+    let is_object = ["apiVersion", "kind"].iter().all(|key| fields.contains_key(*key));
+    let mut keys = fields.keys();
+    // Programs have settings in JSON too, such as dashboards.
+    let has_values = match file.extension().is_some_and(|it| it == "json") {
+        true => keys.all(|it| is_known(it)),
+        false => keys.any(|it| is_known(it)),
+    };
+    values.sort_all_objects();
+    (!is_object && has_values).then(|| values.to_string())
 }
 
 /// Returns the names of charts with their default values beside a release of them: nobody installs these.

@@ -3,7 +3,7 @@
 //! Each list of fields here is closed: with any other field, the object does not say alone what is applied.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Component, Path, PathBuf},
 };
 
@@ -49,6 +49,8 @@ pub(super) struct Releases<'a> {
     charts: HashMap<String, Value>,
     waiting: Vec<(Value, Holder)>,
     applied: Vec<Applied>,
+    /// The files with which Argo CD overrides Applications here.
+    overrides: HashSet<PathBuf>,
     /// Where sources of Flux lead to, and what they are made of, by kind and name.
     sources: HashMap<(String, String), (String, Vec<PathBuf>)>,
     /// What the ConfigMaps and Secrets with a name are made of.
@@ -84,6 +86,7 @@ impl<'a> Releases<'a> {
         let (rendered, charts, configs) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
         let (waiting, applied, sources) = (Vec::new(), Vec::new(), HashMap::new());
+        let overrides = HashSet::new();
         Releases {
             known,
             inner,
@@ -95,6 +98,7 @@ impl<'a> Releases<'a> {
             charts,
             waiting,
             applied,
+            overrides,
             sources,
             configs,
         }
@@ -198,6 +202,7 @@ impl<'a> Releases<'a> {
 
     fn add_declared(&mut self, declared: Declared, holder: &Holder) {
         let top = &holder.top;
+        self.overrides.extend(declared.overrides.iter().map(|it| whole(it)));
         let (at, _) = in_repository(top, &declared.path);
         let found: Vec<_> = self.known.iter().filter(|it| whole(&it.at) == at).collect();
         let chart = found.iter().find(|it| it.is_default_chart());
@@ -337,6 +342,7 @@ impl<'a> Releases<'a> {
         let empty = self.not_rendered.into_iter();
         listing.empty.extend(empty.map(|(root, it, from)| (root, with(it, from))));
         listing.not_checked.extend(self.not_checked.into_iter().map(|(it, from)| with(it, from)));
+        listing.overrides.extend(self.overrides);
         for mut it in self.applied {
             let key = text(&it.source[0], "kind").zip(text(&it.source[0], "name"));
             if let Some((leads, of)) = key.and_then(|key| self.sources.get(&key)) {
