@@ -138,6 +138,12 @@ fn an_ordinary_change_passes() {
     let annotated =
         ", {\"op\": \"add\", \"path\": \"/metadata/annotations\", \"value\": {\"a\": \"b\"}}]'";
     let repaired = patched.replace("]'", annotated);
+    let variables =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v, namespace: flux}\ndata: {a: b}\n";
+    let substituted = INFRASTRUCTURE.replace("./infra", "./y").replace(
+        "patches: [{patch: '[]', target: {kind: ClusterIssuer}}]",
+        "postBuild: {substituteFrom: [{kind: ConfigMap, name: v}]}",
+    );
     let images = "resources: [db.yaml]\nnamespace: shop\nimages: [{name: db, newName: r.io/db, newTag: v1}]\n";
     let changes = [
         ("deploy/kustomization.yaml", images.replace("v1", "v2"), BOTH),
@@ -156,6 +162,7 @@ fn an_ordinary_change_passes() {
         ("z/kustomization.yaml", format!("# two\n{repaired}"), RENDERED),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
         ("flux.yaml", format!("{of_sets}  interval: 2m\n"), RENDERED),
+        ("vars/cm.yaml", variables.replace("a: b", "a: b, c: d"), RENDERED),
         (
             "infra/issuer.yaml",
             "kind: ClusterIssuer\napiVersion: a/v1\nspec: {a: b}\n".to_owned(),
@@ -169,6 +176,8 @@ fn an_ordinary_change_passes() {
         folder.write("x/kustomization.yaml", &patched);
         folder.write("infra/issuer.yaml", "kind: ClusterIssuer\napiVersion: a/v1\n");
         folder.write("infra.yaml", INFRASTRUCTURE);
+        folder.write("vars/cm.yaml", variables);
+        folder.write("vars/flux.yaml", &substituted);
         folder.write("c/values-x.yaml", "svc: x\n");
         if name.starts_with("z/") {
             folder.write("z/kustomization.yaml", &repaired);

@@ -3,7 +3,7 @@
 //! Each list of fields here is closed: with any other field, the object does not say alone what is applied.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     path::{Component, Path, PathBuf},
 };
 
@@ -53,8 +53,10 @@ pub(super) struct Releases<'a> {
     overrides: HashSet<PathBuf>,
     /// Where sources of Flux lead to, and what they are made of, by kind and name.
     sources: HashMap<(String, String), (String, Vec<PathBuf>)>,
-    /// What the ConfigMaps and Secrets with a name are made of.
-    configs: HashMap<String, Vec<PathBuf>>,
+    /// The data of the ConfigMaps and Secrets with a name.
+    configs: HashMap<String, Vec<(String, String)>>,
+    /// The names after `${` in all texts.
+    variables: HashSet<String>,
 }
 
 /// The file or the root that has an object.
@@ -86,7 +88,7 @@ impl<'a> Releases<'a> {
         let (rendered, charts, configs) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
         let (waiting, applied, sources) = (Vec::new(), Vec::new(), HashMap::new());
-        let overrides = HashSet::new();
+        let (overrides, variables) = (HashSet::new(), HashSet::new());
         Releases {
             known,
             inner,
@@ -101,6 +103,7 @@ impl<'a> Releases<'a> {
             overrides,
             sources,
             configs,
+            variables,
         }
     }
 
@@ -134,6 +137,7 @@ impl<'a> Releases<'a> {
     }
 
     fn add(&mut self, text: &str, holder: &Holder) {
+        self.add_variables(text);
         // An escape or a tag can stand for any letter.
         let marks = ["argoproj.io/", "toolkit.fluxcd.io/", "\\", "!", "ConfigMap", "Secret"];
         if !marks.iter().any(|it| text.contains(it)) {
@@ -144,6 +148,11 @@ impl<'a> Releases<'a> {
                 self.add_object(&object, holder);
             }
         }
+    }
+
+    fn add_variables(&mut self, text: &str) {
+        let names = text.split("${").skip(1).filter_map(|it| it.split(|c| !is_part(c)).next());
+        self.variables.extend(names.map(str::to_owned));
     }
 
     fn add_object(&mut self, object: &ManifestObject<'_>, holder: &Holder) {
@@ -176,8 +185,12 @@ impl<'a> Releases<'a> {
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![flux_kustomization(&json())],
             ("v1", "ConfigMap" | "Secret") => {
-                let name = text(&json()["metadata"], "name").unwrap_or_default();
-                self.configs.entry(name).or_default().extend(holder.of.iter().cloned());
+                let json = json();
+                let name = text(&json["metadata"], "name").unwrap_or_default();
+                let data = ["data", "stringData", "binaryData"].map(|it| json[it].as_object());
+                let data = data.into_iter().flatten().flatten();
+                let data = data.map(|(key, value)| (key.clone(), value.to_string()));
+                self.configs.entry(name).or_default().extend(data);
                 return;
             }
             _ => return,
@@ -204,6 +217,12 @@ impl<'a> Releases<'a> {
         let top = &holder.top;
         self.overrides.extend(declared.overrides.iter().map(|it| whole(it)));
         let (at, _) = in_repository(top, &declared.path);
+        if !declared.from.is_empty() {
+            // No root need have these.
+            let files = entries(&at);
+            let texts = files.filter_map(|it| files::text(it.path()).ok());
+            texts.for_each(|it| self.add_variables(&it));
+        }
         let found: Vec<_> = self.known.iter().filter(|it| whole(&it.at) == at).collect();
         let chart = found.iter().find(|it| it.is_default_chart());
         let is_open = declared.path.contains("{{");
@@ -334,9 +353,13 @@ impl<'a> Releases<'a> {
                 let is_it = move |it: &str| {
                     it.strip_prefix(&**name).is_some_and(|it| it.is_empty() || it.starts_with('-'))
                 };
-                self.configs.iter().filter(move |(it, _)| is_it(it))
+                self.configs.iter().filter(move |(it, _)| is_it(it)).map(|(_, config)| config)
             });
-            it.of.extend(configs.flat_map(|(_, of)| of.clone()));
+            // Flux puts only these into the objects of a Kustomization.
+            let counts =
+                |key: &String| it.cause != Cause::Kustomization || self.variables.contains(key);
+            let data: BTreeSet<_> = configs.flatten().filter(|(key, _)| counts(key)).collect();
+            it.object.as_mut().into_iter().for_each(|it| it.push_str(&format!("{data:?}")));
             it
         };
         let empty = self.not_rendered.into_iter();
@@ -655,6 +678,10 @@ fn overridden(source: &Value, object: &Value, top: &Path) -> (Value, Vec<PathBuf
     (merged, files.into())
 }
 
+fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
 /// Returns a text with the variables that Argo CD replaces, or the name of one whose value is not known.
 ///
 /// Upstream: `Env.Envsubst`, pkg/apis/application/v1alpha1/types.go, and `newEnv`,
@@ -669,10 +696,8 @@ fn expanded(text: &str, object: &Value, source: &Value) -> Result<String, String
             continue;
         }
         let inner = after.strip_prefix('{').and_then(|it| it.split_once('}'));
-        let (name, after) = inner.unwrap_or_else(|| {
-            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            after.split_at(after.find(|c| !is_part(c)).unwrap_or(after.len()))
-        });
+        let (name, after) = inner
+            .unwrap_or_else(|| after.split_at(after.find(|c| !is_part(c)).unwrap_or(after.len())));
         let value = match name {
             "ARGOCD_APP_NAME" => object["metadata"]["name"].as_str(),
             "ARGOCD_APP_NAMESPACE" => object["spec"]["destination"]["namespace"].as_str(),
