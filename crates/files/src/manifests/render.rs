@@ -302,7 +302,13 @@ impl Rendering {
                 break;
             }
         }
-        roots.truncate(rendered.len());
+        listing.not_checked.extend(roots.drain(rendered.len()..).map(|root| {
+            let why = format!(
+                "{} is not rendered: too many charts print each other's objects",
+                root.name()
+            );
+            NotChecked::at(&root.file(), Cause::Chart, why).of(root.parts())
+        }));
         releases.finish(listing);
         let (layout, added) = roots.split_at_mut(of_layout);
         for root in layout.iter_mut().filter(|it| it.is_default_chart()) {
