@@ -152,6 +152,7 @@ fn an_ordinary_change_passes() {
         // The name of the folder is a text in the kustomization.
         ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
+        ("deploy/.argocd-source-x.yaml", "kustomize: {images: [\"db:2\"]}\n".to_owned(), RENDERED),
         (
             "c/.argocd-source-db.yaml",
             "helm: {parameters: [{name: x, value: z}]}\n".to_owned(),

@@ -95,8 +95,8 @@ pub(crate) fn is_empty(source: &Source, may_list_none: bool) -> bool {
         matches!(items, Some(Value::Seq(_))) && it.root.get("kind").is_some()
     };
     let mut documents = kube_yaml::documents(source.text()).flatten();
-    !parts(source.text()).any(|it| it.map_or(true, has))
-        && !(may_list_none && documents.any(is_list))
+    let has_any = parts(source.text()).any(|it| it.map_or(true, has));
+    !(has_any || may_list_none && documents.any(is_list))
 }
 
 pub(crate) fn nothing_in(source: &Source) -> String {

@@ -339,12 +339,24 @@ fn unused(name: &Path, file: &Path, roots: &[Root], listing: &Listing) -> Option
     };
     let root = roots.iter().find(|it| it.at == at)?;
     let says = match is_override {
-        true => files::text(file).ok(),
+        true => files::text(file).ok().filter(|it| !json(it).is_some_and(|it| has_images(&it))),
         false => values_for(at, file).filter(|_| root.is_chart()),
     }?;
     let entry = NotChecked::at(name, Cause::Chart, why);
     let object = Some(format!("{} {says}", name.display()));
     may_build_set(at).then_some(NotChecked { object, ..entry })
+}
+
+fn json(text: &str) -> Option<Value> {
+    let first = kube_yaml::documents(text).next()?.ok()?;
+    serde_json::from_str(&first.root.to_json()).ok()
+}
+
+/// Returns whether overrides only choose the versions of images, as Argo CD Image Updater writes them.
+fn has_images(overrides: &Value) -> bool {
+    let is_only =
+        |of: &Value, key: &str| of.as_object().is_some_and(|it| it.keys().all(|it| it == key));
+    is_only(overrides, "kustomize") && is_only(&overrides["kustomize"], "images")
 }
 
 /// Returns what a file in a chart says, if it may have values: it has a key that the chart has a value for.
@@ -354,10 +366,6 @@ fn values_for(chart: &Path, file: &Path) -> Option<String> {
     if of_helm.split(' ').any(|it| inside.starts_with(it)) {
         return None;
     }
-    let json = |text: &str| {
-        let first = kube_yaml::documents(text).next()?.ok()?;
-        serde_json::from_str::<Value>(&first.root.to_json()).ok()
-    };
     let text = files::text(file).ok()?;
     let known = files::text(&chart.join("values.yaml")).ok().and_then(|it| json(&it));
     let known = known.as_ref().and_then(Value::as_object).filter(|it| !it.is_empty());

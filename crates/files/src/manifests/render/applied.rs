@@ -28,7 +28,7 @@ pub(in crate::manifests) struct Applied {
 
 /// Returns what is not compared with what it was, because an object applies a different part of a repository now.
 pub(super) fn not_compared(new: &[Applied], old: &[Applied]) -> Vec<NotChecked> {
-    let switched = |now: &Applied| Some(now.differs_from(&now.earlier(new, old)?, new)?);
+    let switched = |now: &Applied| now.differs_from(&now.earlier(new, old)?, new);
     let why = new.iter().filter_map(|now| Some((now, switched(now)?)));
     why.map(|(now, why)| NotChecked { why, ..now.entry.clone() }).collect()
 }
