@@ -125,7 +125,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
         let left = Ran::from(folder.command("git").args(status).output().unwrap());
         assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 77);
+    assert_eq!(seen, 92);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -134,6 +134,16 @@ fn an_ordinary_change_passes() {
     let renders = has("helm", "--short") && has("kubectl", "--client");
     let patched = format!("{PLAIN}{}", PATCH.replace("other", "db"));
     let of_sets = INFRASTRUCTURE.replace("./infra", "./y");
+    // A patch of annotations hides the origin of an object.
+    let annotated =
+        ", {\"op\": \"add\", \"path\": \"/metadata/annotations\", \"value\": {\"a\": \"b\"}}]'";
+    let repaired = patched.replace("]'", annotated);
+    let variables =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v, namespace: flux}\ndata: {a: b}\n";
+    let substituted = INFRASTRUCTURE.replace("./infra", "./y").replace(
+        "patches: [{patch: '[]', target: {kind: ClusterIssuer}}]",
+        "postBuild: {substituteFrom: [{kind: ConfigMap, name: v}]}",
+    );
     let images = "resources: [db.yaml]\nnamespace: shop\nimages: [{name: db, newName: r.io/db, newTag: v1}]\n";
     let changes = [
         ("deploy/kustomization.yaml", images.replace("v1", "v2"), BOTH),
@@ -142,8 +152,18 @@ fn an_ordinary_change_passes() {
         // The name of the folder is a text in the kustomization.
         ("x/StatefulSet/main.txt", "two\n".to_owned(), BOTH),
         ("c/README.md", "two\n".to_owned(), BOTH),
+        ("deploy/.argocd-source-x.yaml", "kustomize: {images: [\"db:2\"]}\n".to_owned(), RENDERED),
+        (
+            "c/.argocd-source-db.yaml",
+            "helm: {parameters: [{name: x, value: z}]}\n".to_owned(),
+            RENDERED,
+        ),
+        ("c/values-x.yaml", "# two\nsvc: x\n".to_owned(), RENDERED),
+        ("c/files/dashboard.json", "{\"svc\": 1, \"panels\": []}".to_owned(), RENDERED),
+        ("z/kustomization.yaml", format!("# two\n{repaired}"), RENDERED),
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
         ("flux.yaml", format!("{of_sets}  interval: 2m\n"), RENDERED),
+        ("vars/cm.yaml", variables.replace("a: b", "a: b, c: d"), RENDERED),
         (
             "infra/issuer.yaml",
             "kind: ClusterIssuer\napiVersion: a/v1\nspec: {a: b}\n".to_owned(),
@@ -157,6 +177,13 @@ fn an_ordinary_change_passes() {
         folder.write("x/kustomization.yaml", &patched);
         folder.write("infra/issuer.yaml", "kind: ClusterIssuer\napiVersion: a/v1\n");
         folder.write("infra.yaml", INFRASTRUCTURE);
+        folder.write("vars/cm.yaml", variables);
+        folder.write("vars/flux.yaml", &substituted);
+        folder.write("c/values-x.yaml", "svc: x\n");
+        if name.starts_with("z/") {
+            folder.write("z/kustomization.yaml", &repaired);
+            folder.write("z/db.yaml", evil().replace("name: db,", "name: z,"));
+        }
         folder.write("flux.yaml", &of_sets);
         folder.write("y/db.yaml", GOOD.replace("name: db,", "name: plain,"));
         folder.write("x/db.yaml", GOOD.replace("name: db,", "name: x,"));
@@ -178,11 +205,11 @@ fn an_object_that_applies_the_same_changes_nothing() {
     }
     let argo = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: y}\nspec:\n  \
                 destination: {namespace: shop}\n  source: {path: y, SOURCE}\n";
-    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: y}\nspec:\n  \
-                path: ./y\n  sourceRef: {SOURCE}\n";
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: y, namespace: \
+                flux}\nspec:\n  path: ./y\n  sourceRef: {SOURCE}\n";
     for (object, old, new) in [
         (argo, "repoURL: https://e/r", "targetRevision: HEAD, repoURL: https://e/r.git"),
-        (flux, "kind: GitRepository, name: g", "name: g, kind: GitRepository"),
+        (flux, "kind: GitRepository, name: g", "name: g, namespace: flux, kind: GitRepository"),
     ] {
         let folder = before(false);
         folder.write("y/kustomization.yaml", PLAIN);

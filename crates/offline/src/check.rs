@@ -46,7 +46,7 @@ use crate::{
 };
 use setguard_files::manifests::{
     exclude::{exempt_earlier, exempt_files, whole},
-    layout::{Wrong, clean},
+    layout::Wrong,
     render::{missing, root::Root},
 };
 use setguard_files::prelude::*;
@@ -201,14 +201,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let stdin_path = args.stdin_path.as_deref();
     let paths = listing::remaining(&paths, found.as_ref());
     let mut listing = listing::list(&paths, &exclude, names);
-    let was_read = |it: &PathBuf| {
-        let mut old = old.sources.iter().filter(|it| it.rendered().is_none());
-        old.any(|old| old.place().is_some_and(|place| clean(place) == clean(it)))
-    };
-    let is_edited =
-        |it: &PathBuf| found.as_ref().is_some_and(|commit| commit.has_edited(it).unwrap_or(true));
-    // A new root must not take an edit of a file out of sight.
-    rendered.take_again(&|it| is_edited(it) && was_read(it));
+    if let Some(commit) = &found {
+        rendered.take_again(commit, old.sources.iter());
+    }
     listing.extend(rendered);
     for (root, mut empty) in std::mem::take(&mut listing.empty) {
         empty.is_changed = old.has_rendered(&root);

@@ -90,8 +90,13 @@ pub(crate) fn is_empty(source: &Source, may_list_none: bool) -> bool {
         _ => it.node.value != Value::Null,
     };
     let has = |it: Document<'_>| ManifestObject::all(it.root).into_iter().any(is_object);
-    let is_list = may_list_none && source.text().contains("items");
-    !is_list && !parts(source.text()).any(|it| it.map_or(true, has))
+    let is_list = |it: Document<'_>| {
+        let items = it.root.get("items").map(|it| &it.value);
+        matches!(items, Some(Value::Seq(_))) && it.root.get("kind").is_some()
+    };
+    let mut documents = kube_yaml::documents(source.text()).flatten();
+    let has_any = parts(source.text()).any(|it| it.map_or(true, has));
+    !(has_any || may_list_none && documents.any(is_list))
 }
 
 pub(crate) fn nothing_in(source: &Source) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kube_yaml::{Document, Node, Problem};
+use kube_yaml::{Document, Node, Problem, Value};
 use setguard_core::{
     finding::Field,
     inventory::object_summary::ObjectSummary,
@@ -104,6 +104,21 @@ pub fn sets<'a>(
     objects.flat_map(move |it| it.in_namespace(namespace).manifests)
 }
 
+/// Returns whether an object has a set at any depth. Its controller may apply it.
+fn has_inner_set(object: &Node<'_>) -> bool {
+    let is_set = |it: &Node<'_>| {
+        let of = |key| it.get(key).and_then(Node::as_str).unwrap_or_default();
+        let is_whole = it.get("spec").is_some_and(|it| it.get("template").is_some());
+        is_whole && Resource::of(of("apiVersion"), of("kind")).is_some()
+    };
+    let has = |it: &Node<'_>| is_set(it) || has_inner_set(it);
+    match &object.value {
+        Value::Map(entries) => entries.iter().any(|(_, it)| has(it)),
+        Value::Seq(items) => items.iter().any(has),
+        _ => false,
+    }
+}
+
 /// An object that may be a set and cannot be checked.
 #[derive(Debug)]
 pub struct Unread {
@@ -169,7 +184,14 @@ impl<'a> DocumentObjects<'a> {
             let version = version.map(|why| (Cause::Version, why));
             let placeholder =
                 || Some((Cause::Placeholder, not_a_manifest::placeholder(&object.node)?));
-            let (cause, why) = version.or_else(placeholder)?;
+            let inner = || {
+                let kind = object.kind();
+                let why =
+                    format!("setguard does not read the sets in a {kind}; check what is applied");
+                let is_test = object.api_version().starts_with("chainsaw.kyverno.io/");
+                (!is_test && has_inner_set(&object.node)).then_some((Cause::Unreadable, why))
+            };
+            let (cause, why) = version.or_else(placeholder).or_else(inner)?;
             Some(Unread { id: ObjectId::of(&object.node), line: object.node.mark.line, cause, why })
         })
     }

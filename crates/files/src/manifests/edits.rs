@@ -75,7 +75,7 @@ impl Edits {
     }
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+pub(super) fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
     let entries = WalkDir::new(folder).into_iter();
     entries.filter_entry(|it| it.file_name() != ".git").flatten()
 }

@@ -17,6 +17,7 @@ use super::{
     git,
     kustomization::may_build_set,
     layout::{Layout, clean},
+    not_a_manifest::mentions_an_object,
     not_checked,
     path_context::FolderContext,
     render::describes,
@@ -379,10 +380,25 @@ fn foreign(folder: &Path, why: &str, exclude: &Exclude, fence: &Fence) -> Vec<No
     let built = context.layout.not_built(&read, false).into_iter();
     let built = built.filter(|it| it.renews.is_none() && it.of.iter().any(|it| may_build_set(it)));
     let built = built.map(|it| NotChecked { cause: Cause::Foreign, why: why.to_owned(), ..it });
+    let mut parts = Vec::new();
     let files = files.into_iter().flatten().filter(|it| is_manifest(it));
-    let has = |text: String| not_checked::may_have_set(&text) || describes(&text);
-    let files = files.filter(|it| files::text(it).map_or(true, has));
-    let files = files.map(|it| NotChecked::at(&it, Cause::Foreign, why));
+    let files: Vec<_> = files
+        .filter_map(|it| {
+            let Ok(text) = files::text(&it) else { return Some((it, false)) };
+            let describes = describes(&text);
+            let is_listed = describes || not_checked::may_have_set(&text);
+            let has_values = ["ConfigMap", "Secret"].iter().any(|kind| text.contains(kind));
+            if has_values || !is_listed && !mentions_an_object(&text) {
+                parts.push(it.clone());
+            }
+            is_listed.then_some((it, describes))
+        })
+        .collect();
+    // An object of Argo CD or Flux can take values from each of the others.
+    let files = files.into_iter().map(|(it, describes)| {
+        let of = parts.iter().filter(|_| describes).cloned();
+        NotChecked::at(&it, Cause::Foreign, why).of(of)
+    });
     let is_elsewhere = |it: &NotChecked| {
         let target = dunce::canonicalize(&it.file).ok().filter(|it| fence.has(it, &[]));
         it.cause == Cause::Link && target.is_some_and(|it| it.is_dir() || is_manifest(&it))

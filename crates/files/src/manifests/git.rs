@@ -140,17 +140,24 @@ fn submodules(git: &Git, inside: &Path) -> Result<Vec<(PathBuf, String)>, FileEr
     Ok(all.collect())
 }
 
-/// Returns the submodules in a folder that are not checked out.
+/// Returns the submodules in a folder, also in others there, that are not checked out.
 pub(super) fn absent_submodules(folder: &Path) -> Vec<PathBuf> {
     let base = whole(folder);
-    let Ok(git) = Git::around(&base) else { return Vec::new() };
-    if !git.top.join(".gitmodules").exists() {
-        return Vec::new();
+    let (mut absent, mut open) = (Vec::new(), vec![base.clone()]);
+    while let Some(next) = open.pop() {
+        let Ok(git) = Git::around(&next) else { continue };
+        if !git.top.join(".gitmodules").exists() {
+            continue;
+        }
+        let inside = next.strip_prefix(&git.top).unwrap_or(Path::new(""));
+        let all = submodules(&git, inside).unwrap_or_default().into_iter();
+        let all = all.map(|(path, _)| git.top.join(path));
+        let (there, others) = all.partition::<Vec<_>, _>(|it| it.join(".git").exists());
+        // Through a link, it could lead to itself.
+        open.extend(there.into_iter().filter(|it| whole(it) == *it));
+        absent.extend(others.iter().map(|it| below(folder, it, &base)));
     }
-    let inside = base.strip_prefix(&git.top).unwrap_or(Path::new(""));
-    let all = submodules(&git, inside).unwrap_or_default().into_iter();
-    let all = all.map(|(path, _)| git.top.join(path)).filter(|it| !it.join(".git").exists());
-    all.map(|it| below(folder, &it, &base)).collect()
+    absent
 }
 
 /// Where git looks for a name, with the word for each.

@@ -1,15 +1,22 @@
 //! The sources below the paths of a command: files, folders and standard input.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    cell::LazyCell,
+    collections::{HashMap, HashSet, VecDeque},
     io,
     path::{Path, PathBuf},
 };
 
+use serde_json::Value;
 use setguard_core::policy::FolderNames;
 
 use super::{
-    exclude::whole, folder, layout::Wrong, path_context::FolderContext, render::root::Root,
+    exclude::whole,
+    folder,
+    id::ObjectId,
+    layout::{Wrong, clean},
+    path_context::FolderContext,
+    render::{Applied, root::Root},
 };
 use crate::prelude::*;
 
@@ -81,8 +88,10 @@ pub struct Listing {
     pub empty: Vec<(String, NotChecked)>,
     /// Of a commit, the roots that lack what is not in git, or come from a different repository now.
     pub not_compared: Vec<NotChecked>,
-    /// The objects of Argo CD and Flux that apply a part of the repository, each with the source that it names.
-    pub(super) applied: Vec<(String, String, NotChecked)>,
+    /// What the objects of Argo CD and Flux apply.
+    pub(super) applied: Vec<Applied>,
+    /// The files with which Argo CD overrides Applications here.
+    pub(super) overrides: HashSet<PathBuf>,
 }
 
 impl Listing {
@@ -99,12 +108,38 @@ impl Listing {
         self.empty.extend(other.empty);
         self.not_compared.extend(other.not_compared);
         self.applied.extend(other.applied);
+        self.overrides.extend(other.overrides);
     }
 
-    /// Reads files of roots as they are too.
-    pub fn take_again(&mut self, is_it: &dyn Fn(&PathBuf) -> bool) {
-        let is_it = |it: &mut Source| it.path_in_folder().is_some_and(|it| is_it(&it));
-        self.sources.extend(self.taken.extract_if(.., is_it).map(Ok));
+    /// Reads files of roots as they are too, if they were read so at a commit and are edited: a new root must not take
+    /// an edit out of sight, unless it prints the same. A file may have another name since.
+    pub fn take_again<'s>(&mut self, commit: &Commit, old: impl Iterator<Item = &'s Source>) {
+        let old = old.filter(|it| it.rendered().is_none());
+        let old = old.filter_map(|it| Some((it, clean(it.place()?))));
+        let (left, gone): (Vec<_>, Vec<_>) = old.partition(|it| it.1.exists());
+        let left: HashSet<_> = left.into_iter().map(|it| it.1).collect();
+        let ids =
+            |it: &Source| -> Vec<_> { sets(it, None).map(|it| ObjectId::of(&it.node)).collect() };
+        let gone: HashSet<_> = gone.into_iter().flat_map(|it| ids(it.0)).collect();
+        let json = |it: &Source| -> Vec<_> {
+            let json = |it: &str| serde_json::from_str::<Value>(it).ok();
+            sets(it, None).map(|it| json(&it.node.to_json())).collect()
+        };
+        let rendered = LazyCell::new(|| {
+            let rendered = self.sources.iter().flatten().filter(|it| it.rendered().is_some());
+            rendered.flat_map(json).collect::<Vec<_>>()
+        });
+        let is_it = |it: &mut Source| {
+            let Some(path) = it.path_in_folder() else { return false };
+            if !commit.has_edited(&path).unwrap_or(true) {
+                return false;
+            }
+            let Some(now) = it.unread().map(Source::reread) else { return false };
+            (left.contains(&clean(&path)) || ids(&now).iter().any(|it| gone.contains(it)))
+                && !json(&now).iter().all(|it| rendered.contains(it))
+        };
+        let again: Vec<_> = self.taken.extract_if(.., is_it).map(Ok).collect();
+        self.sources.extend(again);
     }
 
     /// Returns what is not read, or not rendered.

@@ -1,6 +1,7 @@
 //! Charts and kustomizations, rendered by the user's own programs. A rendered text is checked like any other, and each
 //! position in it leads back to the file that people edit.
 
+mod applied;
 mod fence;
 mod gitops;
 mod helm;
@@ -24,24 +25,27 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
 use setguard_core::policy::{ChartRelease, FolderNames};
 
+pub(super) use self::{applied::Applied, gitops::describes, helm::local_dependencies};
 use self::{
     fence::Fence,
     gitops::{NotRead, Releases, named},
     place::Part,
     root::{Kind, Root, Taker},
 };
-pub(super) use self::{gitops::describes, helm::local_dependencies};
 pub use self::{
     helm::recorded,
     place::{Files, Rendered},
     repeat::settle,
 };
 use super::{
+    document::{Manifest, sets},
     exclude::whole,
-    folder,
+    files, folder,
     git::checkout::Checkout,
+    id::ObjectId,
     kustomization::{Kustomization, may_build_set},
     layout::clean,
     not_checked,
@@ -144,15 +148,10 @@ impl Rendering {
         self.record(&roots, rendered, at, &mut listing);
         listing.add_not_rendered(taken, &roots);
         let used: HashSet<_> = roots.iter().flat_map(Root::parts).map(|it| whole(&it)).collect();
-        let has_chart = |it: &Path| roots.iter().any(|root| root.is_chart() && root.at == it);
-        let is_unused = |it: &Path| {
-            let chart = it.parent().filter(|_| is_values(it) && !used.contains(&whole(it)));
-            chart.is_some_and(|it| has_chart(it) && may_build_set(it))
-        };
-        let unused = files.iter().filter(|(_, it)| is_unused(it));
-        let why = "nothing renders its chart with these values; add them to `render` in the policy";
-        let unused = unused.map(|(name, _)| NotChecked::at(name, Cause::Chart, why));
-        listing.not_checked.extend(unused);
+        let left = files.iter().filter(|(name, _)| !used.contains(&whole(name)));
+        let left = left.filter_map(|(name, file)| unused(name, file, &roots, &listing));
+        let left: Vec<_> = left.collect();
+        listing.not_checked.extend(left);
         listing.roots = roots;
         listing
     }
@@ -303,7 +302,13 @@ impl Rendering {
                 break;
             }
         }
-        roots.truncate(rendered.len());
+        listing.not_checked.extend(roots.drain(rendered.len()..).map(|root| {
+            let why = format!(
+                "{} is not rendered: too many charts print each other's objects",
+                root.name()
+            );
+            NotChecked::at(&root.file(), Cause::Chart, why).of(root.parts())
+        }));
         releases.finish(listing);
         let (layout, added) = roots.split_at_mut(of_layout);
         for root in layout.iter_mut().filter(|it| it.is_default_chart()) {
@@ -319,10 +324,66 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
     roots.iter().filter(move |it| !others.contains(&it.name()))
 }
 
-/// Returns whether a file beside `Chart.yaml` has values that Helm does not take by itself.
-fn is_values(file: &Path) -> bool {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    name.contains("values") && name != "values.yaml" && !name.ends_with(".json")
+/// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes.
+fn unused(name: &Path, file: &Path, roots: &[Root], listing: &Listing) -> Option<NotChecked> {
+    let folder = file.parent()?;
+    let is_override = file.file_name()?.to_str()?.starts_with(".argocd-source");
+    let why = match is_override {
+        true if listing.overrides.contains(&whole(file)) => return None,
+        true => "no Application here reads it",
+        false => "nothing renders its chart with these values; add them to `render` in the policy",
+    };
+    let at = match is_override {
+        true => folder,
+        false => folder.ancestors().find(|it| it.join("Chart.yaml").is_file())?,
+    };
+    let root = roots.iter().find(|it| it.at == at)?;
+    let says = match is_override {
+        true => files::text(file).ok().filter(|it| !json(it).is_some_and(|it| has_images(&it))),
+        false => values_for(at, file).filter(|_| root.is_chart()),
+    }?;
+    let entry = NotChecked::at(name, Cause::Chart, why);
+    let object = Some(format!("{} {says}", name.display()));
+    may_build_set(at).then_some(NotChecked { object, ..entry })
+}
+
+fn json(text: &str) -> Option<Value> {
+    let first = kube_yaml::documents(text).next()?.ok()?;
+    serde_json::from_str(&first.root.to_json()).ok()
+}
+
+/// Returns whether overrides only choose the versions of images, as Argo CD Image Updater writes them.
+fn has_images(overrides: &Value) -> bool {
+    let is_only =
+        |of: &Value, key: &str| of.as_object().is_some_and(|it| it.keys().all(|it| it == key));
+    is_only(overrides, "kustomize") && is_only(&overrides["kustomize"], "images")
+}
+
+/// Returns what a file in a chart says, if it may have values: it has a key that the chart has a value for.
+fn values_for(chart: &Path, file: &Path) -> Option<String> {
+    let inside = file.strip_prefix(chart).ok()?;
+    let of_helm = "Chart.yaml values.yaml values.schema.json requirements.yaml templates crds charts ci tests";
+    if of_helm.split(' ').any(|it| inside.starts_with(it)) {
+        return None;
+    }
+    let text = files::text(file).ok()?;
+    let known = files::text(&chart.join("values.yaml")).ok().and_then(|it| json(&it));
+    let known = known.as_ref().and_then(Value::as_object).filter(|it| !it.is_empty());
+    let is_known = |key: &str| known.is_none_or(|it| it.contains_key(key));
+    let Some(mut values) = json(&text) else {
+        let mut keys = text.lines().filter_map(|it| it.split_once(':'));
+        return keys.any(|(key, _)| is_known(key)).then_some(text);
+    };
+    let fields = values.as_object()?;
+    let is_object = ["apiVersion", "kind"].iter().all(|key| fields.contains_key(*key));
+    let mut keys = fields.keys();
+    // Programs have settings in JSON too, such as dashboards.
+    let has_values = match file.extension().is_some_and(|it| it == "json") {
+        true => keys.all(|it| is_known(it)),
+        false => keys.any(|it| is_known(it)),
+    };
+    values.sort_all_objects();
+    (!is_object && has_values).then(|| values.to_string())
 }
 
 /// Returns the names of charts with their default values beside a release of them: nobody installs these.
@@ -357,8 +418,29 @@ impl Listing {
         }
         let rendered = self.sources.iter().flatten().filter_map(Source::rendered);
         let origins: HashSet<_> = rendered.flat_map(Rendered::origins).collect();
+        let unknown = self.sources.iter().flatten().filter_map(|it| Some((it, it.rendered()?)));
+        let unknown: Vec<_> = unknown.flat_map(|(it, of)| of.without_origin(it.text())).collect();
+        let is_built = |path: &Path, source: &Source| {
+            let is_unknown = |it: &Manifest<'_>| {
+                let ObjectId { kind, name, .. } = ObjectId::of(&it.node);
+                // kustomize may extend the name.
+                unknown.iter().any(|it| it.kind == kind && it.name.contains(&name))
+            };
+            let has_all = || {
+                let source = source.unread().map(Source::reread);
+                let mut sets = source.iter().flat_map(|it| sets(it, None)).peekable();
+                sets.peek().is_some() && sets.all(|it| is_unknown(&it))
+            };
+            let is_resource = || {
+                let folder = path.parent()?;
+                let of = Kustomization::of_folder(folder)?;
+                Some(of.resources.iter().any(|it| clean(&folder.join(it)) == *path))
+            };
+            origins.contains(path)
+                || !unknown.is_empty() && is_resource() == Some(true) && has_all()
+        };
         let (built, others): (Vec<_>, Vec<_>) =
-            taken.into_iter().partition(|(path, _)| origins.contains(path));
+            taken.into_iter().partition(|(path, source)| is_built(path, source));
         let built = built.into_iter().filter(|(path, _)| not_checked::has_whole_set(path));
         self.taken = built.map(|(_, source)| source).collect();
         for (path, source) in others {

@@ -383,7 +383,17 @@ impl Input {
             let objects = DocumentObjects::of(document, source.is_named()).in_namespace(namespace);
             objects.strays.iter().for_each(|stray| complain(of(stray)));
             for unread in objects.unread().filter(|_| which != Which::Nodes) {
-                complain(at(unread.line, &unread.why));
+                if unread.cause != Cause::Unreadable {
+                    complain(at(unread.line, &unread.why));
+                } else if which == Which::New {
+                    let entry =
+                        NotChecked::object(source.name(), unread.line, unread.cause, unread.why);
+                    let rendered = source.rendered();
+                    self.left_out.push(match rendered {
+                        Some(rendered) => entry.of_rendered(rendered),
+                        None => entry,
+                    });
+                }
             }
             for object in objects.others {
                 if let Err(error) = self.add_other(&object, namespace, which) {

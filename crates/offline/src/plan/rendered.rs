@@ -28,6 +28,7 @@ pub(super) fn sides(
         rendering.also(&new.roots, Some(&checkout), &mut old);
         rendering.also(&old.roots, None, &mut new);
         unknown.extend(settle(&commit, &rendering.settings, &new, &mut old)?);
+        new.take_again(&commit, old.sources.iter().flatten());
         let samples = &samples(&old.sources) & &samples(&new.sources);
         for source in old.sources.iter_mut().flatten().filter(|it| samples.contains(it.name())) {
             let now = new.sources.iter().flatten().find(|it| it.name() == source.name());

@@ -3,21 +3,23 @@
 //! Each list of fields here is closed: with any other field, the object does not say alone what is applied.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap, HashSet},
     path::{Component, Path, PathBuf},
 };
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
     Rendered,
+    applied::Applied,
     root::{Release, Root},
     shown,
 };
 use crate::manifests::{
     document::documents,
+    edits::entries,
     exclude::whole,
     files::{self, is_manifest},
     layout::{clean, is_kustomization},
@@ -31,9 +33,9 @@ use crate::manifests::{
 pub(super) struct Releases<'a> {
     /// The charts and kustomizations that were found in folders.
     known: &'a [Root],
-    /// The kustomizations that others use, unless an object applies them.
+    /// The kustomizations that others take, except those that an object applies.
     inner: Vec<Root>,
-    /// The folders of the rendered ones, and whether there may be a set.
+    /// The folders of those that were rendered, and whether there may be a set.
     rendered: HashMap<PathBuf, bool>,
     /// Returns why a chart in one of the folders is not read.
     unread: &'a dyn Fn(&Path) -> Option<NotRead>,
@@ -46,11 +48,15 @@ pub(super) struct Releases<'a> {
     /// The charts that objects of Flux describe, by namespace and name, and the releases that take them so.
     charts: HashMap<String, Value>,
     waiting: Vec<(Value, Holder)>,
-    applied: Vec<(String, Value, NotChecked)>,
+    applied: Vec<Applied>,
+    /// The files with which Argo CD overrides Applications here.
+    overrides: HashSet<PathBuf>,
     /// Where sources of Flux lead to, and what they are made of, by kind and name.
     sources: HashMap<(String, String), (String, Vec<PathBuf>)>,
-    /// The content of the ConfigMaps and Secrets with a name.
-    configs: HashMap<String, Vec<PathBuf>>,
+    /// The data of the ConfigMaps and Secrets with a name.
+    configs: HashMap<String, Vec<(String, String)>>,
+    /// The names after `${` in all texts.
+    variables: HashSet<String>,
 }
 
 /// The file or the root that has an object.
@@ -82,6 +88,7 @@ impl<'a> Releases<'a> {
         let (rendered, charts, configs) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
         let (waiting, applied, sources) = (Vec::new(), Vec::new(), HashMap::new());
+        let (overrides, variables) = (HashSet::new(), HashSet::new());
         Releases {
             known,
             inner,
@@ -93,8 +100,10 @@ impl<'a> Releases<'a> {
             charts,
             waiting,
             applied,
+            overrides,
             sources,
             configs,
+            variables,
         }
     }
 
@@ -128,6 +137,7 @@ impl<'a> Releases<'a> {
     }
 
     fn add(&mut self, text: &str, holder: &Holder) {
+        self.add_variables(text);
         // An escape or a tag can stand for any letter.
         let marks = ["argoproj.io/", "toolkit.fluxcd.io/", "\\", "!", "ConfigMap", "Secret"];
         if !marks.iter().any(|it| text.contains(it)) {
@@ -140,11 +150,16 @@ impl<'a> Releases<'a> {
         }
     }
 
+    fn add_variables(&mut self, text: &str) {
+        let names = text.split("${").skip(1).filter_map(|it| it.split(|c| !is_part(c)).next());
+        self.variables.extend(names.map(str::to_owned));
+    }
+
     fn add_object(&mut self, object: &ManifestObject<'_>, holder: &Holder) {
         let json = || json(object);
         let declared = match (group(object), object.kind()) {
             ("argoproj.io", "Application") => applications(&json(), &holder.top),
-            ("argoproj.io", "ApplicationSet") => application_set(&json()),
+            ("argoproj.io", "ApplicationSet") => application_set(&json(), &holder.top),
             ("helm.toolkit.fluxcd.io", "HelmRelease") => {
                 let json = json();
                 if json["spec"]["chartRef"]["kind"] == "HelmChart" {
@@ -170,8 +185,12 @@ impl<'a> Releases<'a> {
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![flux_kustomization(&json())],
             ("v1", "ConfigMap" | "Secret") => {
-                let name = text(&json()["metadata"], "name").unwrap_or_default();
-                self.configs.entry(name).or_default().extend(holder.of.iter().cloned());
+                let json = json();
+                let name = text(&json["metadata"], "name").unwrap_or_default();
+                let data = ["data", "stringData", "binaryData"].map(|it| json[it].as_object());
+                let data = data.into_iter().flatten().flatten();
+                let data = data.map(|(key, value)| (key.clone(), value.to_string()));
+                self.configs.entry(name).or_default().extend(data);
                 return;
             }
             _ => return,
@@ -196,10 +215,14 @@ impl<'a> Releases<'a> {
 
     fn add_declared(&mut self, declared: Declared, holder: &Holder) {
         let top = &holder.top;
-        // Flux takes a path above the repository as one in it.
-        let way = clean(Path::new(&declared.path));
-        let way = way.components().filter(|it| matches!(it, Component::Normal(_)));
-        let at = whole(&top.join(way.collect::<PathBuf>()));
+        self.overrides.extend(declared.overrides.iter().map(|it| whole(it)));
+        let (at, _) = in_repository(top, &declared.path);
+        if !declared.from.is_empty() {
+            // No root need have these.
+            let files = entries(&at);
+            let texts = files.filter_map(|it| files::text(it.path()).ok());
+            texts.for_each(|it| self.add_variables(&it));
+        }
         let found: Vec<_> = self.known.iter().filter(|it| whole(&it.at) == at).collect();
         let chart = found.iter().find(|it| it.is_default_chart());
         let is_open = declared.path.contains("{{");
@@ -213,11 +236,19 @@ impl<'a> Releases<'a> {
             false => vec![at.clone()],
         };
         let is_here = at.starts_with(top) && at.exists();
-        if is_here {
-            let why =
-                format!("{} takes {} from a different source now", declared.object, declared.path);
-            let entry = NotChecked::at(&holder.file, Cause::Chart, why).of(holder.of.clone());
-            self.applied.push((declared.object.clone(), declared.source, entry));
+        for Way { path, mut source } in declared.ways {
+            let (at, path) = in_repository(top, &path);
+            let mut of = [&holder.of[..], &declared.overrides].concat();
+            if let (Some(_), Some(source)) = (&declared.says, source.as_array_mut()) {
+                let ignores = ignores(&at, top);
+                source.push(left_out(&ignores).into());
+                of.extend(ignores);
+            }
+            let (object, id, top) = (declared.object.clone(), declared.id.clone(), top.clone());
+            let is_release = declared.is_release
+                && self.known.iter().any(|it| it.is_chart() && whole(&it.at) == at);
+            let entry = NotChecked::at(&holder.file, Cause::Chart, "").of(of);
+            self.applied.push(Applied { object, id, top, path, source, is_release, entry });
         }
         let files = |file: &String| match file.strip_prefix('/') {
             Some(file) => may_mean(top, file),
@@ -269,7 +300,7 @@ impl<'a> Releases<'a> {
                 let entry = NotChecked::at(&holder.file, cause, why);
                 let by_namespace = declared.changes == Changes::Namespaces;
                 let is_all = matches!(declared.changes, Changes::All | Changes::Found);
-                // Excluded files may change.
+                // What is excluded may change.
                 let at = Some(at).filter(|_| unread != Some(NotRead::Excluded));
                 let parts = all_files.chain(at).chain(declared.overrides).filter(|_| is_all);
                 let of = parts.chain(of_object);
@@ -322,24 +353,27 @@ impl<'a> Releases<'a> {
                 let is_it = move |it: &str| {
                     it.strip_prefix(&**name).is_some_and(|it| it.is_empty() || it.starts_with('-'))
                 };
-                self.configs.iter().filter(move |(it, _)| is_it(it))
+                self.configs.iter().filter(move |(it, _)| is_it(it)).map(|(_, config)| config)
             });
-            it.of.extend(configs.flat_map(|(_, of)| of.clone()));
+            // Flux puts only these into the objects of a Kustomization.
+            let counts =
+                |key: &String| it.cause != Cause::Kustomization || self.variables.contains(key);
+            let data: BTreeSet<_> = configs.flatten().filter(|(key, _)| counts(key)).collect();
+            it.object.as_mut().into_iter().for_each(|it| it.push_str(&format!("{data:?}")));
             it
         };
         let empty = self.not_rendered.into_iter();
         listing.empty.extend(empty.map(|(root, it, from)| (root, with(it, from))));
         listing.not_checked.extend(self.not_checked.into_iter().map(|(it, from)| with(it, from)));
-        let sources = &self.sources;
-        listing.applied.extend(self.applied.into_iter().map(|(object, source, mut entry)| {
-            let key = text(&source, "kind").zip(text(&source, "name"));
-            let mut source = sorted(&source);
-            if let Some((leads, of)) = key.and_then(|key| sources.get(&key)) {
-                source.push_str(leads);
-                entry.of.extend(of.iter().cloned());
+        listing.overrides.extend(self.overrides);
+        for mut it in self.applied {
+            let key = text(&it.source[0], "kind").zip(text(&it.source[0], "name"));
+            if let Some((leads, of)) = key.and_then(|key| self.sources.get(&key)) {
+                it.source[1] = json!([leads, it.source[1]]);
+                it.entry.of.extend(of.iter().cloned());
             }
-            (object, source, entry)
-        }));
+            listing.applied.push(it);
+        }
     }
 
     /// Returns whether Flux may find a set, or a release, in a folder.
@@ -359,10 +393,36 @@ impl<'a> Releases<'a> {
     }
 }
 
-/// Returns the namespace and the name in a reference. By default, the namespace is the object's.
+/// Returns the namespace and the name in a reference. The namespace is that of the object by default.
 fn key(reference: &Value, object: &Value) -> String {
     let namespace = text(reference, "namespace").or_else(|| text(&object["metadata"], "namespace"));
     format!("{}/{}", namespace.unwrap_or_default(), reference["name"].as_str().unwrap_or_default())
+}
+
+/// Returns the place of a path in a repository, and the path without steps that lead nowhere. Flux takes a path above
+/// the repository as one in it.
+fn in_repository(top: &Path, path: &str) -> (PathBuf, PathBuf) {
+    let way = clean(Path::new(path));
+    let way = way.components().filter(|it| matches!(it, Component::Normal(_)));
+    let way: PathBuf = way.collect();
+    (whole(&top.join(&way)), way)
+}
+
+/// Returns the files that say what Flux leaves out of a folder.
+fn ignores(folder: &Path, top: &Path) -> Vec<PathBuf> {
+    const IGNORE: &str = ".sourceignore";
+    let above = folder.ancestors().skip(1).take_while(|it| it.starts_with(top));
+    let inside = entries(folder).filter(|it| it.file_name() == IGNORE).map(DirEntry::into_path);
+    let mut all: Vec<_> = above.map(|it| it.join(IGNORE)).chain(inside).collect();
+    all.sort();
+    all
+}
+
+fn left_out(ignores: &[PathBuf]) -> String {
+    let texts: Vec<_> = ignores.iter().filter_map(|it| files::text(it).ok()).collect();
+    let lines = texts.iter().flat_map(|it| it.lines());
+    let lines = lines.filter(|it| !it.trim().is_empty() && !it.starts_with('#'));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The first letters of placeholders and patterns in a path.
@@ -382,7 +442,7 @@ fn may_mean(folder: &Path, file: &str) -> Vec<PathBuf> {
     all.filter(|it| it.to_string_lossy().ends_with(end) && !own.contains(it)).collect()
 }
 
-/// The effect of fields that setguard doesn't understand.
+/// What the fields that are not understood change.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Changes {
     #[default]
@@ -395,9 +455,17 @@ enum Changes {
     Little,
 }
 
+/// A folder from the root of a repository, where the repository comes from, and which files there count.
+struct Way {
+    path: String,
+    source: Value,
+}
+
 #[derive(Default)]
 struct Declared {
     object: String,
+    /// Its kind, namespace and name.
+    id: String,
     /// A folder, from the root of the repository.
     path: String,
     is_release: bool,
@@ -416,12 +484,19 @@ struct Declared {
     /// Why the repository alone does not show what is applied.
     why_not: Option<String>,
     changes: Changes,
-    /// The repository, as the object names it.
-    source: Value,
+    /// What it applies. An ApplicationSet can apply several folders.
+    ways: Vec<Way>,
     /// The ConfigMaps and Secrets with values.
     from: Vec<String>,
     /// All that the object says about what is applied, if it is of Flux.
     says: Option<String>,
+}
+
+impl Declared {
+    fn by(kind: &str, object: &Value) -> Self {
+        let id = format!("{kind} {}", key(&object["metadata"], object));
+        Declared { object: label(kind, object), id, ..Declared::default() }
+    }
 }
 
 fn text(of: &Value, key: &str) -> Option<String> {
@@ -444,7 +519,7 @@ fn label(kind: &str, object: &Value) -> String {
     format!("{kind} {}", object["metadata"]["name"].as_str().unwrap_or_default())
 }
 
-/// Returns an object without these fields and without fields that are null: the API server drops them.
+/// Returns an object without these fields, and without those that are null: the API server drops them.
 fn without(object: &Value, known: &str) -> Value {
     let Value::Object(fields) = object else { return object.clone() };
     let is_known = |key: &str| known.split_whitespace().any(|it| it == key);
@@ -514,40 +589,55 @@ fn all_sources(spec: &Value) -> impl Iterator<Item = &Value> {
 fn applications(object: &Value, top: &Path) -> Vec<Declared> {
     let of = |source| {
         let (merged, overrides) = overridden(source, object, top);
-        let source = repositories(&object["spec"], source);
-        Declared { overrides, source, ..application(object, &merged) }
+        let ways = vec![way(&object["spec"], source)];
+        Declared { overrides, ways, ..application(object, &merged) }
     };
     sources(&object["spec"]).map(of).collect()
 }
 
-/// Returns the repositories of a source and of the sources that have values for it.
-fn repositories(spec: &Value, source: &Value) -> Value {
+fn way(spec: &Value, source: &Value) -> Way {
     let files = source["helm"]["valueFiles"].as_array();
     let has_values = |it: &&Value| {
-        text(it, "ref").is_some_and(|name| {
-            let of_it = format!("${name}/");
-            files
-                .into_iter()
-                .flatten()
-                .any(|it| it.as_str().is_some_and(|it| it.starts_with(&of_it)))
-        })
+        let of_it = format!("${}/", it["ref"].as_str().unwrap_or_default());
+        let mut files = files.into_iter().flatten().filter_map(Value::as_str);
+        files.any(|it| it.starts_with(&of_it))
     };
-    let all = std::iter::once(source).chain(all_sources(spec).filter(has_values));
-    let all = all.map(|it| {
+    let repository = |it: &Value| {
         let url = text(it, "repoURL").unwrap_or_default();
         let revision = text(it, "targetRevision").unwrap_or_else(|| "HEAD".to_owned());
-        Value::from(vec![url.trim_end_matches(".git").to_owned(), revision])
-    });
-    all.collect()
+        json!([url.trim_end_matches('/').trim_end_matches(".git"), revision])
+    };
+    let own = repository(source);
+    let others = all_sources(spec).filter(has_values);
+    let others = others.map(|it| json!([it["ref"], repository(it)])).filter(|it| it[1] != own);
+    let mut others: Vec<_> = others.collect();
+    others.sort_by_key(Value::to_string);
+    let directory = &source["directory"];
+    let which = json!([directory["include"], directory["exclude"], directory["recurse"] == true]);
+    let path = text(source, "path").unwrap_or_default();
+    Way { path, source: json!([own, others, which]) }
+}
+
+/// Returns the source of an object of Flux.
+fn way_of_flux(object: &Value, source: &Value, path: Option<String>) -> Way {
+    Way { path: path.unwrap_or_default(), source: json!([reference(source, object), null]) }
+}
+
+/// Returns a reference without the namespace, if that is the object's own.
+fn reference(reference: &Value, object: &Value) -> Value {
+    let is_own = reference["namespace"] == object["metadata"]["namespace"];
+    without(reference, if is_own { "namespace" } else { "" })
 }
 
 /// Returns an object of Flux without what only decides when it is applied.
 fn says(object: &Value) -> String {
     let when =
         "dependsOn healthCheckExprs healthChecks interval retryInterval suspend timeout wait";
-    let metadata = &object["metadata"];
-    let id = [&metadata["namespace"], &metadata["name"]];
-    format!("{id:?} {}", sorted(&without(&object["spec"], when)))
+    let mut spec = without(&object["spec"], when);
+    if !spec["sourceRef"].is_null() {
+        spec["sourceRef"] = reference(&spec["sourceRef"], object);
+    }
+    format!("{} {}", key(&object["metadata"], object), sorted(&spec))
 }
 
 /// The order of keys means nothing.
@@ -588,6 +678,10 @@ fn overridden(source: &Value, object: &Value, top: &Path) -> (Value, Vec<PathBuf
     (merged, files.into())
 }
 
+fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
 /// Returns a text with the variables that Argo CD replaces, or the name of one with an unknown value.
 ///
 /// Upstream: `Env.Envsubst`, pkg/apis/application/v1alpha1/types.go, and `newEnv`,
@@ -602,10 +696,8 @@ fn expanded(text: &str, object: &Value, source: &Value) -> Result<String, String
             continue;
         }
         let inner = after.strip_prefix('{').and_then(|it| it.split_once('}'));
-        let (name, after) = inner.unwrap_or_else(|| {
-            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            after.split_at(after.find(|c| !is_part(c)).unwrap_or(after.len()))
-        });
+        let (name, after) = inner
+            .unwrap_or_else(|| after.split_at(after.find(|c| !is_part(c)).unwrap_or(after.len())));
         let value = match name {
             "ARGOCD_APP_NAME" => object["metadata"]["name"].as_str(),
             "ARGOCD_APP_NAMESPACE" => object["spec"]["destination"]["namespace"].as_str(),
@@ -624,12 +716,11 @@ fn expanded(text: &str, object: &Value, source: &Value) -> Result<String, String
 fn application(object: &Value, source: &Value) -> Declared {
     let rest = without(source, SOURCE);
     let declared = Declared {
-        object: label("Application", object),
         path: text(source, "path").unwrap_or_default(),
         is_release: true,
         is_directory: keys(&rest) == ["directory"] && rest["directory"]["jsonnet"].is_null(),
         why_not: not_understood(&keys(&rest)),
-        ..Declared::default()
+        ..Declared::by("Application", object)
     };
     // These decide about hooks of tests, CustomResourceDefinitions and credentials.
     let helm = "passCredentials skipCrds skipSchemaValidation skipTests version";
@@ -680,9 +771,14 @@ fn application(object: &Value, source: &Value) -> Declared {
 }
 
 /// The cluster makes Applications of it, so only what changes no release is followed.
-fn application_set(object: &Value) -> Vec<Declared> {
+fn application_set(object: &Value, top: &Path) -> Vec<Declared> {
     let template = &object["spec"]["template"]["spec"];
-    let of = |source: &Value| {
+    let (mut elements, mut overrides) = (Vec::new(), Vec::new());
+    add_elements(&object["spec"]["generators"], top, &mut elements, &mut overrides);
+    if elements.is_empty() {
+        elements.push(Value::Null);
+    }
+    let of = |(i, source): (usize, &Value)| {
         let mut rest = without(source, SOURCE);
         if let (Value::Object(fields), Some(directory)) = (&mut rest, source.get("directory"))
             && directory["jsonnet"].is_null()
@@ -692,16 +788,81 @@ fn application_set(object: &Value) -> Vec<Declared> {
         let helm = (!source["helm"].is_null()).then_some("helm");
         let patch = (!object["spec"]["templatePatch"].is_null()).then_some("templatePatch");
         let keys: Vec<_> = keys(&rest).into_iter().chain(helm).chain(patch).collect();
+        let ways = elements.iter().filter_map(|element| {
+            let spec = filled(template, element);
+            let source = sources(&spec).nth(i)?;
+            Some(way(&spec, source))
+        });
         Declared {
-            object: label("ApplicationSet", object),
-            source: repositories(template, source),
+            ways: ways.collect(),
             path: text(source, "path").unwrap_or_default(),
             files: strings(&source["helm"]["valueFiles"]),
+            overrides: overrides.clone(),
             why_not: not_understood(&keys),
-            ..Declared::default()
+            ..Declared::by("ApplicationSet", object)
         }
     };
-    sources(template).map(of).collect()
+    sources(template).enumerate().map(of).collect()
+}
+
+/// Adds what generators put into a template, as far as the repository has it, and the files with it.
+fn add_elements(
+    generators: &Value,
+    top: &Path,
+    elements: &mut Vec<Value>,
+    files: &mut Vec<PathBuf>,
+) {
+    let list = |it: &Value| it.as_array().cloned().unwrap_or_default();
+    for generator in list(generators) {
+        elements.extend(list(&generator["list"]["elements"]));
+        let folders = list(&generator["git"]["directories"]).into_iter();
+        elements.extend(folders.filter(|it| it["exclude"] != true));
+        for file in list(&generator["git"]["files"]).iter().filter_map(|it| text(it, "path")) {
+            let is_inside = !Path::new(&file).components().any(|it| it == Component::ParentDir);
+            let found = is_inside.then(|| may_mean(top, file.trim_start_matches('/')));
+            for file in found.into_iter().flatten() {
+                let inside = dunce::canonicalize(&file).ok().filter(|it| it.starts_with(top));
+                let Some(Ok(text)) = inside.map(|it| files::text(&it)) else { continue };
+                for document in kube_yaml::documents(&text).flatten() {
+                    let json = serde_json::from_str(&document.root.to_json()).unwrap_or_default();
+                    match json {
+                        Value::Array(all) => elements.extend(all),
+                        it => elements.push(it),
+                    }
+                }
+                files.push(file);
+            }
+        }
+        for key in ["matrix", "merge"] {
+            add_elements(&generator[key]["generators"], top, elements, files);
+        }
+    }
+}
+
+/// Returns a part of a template with the values of an element.
+fn filled(template: &Value, element: &Value) -> Value {
+    match template {
+        Value::String(text) => {
+            let mut parts = text.split("{{");
+            let mut filled = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                let value = part.split_once("}}").and_then(|(key, rest)| {
+                    // With `goTemplate`, a path has parts of its own.
+                    let key = key.trim().trim_start_matches('.').replace("path.path", "path");
+                    let value = element.pointer(&format!("/{}", key.replace('.', "/")))?;
+                    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned) + rest)
+                });
+                filled.push_str(&value.unwrap_or_else(|| format!("{{{{{part}")));
+            }
+            Value::from(filled)
+        }
+        Value::Array(all) => all.iter().map(|it| filled(it, element)).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(key, it)| (key.clone(), filled(it, element)));
+            Value::Object(fields.collect())
+        }
+        it => it.clone(),
+    }
 }
 
 /// Upstream: api/v1/kustomization_types.go in github.com/fluxcd/kustomize-controller.
@@ -717,15 +878,15 @@ fn flux_kustomization(object: &Value) -> Declared {
         _ if keys.contains(&"components") => Changes::All,
         _ => Changes::Found,
     };
+    let path = text(&object["spec"], "path");
     Declared {
-        object: label("Kustomization", object),
-        source: object["spec"]["sourceRef"].clone(),
+        ways: vec![way_of_flux(object, &object["spec"]["sourceRef"], path.clone())],
         says: Some(says(object)),
         from: names(&object["spec"]["postBuild"]["substituteFrom"]),
-        path: text(&object["spec"], "path").unwrap_or_default(),
+        path: path.unwrap_or_default(),
         why_not: not_understood(&keys),
         changes,
-        ..Declared::default()
+        ..Declared::by("Kustomization", object)
     }
 }
 
@@ -755,8 +916,7 @@ fn helm_release(object: &Value) -> Option<Declared> {
     let prefix = target.iter().map(|it| format!("{it}-")).collect::<String>();
     let name = text(&object["metadata"], "name").unwrap_or_default();
     Some(Declared {
-        object: label("HelmRelease", object),
-        source: chart["sourceRef"].clone(),
+        ways: vec![way_of_flux(object, &chart["sourceRef"], text(chart, "chart"))],
         says: Some(says(object)),
         from: names(&spec["valuesFrom"]),
         path: text(chart, "chart")?,
@@ -765,7 +925,7 @@ fn helm_release(object: &Value) -> Option<Declared> {
         name: text(spec, "releaseName").unwrap_or_else(|| format!("{prefix}{name}")),
         namespace: target.or_else(|| text(&object["metadata"], "namespace")),
         why_not,
-        ..Declared::default()
+        ..Declared::by("HelmRelease", object)
     })
 }
 

@@ -12,8 +12,12 @@ use kube_yaml::{Comment, Mark, Node, Value};
 
 use super::{Root, documents, fence, helm, repeat::Changing, root::Kind};
 use crate::manifests::{
+    document,
     exclude::whole,
     files::{self, LARGEST_IN_FOLDER},
+    id::ObjectId,
+    layout::is_kustomization,
+    not_checked::may_have_set,
     objects::{ManifestObject, text_of},
     patches::items,
     source::Source,
@@ -200,6 +204,21 @@ impl Rendered {
             }
             Origin::Unknown => None,
         })
+    }
+
+    /// Returns the sets in the text that come from an unknown file. If a patch replaces all annotations, kustomize takes
+    /// its kustomization for the origin.
+    pub(super) fn without_origin(&self, text: &str) -> Vec<ObjectId> {
+        let parts = self.parts.iter().filter(|it| match &it.origin {
+            Origin::Kustomize { file, .. } => is_kustomization(file),
+            Origin::Helm(_) => false,
+            Origin::Unknown => true,
+        });
+        let texts = parts.filter_map(|it| text.get(it.range.clone()));
+        let texts = texts.filter(|it| may_have_set(it));
+        let documents = texts.flat_map(|it| document::documents(it, true)).flatten();
+        let sets = documents.flat_map(|it| it.manifests);
+        sets.map(|it| ObjectId::of(&it.node)).collect()
     }
 
     /// Returns the file that represents the root in reports.

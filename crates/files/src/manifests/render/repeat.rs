@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Rendered, Settings, one};
+use super::{Rendered, Settings, applied::not_compared, one};
 use crate::{
     error::FileError,
     manifests::{document::sets, git::Commit, id::ObjectId, listing::Listing, source::Source},
@@ -28,16 +28,7 @@ pub fn settle(
     new: &Listing,
     old: &mut Listing,
 ) -> Result<Vec<String>, FileError> {
-    for (object, source, entry) in &new.applied {
-        let all = old.applied.iter().filter(|(it, ..)| it == object);
-        let mut known: Vec<_> = all.clone().filter(|(.., it)| it.file == entry.file).collect();
-        if known.is_empty() {
-            known = all.collect();
-        }
-        if !known.is_empty() && known.iter().all(|(_, it, _)| it != source) {
-            old.not_compared.push(entry.clone());
-        }
-    }
+    old.not_compared.extend(not_compared(&new.applied, &old.applied));
     let new = new.sources.iter().flatten().filter_map(|it| Some((it.rendered()?.name(), it)));
     let new: HashMap<_, _> = new.collect();
     let mut notes = Vec::new();

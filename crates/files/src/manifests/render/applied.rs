@@ -1,0 +1,101 @@
+//! The parts of a repository that objects of Argo CD and Flux apply, before and after a change.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::describes;
+use crate::manifests::{
+    edits, files, kustomization::may_build_set, layout::is_kustomization, not_checked::NotChecked,
+};
+
+/// A part of a repository that an object applies.
+#[derive(Clone, Debug)]
+pub(in crate::manifests) struct Applied {
+    /// The object, for messages, and its kind, namespace and name.
+    pub(super) object: String,
+    pub(super) id: String,
+    /// The folder of the repository, and the path in it.
+    pub(super) top: PathBuf,
+    pub(super) path: PathBuf,
+    /// Where the part comes from, and which of its files count.
+    pub(super) source: Value,
+    /// Whether it is rendered as a release, so its objects are compared as those of the release.
+    pub(super) is_release: bool,
+    /// The file of the object.
+    pub(super) entry: NotChecked,
+}
+
+/// Returns what is not compared with what it was, because an object applies a different part of a repository now.
+pub(super) fn not_compared(new: &[Applied], old: &[Applied]) -> Vec<NotChecked> {
+    let switched = |now: &Applied| now.differs_from(&now.earlier(new, old)?, new);
+    let why = new.iter().filter_map(|now| Some((now, switched(now)?)));
+    why.map(|(now, why)| NotChecked { why, ..now.entry.clone() }).collect()
+}
+
+impl Applied {
+    /// Returns what the object applied before. The object may have another file or another name since.
+    fn earlier<'o>(&self, new: &[Applied], old: &'o [Applied]) -> Option<Vec<&'o Applied>> {
+        let is_same = |it: &&Applied| it.id == self.id;
+        let is_gone = |it: &&Applied| {
+            !new.iter().any(|now| now.id == it.id && now.entry.file == it.entry.file)
+        };
+        let is_renamed =
+            |it: &&Applied| it.path == self.path && !new.iter().any(|now| now.id == it.id);
+        let here: Vec<_> = old.iter().filter(is_same).collect();
+        let of = |is_it: &dyn Fn(&&Applied) -> bool| here.iter().copied().filter(is_it).collect();
+        let all = [
+            of(&|it| it.entry.file == self.entry.file),
+            of(&is_gone),
+            here.clone(),
+            old.iter().filter(is_renamed).collect(),
+        ];
+        all.into_iter().find(|it| !it.is_empty())
+    }
+
+    /// Returns how it differs from what it was. A folder that has moved is compared by its objects.
+    fn differs_from(&self, earlier: &[&Applied], new: &[Applied]) -> Option<String> {
+        let Applied { object, path, top, source, .. } = self;
+        let mut same = earlier.iter().filter(|it| it.path == *path).peekable();
+        if let Some(was) = same.peek().copied() {
+            let is_other = top.join(path).exists() && same.all(|it| it.source != *source);
+            let path = path.display();
+            let [new, old] = [source, &was.source].map(|it| it[0].as_array().map(Vec::as_slice));
+            return is_other.then(|| match (new, old) {
+                (Some([url, new]), Some([earlier, old])) if url == earlier && new != old => {
+                    let [new, old] = [new, old].map(|it| it.as_str().unwrap_or_default());
+                    format!(
+                        "{object} takes {path} at {new} instead of {old} now; to compare them, check out {new}: \
+                         setguard check --render . --against-ref {old}"
+                    )
+                }
+                _ if [0, 1].iter().all(|i| source[i] == was.source[i]) => {
+                    format!("{object} takes other files of {path} now")
+                }
+                _ => format!("{object} takes {path} from a different source now"),
+            });
+        }
+        let is_left = |it: &Applied| new.iter().any(|now| now.id == self.id && now.path == it.path);
+        let was = earlier.iter().find(|was| {
+            let stood = top.join(&was.path).exists() || was.top.join(path).exists();
+            stood && !is_left(was) && !(self.is_release && was.is_release)
+        })?;
+        let (now, earlier) = (path.display(), was.path.display());
+        (self.may_have_set() || was.may_have_set())
+            .then(|| format!("{object} applies {now} instead of {earlier} now"))
+    }
+
+    fn may_have_set(&self) -> bool {
+        // A placeholder or a pattern can stand for any folder here.
+        let way = self.path.iter().take_while(|it| !it.to_string_lossy().contains(['{', '*']));
+        let at = self.top.join(way.collect::<PathBuf>());
+        may_build_set(&at)
+            || edits::entries(&at).any(|it| {
+                let file = it.path();
+                match is_kustomization(file) {
+                    true => file.parent().is_some_and(may_build_set),
+                    false => files::text(file).is_ok_and(|it| describes(&it)),
+                }
+            })
+    }
+}
