@@ -130,7 +130,6 @@ impl App {
         }
     }
 
-    /// Sets the phase.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, SeqCst);
     }

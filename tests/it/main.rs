@@ -7,7 +7,6 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::unwrap_used,
-    missing_docs,
     unreachable_pub,
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]

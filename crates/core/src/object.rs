@@ -63,13 +63,11 @@ pub enum Workload<T = PodTemplateSpec> {
 pub struct Object<'a, T = PodTemplateSpec> {
     /// The resource that the object belongs to.
     pub resource: &'static Resource,
-    /// The metadata.
     pub metadata: Metadata<'a>,
     /// The spec, with defaults.
     pub workload: Workload<T>,
     /// The fields that only OpenKruise's sets have.
     pub kruise: Option<KruiseSpec>,
-    /// The status.
     pub status: LazyJson<'a>,
 }
 

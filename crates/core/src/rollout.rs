@@ -54,7 +54,6 @@ pub enum Target {
 pub struct Step {
     /// The number of the wave, from 1.
     pub wave: usize,
-    /// The action.
     pub action: Action,
     /// The pod.
     pub target: Target,
@@ -99,7 +98,6 @@ pub struct Stop {
     pub target: Target,
     /// The other pods of a StatefulSet that use up what may be unavailable.
     pub others: Vec<i64>,
-    /// Why it waits.
     pub why: Waits,
 }
 

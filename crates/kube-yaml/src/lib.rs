@@ -7,6 +7,8 @@
 //! reject different texts than kubectl. Scalars have the values that sigs.k8s.io/yaml gives them (YAML 1.1: `yes` is
 //! true, `0777` is octal). A stream that begins with `{` is read as JSON first.
 
+#![warn(missing_docs)]
+
 mod comment;
 mod cursor;
 pub mod de;

@@ -15,6 +15,7 @@ const SERVER: &str = "SETGUARD_MCP_SERVER";
 pub(in crate::cli) fn end_with_server() {
     #[cfg(unix)]
     if let Some(server) = env::var(SERVER).ok().and_then(|it| it.parse::<u32>().ok()) {
+        #[expect(clippy::exit, reason = "nobody waits for the result")]
         std::thread::spawn(move || {
             while std::os::unix::process::parent_id() == server {
                 std::thread::sleep(Duration::from_secs(1));

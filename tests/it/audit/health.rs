@@ -43,7 +43,7 @@ fn a_set_without_a_ready_pod_comes_first_and_is_an_error() {
     let ready = &report["findings"][0];
     assert_eq!(ready["reason"], "FewerReadyThanWanted");
     assert_eq!(ready["title"], "0 of 2 pods are ready");
-    assert_eq!(ready["cause"], "the cause is not known");
+    assert_eq!(ready["cause"], "the cause is unknown");
     assert_eq!(ready["since"], "2026-11-20T10:00:00Z");
     assert_eq!(ready["commands"][0]["run"], "kubectl describe -n shop statefulset/down");
     assert_eq!(report["findings"][2]["reason"], "FieldValueInvalid");

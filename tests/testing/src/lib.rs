@@ -7,7 +7,6 @@
     clippy::print_stderr,
     clippy::print_stdout,
     clippy::unwrap_used,
-    missing_docs,
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 

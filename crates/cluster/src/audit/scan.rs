@@ -268,7 +268,7 @@ impl Seen {
             (Problem::Forbidden(why) | Problem::Absent(why), Some(what)) => {
                 let place = namespace.map(|it| format!(" in namespace {it}")).unwrap_or_default();
                 let note =
-                    format!("setguard can't read {name}{place}, so it can't report {what}: {why}");
+                    format!("setguard can't read {name}{place}, so it can't say {what}: {why}");
                 self.missing.optional.entry(of.kind).or_insert(note);
             }
             (Problem::Forbidden(why) | Problem::Absent(why), None) => {

@@ -56,7 +56,6 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// The state of the view for a kind.
 #[derive(Clone, Copy, Debug)]
 pub struct KindState {
-    /// The kind.
     pub kind: Kind,
     /// The time since the last sign of life. `None` if the kind was never listed.
     pub silent: Option<Duration>,

@@ -4,11 +4,9 @@ use crate::finding::Mode;
 /// The HTTP paths that accept a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// `/mutate`
     Mutate,
     /// `/mutate/control-plane`: the namespace requests control-plane tolerations.
     MutateControlPlane,
-    /// `/validate`
     Validate,
 }
 

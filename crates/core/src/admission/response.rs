@@ -80,7 +80,6 @@ struct Cause {
 pub struct ObjectRef<'a> {
     /// The API group; empty for the core group.
     pub group: &'a str,
-    /// The kind.
     pub kind: &'a str,
     /// The name, or the `generateName` prefix.
     pub name: &'a str,

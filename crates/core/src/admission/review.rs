@@ -57,7 +57,6 @@ pub struct Gvk<'a> {
     pub group: Str<'a>,
     /// The version within the group.
     pub version: Str<'a>,
-    /// The kind.
     pub kind: Str<'a>,
 }
 
@@ -107,13 +106,10 @@ pub struct Request<'a> {
     pub name: Str<'a>,
     /// The object's namespace.
     pub namespace: Str<'a>,
-    /// The operation.
     pub operation: Operation,
     /// The user who sent the request.
     pub user_info: User<'a>,
-    /// The object.
     pub object: Option<&'a RawValue>,
-    /// The old object.
     pub old_object: Option<&'a RawValue>,
     /// Whether the request is a dry run, so that nothing is stored.
     pub dry_run: Option<bool>,

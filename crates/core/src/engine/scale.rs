@@ -11,7 +11,6 @@ use crate::{
 /// A change of the number of pods of a StatefulSet.
 #[derive(Clone, Copy, Debug)]
 pub struct Scaling<'a> {
-    /// The namespace.
     pub namespace: &'a str,
     /// The name of the StatefulSet.
     pub name: &'a str,

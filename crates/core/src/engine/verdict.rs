@@ -10,7 +10,6 @@ use crate::rules::api_validation::{KEEP, METAS, is_mismatch};
 /// A finding and its mode.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// The finding.
     pub finding: Finding,
     /// The mode after policy, exceptions and ratcheting.
     pub mode: Mode,

@@ -11,7 +11,6 @@ const MOST_NAMES: usize = 100;
 pub struct Facts {
     /// The fault in one short sentence.
     pub title: String,
-    /// The cause.
     pub cause: Option<String>,
     /// The consequences.
     pub effect: Option<String>,

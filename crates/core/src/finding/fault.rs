@@ -31,7 +31,6 @@ pub struct Related {
 pub struct Finding {
     /// The rule that found it.
     pub rule: &'static Meta,
-    /// The field.
     pub field: Field,
     /// The kind of fault, in the API server's vocabulary.
     pub reason: Reason,

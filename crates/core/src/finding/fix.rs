@@ -5,7 +5,6 @@ use kube_yaml::{Field, Path};
 /// A change after which the rule finds nothing in the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The change.
     pub change: Change,
     /// Whether the change has no other effect in the cluster, such as removing a field without effect.
     pub is_safe: bool,

@@ -71,7 +71,6 @@ impl Command {
         &self.line
     }
 
-    /// Returns the effect.
     pub const fn effect(&self) -> Effect {
         self.effect
     }

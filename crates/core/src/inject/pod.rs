@@ -10,7 +10,6 @@ use crate::object::{DecodeError, Metadata, Str, annotations::NODE_ANNOTATION, de
 /// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
 pub struct PartialPod<'a> {
-    /// The metadata.
     pub metadata: Metadata<'a>,
     pub(super) spec: PodSpec,
 }

@@ -52,7 +52,11 @@ const fn fields(kind: Kind) -> &'static [(&'static str, &'static str)] {
 /// Reads the fields of an object; `None` if it has none, or is replaced instead of changed.
 pub(super) fn read(kind: Kind, json: &str) -> Option<Box<Fixed>> {
     let has_data = matches!(kind, Kind::ConfigMap | Kind::Secret);
-    if !has_data && kind != Kind::Service && fields(kind).is_empty() {
+    let can_be_fixed = match kind {
+        Kind::ConfigMap => json.contains("\"immutable\""),
+        kind => kind == Kind::Service || !fields(kind).is_empty(),
+    };
+    if !can_be_fixed {
         return None;
     }
     let object: Value = serde_json::from_str(json).ok()?;
@@ -137,19 +141,31 @@ impl Refusals {
         self.0.is_empty()
     }
 
-    /// Returns the objects of this inventory, each with the reason.
+    /// Returns an object of this inventory with the reason why its change is refused.
+    pub(crate) fn of<'a>(
+        &self,
+        inventory: &'a Inventory,
+        (kind, namespace, name): (Kind, &'a str, &'a str),
+    ) -> Option<(&'a ObjectSummary, String)> {
+        let field = (*self.0.get(&(kind, namespace.into(), name.into()))?)?;
+        let is_data = matches!(kind, Kind::ConfigMap | Kind::Secret) && field != "type";
+        let why = match is_data {
+            true => "it is immutable".to_owned(),
+            false => format!("{field} cannot be changed"),
+        };
+        Some((inventory.named(kind, namespace, name).next()?, why))
+    }
+
+    /// Returns the objects of this inventory with a kind, and in a namespace if it is given, each with the reason.
     pub(crate) fn all<'a>(
         &'a self,
         inventory: &'a Inventory,
+        kind: Kind,
+        namespace: Option<&'a str>,
     ) -> impl Iterator<Item = (&'a ObjectSummary, String)> {
-        self.0.iter().filter_map(|((kind, namespace, name), field)| {
-            let field = (*field)?;
-            let is_data = matches!(kind, Kind::ConfigMap | Kind::Secret) && field != "type";
-            let why = match is_data {
-                true => "it is immutable".to_owned(),
-                false => format!("{field} cannot be changed"),
-            };
-            Some((inventory.named(*kind, namespace, name).next()?, why))
-        })
+        let first = (kind, namespace.unwrap_or_default().into(), Box::default());
+        let ids = self.0.range(first..).map(|it| it.0);
+        ids.take_while(move |it| it.0 == kind && namespace.is_none_or(|own| *it.1 == *own))
+            .filter_map(|it| self.of(inventory, (it.0, &it.1, &it.2)))
     }
 }

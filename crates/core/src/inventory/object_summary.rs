@@ -22,7 +22,6 @@ use crate::{
 /// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The file.
     pub file: Arc<str>,
     /// The line, counted from 1.
     pub line: usize,
@@ -192,7 +191,6 @@ impl NamedPort {
 }
 
 impl ObjectSummary {
-    /// Returns the kind.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
@@ -202,7 +200,6 @@ impl ObjectSummary {
         &self.namespace
     }
 
-    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }

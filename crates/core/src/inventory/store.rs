@@ -157,8 +157,9 @@ impl Inventory {
 
     /// Returns the Services of an input with this port on all nodes.
     pub(crate) fn with_node_port(&self, port: i64) -> impl Iterator<Item = &ObjectSummary> {
-        let has =
-            move |it: &&ObjectSummary| it.service().is_some_and(|it| it.node_ports.contains(&port));
+        let has = move |it: &&ObjectSummary| {
+            it.service().is_some_and(|it| it.node_ports.binary_search(&port).is_ok())
+        };
         self.list(Key::NodePort(port)).filter(has)
     }
 

@@ -39,13 +39,9 @@ pub struct Metadata<'a> {
     pub generate_name: Option<Str<'a>>,
     /// The namespace, if the object sets one.
     pub namespace: Option<Str<'a>>,
-    /// The labels.
     pub labels: Option<StrMap<'a>>,
-    /// The annotations.
     pub annotations: Option<StrMap<'a>>,
-    /// The owner references.
     pub owner_references: Option<Vec<OwnerReference>>,
-    /// The finalizers.
     pub finalizers: Option<Vec<Str<'a>>>,
     /// The time of the deletion, set while the object is being deleted.
     pub deletion_timestamp: Option<Str<'a>>,

@@ -10,9 +10,7 @@ use crate::{finding::shorten, kubernetes::selector};
 /// A PodDisruptionBudget.
 #[derive(Clone, Debug)]
 pub struct PodDisruptionBudget {
-    /// The namespace.
     pub namespace: Box<str>,
-    /// The name.
     pub name: Box<str>,
     /// Whether a controller, such as an operator, owns it.
     pub is_owned: bool,

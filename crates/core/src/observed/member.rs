@@ -4,15 +4,12 @@ use crate::observed::prelude::*;
 /// A pod, with everything that a plan needs to know about it.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The namespace.
     pub namespace: Box<str>,
-    /// The uid.
     pub uid: Box<str>,
     /// The set that controls the pod.
     pub owner: Option<Owner>,
     /// All labels, if no controller owns the pod and a set may adopt it.
     pub orphan: Option<BTreeMap<String, String>>,
-    /// The pod.
     pub pod: Pod,
 }
 

@@ -19,7 +19,6 @@ pub struct Node {
     pub not_ready: Option<i64>,
     /// The message of an unready node's `Ready` condition; may be empty.
     pub why_not_ready: Box<str>,
-    /// The uid.
     pub uid: Box<str>,
     /// Whether the node is cordoned.
     pub is_cordoned: bool,

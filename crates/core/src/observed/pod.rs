@@ -14,7 +14,6 @@ const SANDBOX: &str = "PodReadyToStartContainers";
 /// A pod of a set, reduced to what matters for rollouts.
 #[derive(Clone, Debug)]
 pub struct Pod {
-    /// The name.
     pub name: Box<str>,
     /// The node that the pod runs on or is meant for.
     pub node: Option<Box<str>>,

@@ -5,11 +5,8 @@ use crate::observed::prelude::*;
 /// A ControllerRevision.
 #[derive(Clone, Debug)]
 pub struct Revision {
-    /// The namespace.
     pub namespace: Box<str>,
-    /// The name.
     pub name: Box<str>,
-    /// The uid.
     pub uid: Box<str>,
     /// The time of creation, in seconds since 1970.
     pub created: i64,

@@ -48,7 +48,6 @@ pub enum Completion {
     RolledOut,
     /// All pods from the partition on have the new revision and are available; the others keep the old revision.
     Partitioned {
-        /// The partition.
         partition: i64,
         /// The number of pods below it.
         kept: i32,

@@ -112,9 +112,7 @@ pub enum WorkloadState {
 /// The spec and status of a DaemonSet.
 #[derive(Debug)]
 pub struct DaemonSet {
-    /// The spec.
     pub spec: DaemonSetSpec<Template>,
-    /// The status.
     pub status: DaemonSetStatus,
     /// The generation of the template.
     pub generation: Option<Box<str>>,
@@ -123,9 +121,7 @@ pub struct DaemonSet {
 /// The spec and status of a StatefulSet.
 #[derive(Debug)]
 pub struct StatefulSet {
-    /// The spec.
     pub spec: StatefulSetSpec<Template>,
-    /// The status.
     pub status: StatefulSetStatus,
 }
 
@@ -213,7 +209,6 @@ impl WorkloadStatus {
         if self.needs_privileged { "privileged" } else { "baseline" }
     }
 
-    /// Returns the kind.
     pub const fn kind(&self) -> WorkloadKind {
         match self.state {
             WorkloadState::DaemonSet(_) => WorkloadKind::DaemonSet,
@@ -221,17 +216,14 @@ impl WorkloadStatus {
         }
     }
 
-    /// Returns the namespace.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the uid.
     pub fn uid(&self) -> &str {
         &self.uid
     }

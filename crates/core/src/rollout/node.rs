@@ -51,11 +51,8 @@ impl Placing {
 /// The fields of a node that the controller reads.
 #[derive(Clone, Debug, Default)]
 pub struct NodeInfo {
-    /// The name.
     pub name: String,
-    /// The labels.
     pub labels: BTreeMap<String, String>,
-    /// The taints.
     pub taints: Vec<Taint>,
 }
 

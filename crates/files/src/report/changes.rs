@@ -18,7 +18,6 @@ pub enum Change {
 pub struct Earlier {
     /// The id of the rule.
     pub rule: String,
-    /// The object.
     pub object: EarlierObject,
     /// The path of the field.
     #[serde(default)]
@@ -35,12 +34,10 @@ pub struct Earlier {
 #[serde(rename_all = "camelCase")]
 pub struct EarlierObject {
     pub(crate) api_version: String,
-    /// The kind.
     pub kind: String,
     /// The namespace; empty for a cluster-scoped object.
     #[serde(default)]
     pub namespace: String,
-    /// The name.
     pub name: String,
 }
 

@@ -79,7 +79,6 @@ impl fmt::Display for Counts {
 pub struct Diagnostic {
     /// The rule that found it.
     pub rule: &'static Meta,
-    /// The severity.
     pub severity: Severity,
     /// The mode behind the severity, which `--deny-warnings` does not change.
     pub mode: Mode,
@@ -190,7 +189,6 @@ impl Diagnostic {
 pub struct ObjectReport {
     /// The number of objects that the run evaluated earlier.
     pub number: usize,
-    /// The object.
     pub id: Arc<ObjectId>,
     /// The file that the object was rendered from, according to the tool that rendered it.
     pub rendered_from: Option<String>,
@@ -276,7 +274,6 @@ pub struct Hidden {
 }
 
 impl Summary {
-    /// Counts an object.
     pub fn count(&mut self, object: &ObjectReport) {
         self.objects += 1;
         if let Some(count) = self.of(object.worst()) {

@@ -32,7 +32,6 @@ use setguard_files::prelude::*;
 pub struct EditorText<'a> {
     /// The name in messages.
     pub name: &'a str,
-    /// The text.
     pub text: &'a str,
     /// The policy for the text.
     pub policy: &'a Policy,

@@ -1,5 +1,7 @@
 //! Services, and the environment variables that they add to containers.
 
+use std::collections::{HashMap, HashSet};
+
 use super::shapes::Marks;
 use crate::inventory::prelude::*;
 use crate::{
@@ -38,6 +40,15 @@ struct ServicePort {
     protocol: Option<String>,
 }
 
+/// What the previous ports of a Service have.
+#[derive(Default)]
+struct Before<'p> {
+    names: HashSet<&'p str>,
+    numbers: HashSet<(i64, &'p str)>,
+    /// Each with its port.
+    node_ports: HashMap<i64, i64>,
+}
+
 impl ServiceSpec {
     /// Kubernetes: `ValidateService`, pkg/apis/core/validation/validation.go.
     pub(super) fn refused(&self) -> Option<Refused> {
@@ -49,11 +60,18 @@ impl ServiceSpec {
         }
         let of_selector =
             self.selector.as_ref().and_then(|it| Refused::of_labels("the selector ", it));
-        of_selector.or_else(|| (0..ports.len()).find_map(|i| self.refused_port(ports, i)))
+        of_selector.or_else(|| {
+            let mut before = Before::default();
+            ports.iter().find_map(|port| self.refused_port(port, ports.len() > 1, &mut before))
+        })
     }
 
-    fn refused_port(&self, ports: &[ServicePort], i: usize) -> Option<Refused> {
-        let (port, before) = (ports.get(i)?, ports.get(..i)?);
+    fn refused_port<'p>(
+        &self,
+        port: &'p ServicePort,
+        has_more: bool,
+        before: &mut Before<'p>,
+    ) -> Option<Refused> {
         let (number, protocol, name) = (port.number(), port.protocol(), port.named());
         let target = match &port.target_port {
             Some(IntOrString::String(text)) if !text.is_empty() && !is_filled_in(text) => {
@@ -66,11 +84,11 @@ impl ServiceSpec {
                 return None;
             }
             (format!("the port {text:?} is not a number"), "write it without quotes")
-        } else if ports.len() > 1 && name.is_none() {
+        } else if has_more && name.is_none() {
             (format!("port {number} has no name"), "name each of its ports")
-        } else if let Some(name) = name.filter(|_| before.iter().any(|it| it.named() == name)) {
+        } else if let Some(name) = name.filter(|name| !before.names.insert(name)) {
             (format!("two of its ports have the name {name}"), "give each port its own name")
-        } else if before.iter().any(|it| it.number() == number && it.protocol() == protocol) {
+        } else if !before.numbers.insert((number, protocol)) {
             (format!("it has port {number} ({protocol}) twice"), "remove one of them")
         } else if let Some(own) = port.node_port.filter(|it| *it != 0)
             && matches!(self.type_.as_deref(), None | Some("" | "ClusterIP"))
@@ -78,7 +96,7 @@ impl ServiceSpec {
             (format!("nodePort {own} needs another type"), "set type: NodePort, or remove nodePort")
         } else if let Some(own) = port.node_port.filter(|it| *it != 0)
             // A port of TCP and UDP may share one.
-            && before.iter().any(|it| it.node_port == Some(own) && it.number() != number)
+            && *before.node_ports.entry(own).or_insert(number) != number
         {
             (format!("it has nodePort {own} twice"), "give each port its own nodePort")
         } else if let Some(name) =
@@ -99,9 +117,10 @@ impl ServiceSpec {
         Some(Refused::new(why, help))
     }
 
-    /// Returns the ports that are the same on all nodes.
+    /// Returns the ports that are the same on all nodes, in order.
     pub(super) fn node_ports(&self) -> Box<[i64]> {
-        self.ports.iter().flatten().filter_map(|it| it.node_port).filter(|it| *it != 0).collect()
+        let all = self.ports.iter().flatten().filter_map(|it| it.node_port);
+        all.filter(|it| *it != 0).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Returns the ports, each with its port of the pods.

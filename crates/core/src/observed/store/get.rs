@@ -72,7 +72,6 @@ impl Observed {
         self.nodes.get(name)
     }
 
-    /// Returns the claim with this name.
     pub fn claim(&self, namespace: &str, name: &str) -> Option<&PersistentVolumeClaim> {
         self.claims.get(&(namespace.into(), name.into()))
     }

@@ -38,8 +38,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let title = who(query, ["was", "were"]) + " refused";
         let facts = Facts::title(title).cause(message).since(*first).outlook(outlook);
         let last_attempt = at(*last);
-        let effect =
-            format!("the last attempt was {last_attempt}; since then, the cause has been fixed: {gone}");
+        let effect = format!(
+            "the last attempt was {last_attempt}; since then, the cause has been fixed: {gone}"
+        );
         let facts = facts.effect(effect);
         found.add(Report::new(&POD_SPEC, facts, wait(query, *last)).instead_of(instead_of));
         return;

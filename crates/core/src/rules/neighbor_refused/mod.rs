@@ -3,8 +3,7 @@
 use super::neighbors::services;
 use crate::{
     inventory::{
-        Inventory, access::Access, configs::Refused, fixed::Refusals, labels::Selector,
-        object_summary::Service,
+        Inventory, access::Access, configs::Refused, fixed::Refusals, object_summary::Service,
     },
     rules::prelude::*,
 };
@@ -78,17 +77,36 @@ pub fn changes<'a>(
     inventory: &'a Inventory,
     set: &'a ObjectSummary,
 ) -> impl Iterator<Item = (Kind, Field, String)> + 'a {
-    refusals.all(inventory).filter_map(|(item, why)| {
-        let message = format!("the API server refuses the change of its {item}: {why}");
-        Some((item.kind(), field(set, item)?, message))
+    let mut seen = HashSet::new();
+    let namespace = set.namespace();
+    let configs = set.details().into_iter().flat_map(|it| &it.configs).filter_map(move |it| {
+        let id = (it.kind, namespace, &*it.name);
+        let (item, why) = refusals.of(inventory, id).filter(|_| seen.insert(id))?;
+        Some((item, why, it.field.clone()))
+    });
+    let others = OTHERS.into_iter().flat_map(move |kind| {
+        let namespace = (kind == Kind::Service).then_some(namespace);
+        refusals.all(inventory, kind, namespace)
+    });
+    let others = others.filter_map(|(item, why)| Some((item, why, field(set, item)?)));
+    configs.chain(others).map(|(item, why, field)| {
+        (item.kind(), field, format!("the API server refuses the change of its {item}: {why}"))
     })
 }
+
+/// The kinds whose objects a set does not name one by one.
+const OTHERS: [Kind; 5] = [
+    Kind::ClusterRoleBinding,
+    Kind::PriorityClass,
+    Kind::RoleBinding,
+    Kind::Service,
+    Kind::StorageClass,
+];
 
 /// Returns where a set uses an object.
 fn field(set: &ObjectSummary, item: &ObjectSummary) -> Option<Field> {
     let details = set.details()?;
     let is = |name: &Option<Box<str>>| name.as_deref() == Some(item.name());
-    let is_near = item.namespace() == set.namespace();
     match item.kind() {
         Kind::PriorityClass if is(&details.priority_class) => {
             Some(POD_SPEC.child("priorityClassName").to_field())
@@ -98,15 +116,10 @@ fn field(set: &ObjectSummary, item: &ObjectSummary) -> Option<Field> {
             let (template, _) = all.find(|it| *it.1 == *item.name())?;
             Some(Details::storage_class_field(*template))
         }
-        Kind::ConfigMap | Kind::Secret if is_near => {
-            let mut all = details.configs.iter();
-            let its = all.find(|it| it.kind == item.kind() && *it.name == *item.name())?;
-            Some(its.field.clone())
-        }
-        Kind::Service if is_near => {
-            let selector = &item.service()?.selector;
+        Kind::Service => {
+            let (selector, labels) = (&item.service()?.selector, &set.controller()?.labels);
             let selects = selector.iter().next().is_some()
-                && Selector::Labels(selector.clone()).matches(&set.controller()?.labels);
+                && selector.iter().all(|(key, value)| labels.get(key) == Some(value));
             is(&details.service_name)
                 .then(|| SPEC.child("serviceName").to_field())
                 .or_else(|| selects.then(|| TEMPLATE_LABELS.to_field()))

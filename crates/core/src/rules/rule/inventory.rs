@@ -59,7 +59,6 @@ impl Coverage {
 /// The object that a rule checks, and its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The object.
     pub item: &'a ObjectSummary,
     /// The pod template; `None` if only the summary is available.
     pub template: Option<&'a PodTemplateSpec>,
@@ -74,7 +73,6 @@ pub struct Query<'a> {
 pub enum OldSummary<'a> {
     /// It does not exist or is unknown.
     None,
-    /// It is known.
     Known(&'a ObjectSummary),
     /// It is read when a rule needs it.
     Lazy(&'a dyn Fn() -> Option<&'a ObjectSummary>),

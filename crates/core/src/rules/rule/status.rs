@@ -28,7 +28,6 @@ impl Audit<'_> {
 /// The set that a rule checks, and the cluster around it.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusQuery<'a> {
-    /// The set.
     pub set: &'a WorkloadStatus,
     /// The cluster around it.
     pub audit: &'a Audit<'a>,
@@ -49,13 +48,10 @@ impl StatusQuery<'_> {
 pub struct ObjectName {
     /// The namespace; empty for a cluster-scoped object.
     pub namespace: Box<str>,
-    /// The kind.
     pub kind: Kind,
-    /// The name.
     pub name: Box<str>,
     /// The apiVersion.
     pub api_version: &'static str,
-    /// The uid.
     pub uid: Box<str>,
 }
 
@@ -77,7 +73,6 @@ impl From<&WorkloadStatus> for ObjectName {
 pub struct StatusFinding {
     /// The object that the finding is about; `None` for the set that the rule checked.
     pub about: Option<ObjectName>,
-    /// The finding.
     pub finding: Finding,
     /// Whether the finding only informs: it is then a note, whatever the mode of the rule.
     pub is_note: bool,

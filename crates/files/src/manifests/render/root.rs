@@ -67,7 +67,6 @@ pub(super) struct Release {
 }
 
 impl Root {
-    /// Returns a kustomization.
     pub fn kustomization(folder: &Path) -> Self {
         Root::of(folder, Kind::Kustomization)
     }
