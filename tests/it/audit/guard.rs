@@ -4,6 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
 use setguard::server::webhooks;
+use setguard_files::report::fingerprint::digest;
 
 use super::{COVERED, Cluster, stored};
 
@@ -145,6 +146,25 @@ fn a_server_that_no_configuration_names_is_reported() {
         .has("mutatingwebhookconfigurations", &configuration("MutatingWebhookConfiguration", 2100));
     cluster.has("endpointslices", &slice("setguard", "guards", true));
     assert_eq!(cluster.json(0, &QUIET)["failures"], Value::Null);
+
+    // The arguments of the server say what the chart wrote.
+    let mut written = configuration("MutatingWebhookConfiguration", 2100);
+    let annotation = written["webhooks"].to_string();
+    let args = format!("--arm-annotations=other,{}", digest(&annotation));
+    let containers = json!([{ "name": "setguard", "args": ["serve", args] }]);
+    let mut server = server;
+    server["spec"] = json!({ "template": { "spec": { "containers": containers } } });
+    cluster.has("deployments", &server);
+    written["metadata"]["annotations"] = json!({ "setguard.io/webhooks": annotation });
+    cluster.has("mutatingwebhookconfigurations", &written);
+    assert_eq!(cluster.json(0, &QUIET)["failures"], Value::Null);
+    written["webhooks"][0]["matchConditions"] = json!([{ "name": "no", "expression": "false" }]);
+    let annotation = written["webhooks"].to_string();
+    written["metadata"]["annotations"] = json!({ "setguard.io/webhooks": annotation });
+    cluster.has("mutatingwebhookconfigurations", &written);
+    let report = cluster.json(1, &QUIET);
+    let why = report["failures"][0].as_str().unwrap();
+    assert!(why.contains("is not the one that the chart wrote"), "{why}");
 }
 
 #[test]

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use k8s_openapi::{
     api::{
         admissionregistration::v1::{ServiceReference, WebhookClientConfig},
-        apps::v1::Deployment,
         discovery::v1::EndpointSlice,
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -65,6 +64,7 @@ impl Configuration {
 
 pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
     let mut guard = WebhookHealth::default();
+    let servers = servers(reader).await;
     let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
     let (mut installed, mut existing, mut hidden) = (Vec::new(), BTreeSet::new(), Vec::new());
     for collection in &WEBHOOKS {
@@ -93,7 +93,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
             existing.insert(of.clone());
             installed.extend(configuration.sibling());
             guard.problems.extend(faults(&of, &configuration.webhooks, now));
-            guard.problems.extend(foreign(kind, name, read));
+            guard.problems.extend(foreign(kind, name, read, &annotations(&servers, name)));
             for service in configuration.webhooks.iter().filter_map(service) {
                 let key = (service.namespace.clone(), service.name.clone());
                 services.entry(key).or_default().insert(of.clone());
@@ -104,7 +104,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
         |(kind, of): &&(String, String)| !hidden.contains(&kind.as_str()) && !existing.contains(of);
     guard.problems.extend(installed.iter().filter(is_absent).map(|(_, of)| absent(of)));
     if hidden.is_empty() {
-        guard.problems.extend(uncalled(reader, &existing).await);
+        guard.problems.extend(uncalled(&servers, &existing));
     }
     for ((namespace, name), of) in services {
         let of = of.into_iter().collect::<Vec<_>>().join(" and ");
@@ -136,13 +136,13 @@ fn absent(of: &str) -> String {
 }
 
 /// Describes how a configuration differs from the one that the chart wrote.
-fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
+fn foreign(kind: &str, name: &str, read: &Value, annotations: &[String]) -> Option<String> {
     // `serve | kubectl apply` writes neither the label nor the annotation.
     let is_of_chart = read["metadata"]["labels"]["app.kubernetes.io/part-of"] == "setguard";
     if as_written(read).is_none() && !is_of_chart {
         return None;
     }
-    let compared = match compare(read) {
+    let compared = match compare(read, annotations) {
         Ok(compared) => compared,
         Err(why) => return Some(format!("{kind} {name}: {why}")),
     };
@@ -161,20 +161,33 @@ fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
 /// The labels that the chart sets on the server's Deployment. Its name is also the name of the configurations.
 const SERVER: &str = "app.kubernetes.io/component=webhook,app.kubernetes.io/part-of=setguard";
 
-/// Reports servers that have no webhook configuration. Returns nothing if Deployments cannot be read; the audit reports
-/// that anyway.
-async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
+/// Returns nothing if Deployments cannot be read; the audit reports that anyway.
+async fn servers(reader: &Reader) -> Vec<Value> {
     let list = Collection::of(Kind::Deployment).list(None);
     let list = List { labels: Some(SERVER.into()), ..list };
-    let servers: Vec<Deployment> = reader.objects(&list).await.unwrap_or_default();
-    let is_server = |metadata: &ObjectMeta| {
-        SERVER.split(',').filter_map(|it| it.split_once('=')).all(|(key, value)| {
-            metadata.labels.as_ref().and_then(|it| it.get(key)).is_some_and(|it| it == value)
-        })
-    };
-    let servers = servers.into_iter().map(|it| it.metadata).filter(is_server);
-    let uncalled = servers.filter_map(|metadata| {
-        let (namespace, name) = (metadata.namespace?, metadata.name?);
+    let mut servers: Vec<Value> = reader.objects(&list).await.unwrap_or_default();
+    servers.retain(|it| {
+        let mut labels = SERVER.split(',').filter_map(|it| it.split_once('='));
+        labels.all(|(key, value)| it["metadata"]["labels"][key] == value)
+    });
+    servers
+}
+
+/// Returns the SHA-256 of the annotations that the chart wrote, from the arguments of the server with this name.
+fn annotations(servers: &[Value], name: &str) -> Vec<String> {
+    let servers = servers.iter().filter(|it| it["metadata"]["name"] == name);
+    let containers = servers.map(|it| &it["spec"]["template"]["spec"]["containers"]);
+    let containers = containers.filter_map(Value::as_array).flatten();
+    let args = containers.filter_map(|it| it["args"].as_array()).flatten();
+    let lists = args.filter_map(|it| it.as_str()?.strip_prefix("--arm-annotations="));
+    lists.flat_map(|it| it.split(',')).map(str::to_owned).collect()
+}
+
+/// Reports servers that have no webhook configuration.
+fn uncalled(servers: &[Value], existing: &BTreeSet<String>) -> Vec<String> {
+    let uncalled = servers.iter().filter_map(|it| {
+        let metadata = &it["metadata"];
+        let (namespace, name) = (metadata["namespace"].as_str()?, metadata["name"].as_str()?);
         let is_called = WEBHOOKS.iter().any(|it| existing.contains(&format!("{} {name}", it.kind)));
         (!is_called).then(|| {
             format!(
