@@ -168,6 +168,38 @@ fn a_server_that_no_configuration_names_is_reported() {
 }
 
 #[test]
+fn policies_without_a_binding_are_reported() {
+    let cluster = Cluster::audited().rules(COVERED, "");
+    cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
+    let object = |kind: &str, name: &str, of: &str| {
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+            "metadata": { "name": name }, "spec": { "policyName": of },
+        })
+    };
+    for kind in ["Validating", "Mutating"] {
+        let kind = format!("{kind}AdmissionPolicy");
+        let plural = kind.to_lowercase().replace("policy", "policies");
+        for name in ["a.setguard.io", "b.guard.setguard.io", "c.example.com"] {
+            cluster.has(&plural, &object(&kind, name, ""));
+        }
+        let bindings = format!("{}bindings", kind.to_lowercase());
+        cluster.has(&bindings, &object(&format!("{kind}Binding"), "any", "a.setguard.io"));
+        let report = cluster.json(1, &QUIET);
+        let why = report["failures"][0].as_str().unwrap();
+        let expected = format!(
+            "{plural} have no binding, so the API server does not evaluate them: b.guard.setguard.io; "
+        );
+        assert!(why.starts_with(&expected), "{report}");
+        cluster.has(&bindings, &object(&format!("{kind}Binding"), "b", "b.guard.setguard.io"));
+        assert_eq!(cluster.json(0, &QUIET)["failures"], Value::Null);
+    }
+    cluster.api_server.change(|world| world.forbidden.insert("validatingadmissionpolicies"));
+    let note = cluster.json(0, &QUIET)["notes"][0].to_string();
+    assert!(note.contains("so whether the API server evaluates setguard's is not known"), "{note}");
+}
+
+#[test]
 fn what_others_have_registered_is_left_alone() {
     let mut foreign = configuration("ValidatingWebhookConfiguration", 2020);
     foreign["webhooks"][0]["name"] = json!("validate.example.com");

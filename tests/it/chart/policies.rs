@@ -100,6 +100,36 @@ fn without_a_server_the_chart_has_what_the_export_prints() {
 }
 
 #[test]
+fn the_export_recognizes_what_the_chart_installs() {
+    for (kind, form) in [("Validating", "vap"), ("Mutating", "map")] {
+        for name in ["setguard", "guard"] {
+            let name = format!("fullnameOverride={name}");
+            let Some(mut objects) =
+                rendered("policies", "1.37", &json!({}), &["--set", &name, "--no-hooks"])
+            else {
+                return;
+            };
+            let check = |objects: &[Value]| {
+                let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+                let folder = Folder::new([("installed.yaml", &*list.to_string())]);
+                folder.setguard(&["export", form, "--kube-version=1.37", "--check=installed.yaml"])
+            };
+            check(&objects).ends(0);
+            let kind = format!("{kind}AdmissionPolicyBinding");
+            let mut bindings = objects.iter_mut().filter(|it| it["kind"] == *kind);
+            let binding = bindings.next().unwrap();
+            binding["spec"]["matchResources"]["namespaceSelector"] =
+                json!({ "matchLabels": { "no": "where" } });
+            let name = binding["metadata"]["name"].as_str().unwrap();
+            let expected = format!(
+                "installed.yaml is not up to date; export again:\n  {kind} {name} has changed\n"
+            );
+            assert_eq!(check(&objects).ends(1).stdout, expected);
+        }
+    }
+}
+
+#[test]
 fn without_a_server_nothing_is_installed_but_policies() {
     let everything = "autoscaling.enabled admissionPolicy.enabled inventory.featureGates \
         metrics.serviceMonitor.enabled metrics.prometheusRule.enabled metrics.dashboard.enabled \

@@ -1,6 +1,7 @@
-//! Checks whether the API server calls setguard through its webhook configurations.
+//! Checks whether the API server calls setguard through its webhook configurations, and evaluates its policies.
 //!
-//! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`.
+//! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`, and a policy if its
+//! own name does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,6 +126,16 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
             )),
         }
     }
+    for (policy, binding) in POLICIES {
+        match unbound(reader, policy, binding).await {
+            Ok(unbound) => guard.problems.extend(unbound),
+            Err(Problem::Absent(_) | Problem::Unreachable(_)) => {}
+            Err(why) => guard.notes.push(format!(
+                "{policy} cannot be read, or not their bindings, so whether the API server evaluates setguard's is \
+                 not known: {why}"
+            )),
+        }
+    }
     guard
 }
 
@@ -198,6 +209,43 @@ fn uncalled(servers: &[Value], existing: &BTreeSet<String>) -> Vec<String> {
         })
     });
     uncalled.collect()
+}
+
+/// How many policies without a binding are named.
+const NAMED: usize = 3;
+
+const POLICIES: [(&str, &str); 2] = [
+    ("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+    ("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+];
+
+/// Describes the policies of setguard that have no binding.
+async fn unbound(reader: &Reader, policy: &str, binding: &str) -> Result<Option<String>, Problem> {
+    let list = |resource: &str, is_bare| List {
+        path: format!("/apis/admissionregistration.k8s.io/v1/{resource}"),
+        is_bare,
+        labels: None,
+        fields: None,
+    };
+    let policies: Vec<Value> = reader.objects(&list(policy, true)).await?;
+    let names = policies.iter().filter_map(|it| it["metadata"]["name"].as_str());
+    let mut unbound: Vec<_> = names.filter(|it| it.ends_with(".setguard.io")).collect();
+    if unbound.is_empty() {
+        return Ok(None);
+    }
+    let bindings: Vec<Value> = reader.objects(&list(binding, false)).await?;
+    unbound.retain(|name| !bindings.iter().any(|it| it["spec"]["policyName"] == *name));
+    if unbound.is_empty() {
+        return Ok(None);
+    }
+    let more = unbound.len().saturating_sub(NAMED);
+    unbound.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Ok(Some(format!(
+        "{policy} have no binding, so the API server does not evaluate them: {}{more}; helm upgrade, or kubectl \
+         apply of the export, creates the {binding} again",
+        unbound.join(", ")
+    )))
 }
 
 fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {
