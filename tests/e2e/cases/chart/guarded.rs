@@ -1,9 +1,9 @@
-//! Pairs of a faulty and a good write, ten times a second: no good write is refused, and no faulty one admitted while
+//! Two faulty writes and a good one, ten times a second: no good write is refused, and no faulty one admitted while
 //! a replica reports armed webhooks.
 
 use std::{net::SocketAddr, process::Command, time::Duration};
 
-use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use kube::{Api, Client, api::PostParams};
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
@@ -14,7 +14,10 @@ use super::{
     release::{self, Release},
     values,
 };
-use crate::{Background, ControlPlane, Namespace, Stop, becomes, daemon_set, http, surging};
+use crate::{
+    Background, ControlPlane, Namespace, Stop, add_claim, becomes, daemon_set, http, stateful_set,
+    surging,
+};
 
 const PACE: Duration = Duration::from_millis(100);
 
@@ -73,6 +76,10 @@ fn life_of_policies(shared: &Namespace<'_>) {
     release.run("install", &values);
     arming::wait(&site.load);
     assert_eq!(pairs.end("the installation").refused, [""; 0]);
+    // The command of docs/admission-policies.md.
+    let compare = ["diff", "--server-side", "--force-conflicts", "-f", "-"];
+    let compared = || site.own.kubectl(&compare, &release.manifest());
+    compared().silently();
 
     let pairs = Pairs::start(&site);
     release.run("test", &Value::Null);
@@ -94,6 +101,8 @@ fn life_of_policies(shared: &Namespace<'_>) {
         let name = format!("{rule}.{NAME}.setguard.io");
         let binding = ["patch", "validatingadmissionpolicybinding", &name, "--type=merge", patch];
         site.own.kubectl(&binding, "").accepted();
+        let differences = compared().stdout;
+        assert!(differences.contains(&name) && differences.contains("where"), "{differences}");
     }
     let test = || release.output("test", &[], &Value::Null).0;
     becomes("the test to fail", test, |success| !success);
@@ -220,6 +229,12 @@ pub(super) fn modes(shared: &Namespace<'_>) {
     // The policies inject with the default settings only.
     values["policy"] = json!({});
     release.run("install", &values);
+    let mut labelled = daemon_set("control");
+    labelled["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });
+    let injected =
+        || site.shop.would_store(&labelled)["spec"]["template"]["spec"]["tolerations"].take();
+    let once = injected();
+    assert!(once.is_array(), "{once}");
     let pairs = Pairs::start(&site);
     let go = |values: &mut Value, mode: &str| {
         values["mode"] = json!(mode);
@@ -236,6 +251,9 @@ pub(super) fn modes(shared: &Namespace<'_>) {
             let (success, text) = go(&mut values, mode);
             assert!(success, "{mode}: {text}");
             release.run("test", &Value::Null);
+            if mutates {
+                assert_eq!(injected(), once, "{mode}");
+            }
         }
     }
     pairs.end("changes of the mode").assert_all_refused();
@@ -306,9 +324,16 @@ async fn write(
     ready: impl Fn() -> Vec<SocketAddr>,
     stop: Stop,
 ) -> Outcome {
-    let sets = Api::<DaemonSet>::namespaced(client, name);
+    let sets = Api::<DaemonSet>::namespaced(client.clone(), name);
+    let stateful = Api::<StatefulSet>::namespaced(client, name);
     let typed = |set| serde_json::from_value::<DaemonSet>(set).expect("a manifest");
     let (good, bad) = (typed(daemon_set("agent")), typed(surging("agent")));
+    // The policy of this rule does not find all that the rule finds.
+    let mut twice = stateful_set("db");
+    add_claim(&mut twice, None, "1Gi");
+    let templates = twice["spec"]["volumeClaimTemplates"].as_array_mut().expect("templates");
+    templates.push(templates[0].clone());
+    let twice: StatefulSet = serde_json::from_value(twice).expect("a manifest");
     let dry = PostParams { dry_run: true, ..PostParams::default() };
     let is_armed = || {
         let name = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
@@ -321,11 +346,15 @@ async fn write(
         pace.tick().await;
         outcome.pairs += 1;
         let was_armed = is_armed();
-        let refusal = sets.create(&dry, &bad).await.err().map(|error| error.to_string());
-        if let Some(other) = refusal.as_ref().filter(|it| !it.contains(REFUSED)) {
-            outcome.mistaken.push(other.clone());
+        let refusals = [
+            (sets.create(&dry, &bad).await.err(), REFUSED),
+            (stateful.create(&dry, &twice).await.err(), "(setguard: claim-name-duplicate"),
+        ];
+        for (error, expected) in &refusals {
+            let other = error.as_ref().map(ToString::to_string);
+            outcome.mistaken.extend(other.filter(|it| !it.contains(expected)));
         }
-        if refusal.is_none() {
+        if refusals.iter().any(|(error, _)| error.is_none()) {
             outcome.admitted += 1;
             // The API server uses a change at once, and a watch reports it to the replicas a little later.
             let mut says_so = was_armed && is_armed();
