@@ -103,11 +103,18 @@ there; here is what depends on several values, or deserves a sentence.
 {{- $budget := $v.podDisruptionBudget -}}
 {{- if $budget.enabled -}}
 {{- if kindIs "invalid" $budget.minAvailable -}}
-{{- if has (toString $budget.maxUnavailable) (list "0" "0%") -}}
+{{- if regexMatch "^0+%?$" (toString $budget.maxUnavailable) -}}
 {{- fail "podDisruptionBudget.maxUnavailable: with 0 no node with a replica could be drained; use 1, or set podDisruptionBudget.enabled=false" -}}
 {{- end -}}
-{{- else if or (eq (toString $budget.minAvailable) "100%") (and (not (kindIs "string" $budget.minAvailable)) (not (kindIs "invalid" $replicas)) (gt (int $replicas) 0) (ge (int $budget.minAvailable) (int $replicas))) -}}
+{{- else -}}
+{{- $least := int $budget.minAvailable -}}
+{{- $percent := trimSuffix "%" (toString $budget.minAvailable) -}}
+{{- $isPercent := ne $percent (toString $budget.minAvailable) -}}
+{{- /* Kubernetes rounds up. */}}
+{{- if $isPercent -}}{{- $least = div (add (mul (int $percent) (int $replicas)) 99) 100 -}}{{- end -}}
+{{- if or (and $isPercent (ge (int $percent) 100)) (and (not (kindIs "invalid" $replicas)) (gt (int $replicas) 0) (ge (int $least) (int $replicas))) -}}
 {{- fail (printf "podDisruptionBudget.minAvailable: with %v of %v replicas no node with a replica could be drained; use less, or maxUnavailable" $budget.minAvailable $replicas) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if lt (int $v.shutdown.graceSeconds) (int $v.webhook.timeoutSeconds) -}}
