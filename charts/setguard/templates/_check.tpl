@@ -30,7 +30,7 @@ there; here is what depends on several values, or deserves a sentence.
 {{- if and $mirror (eq (include "setguard.namesRegistry" .repository) "true") -}}
 {{- fail (printf "image.repository: %q names a registry, and so do image.registry or global.imageRegistry (%s); set one of them" .repository $mirror) -}}
 {{- end -}}
-{{- if regexMatch "//|[._:/-]{3}" (toString (.repository | default "")) -}}
+{{- if regexMatch "//|[._:/-]{3}|:[^/]*$" (toString (.repository | default "")) -}}
 {{- fail (printf "image.repository: must be the name of an image without a tag; not %q" (toString .repository)) -}}
 {{- end -}}
 {{- if not (regexMatch "^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$" (toString (.tag | default ""))) -}}
@@ -143,6 +143,9 @@ there; here is what depends on several values, or deserves a sentence.
 {{- $times := $v.tls.certManager -}}
 {{- if ge (float64 (include "setguard.seconds" $times.renewBefore)) (float64 (include "setguard.seconds" $times.duration)) -}}
 {{- fail (printf "tls.certManager.renewBefore: %s is not less than the duration, which is %s" $times.renewBefore $times.duration) -}}
+{{- end -}}
+{{- if and (not $times.issuerRef.name) (lt (float64 (include "setguard.seconds" $times.caDuration)) (float64 (include "setguard.seconds" $times.duration))) -}}
+{{- fail (printf "tls.certManager.caDuration: %s is less than the duration of the certificate, which is %s" $times.caDuration $times.duration) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name := list "serviceMonitor" "podMonitor" -}}
