@@ -58,8 +58,8 @@ fn say(
         let open = open.join(", ");
         writeln!(
             std::io::stdout(),
-            "not proven in namespace {namespace}, to which they do not apply, or which has no DaemonSet and no \
-             StatefulSet to change: {open}"
+            "not proven in namespace {namespace}: {open}. They do not apply to it, or it has no DaemonSet and no \
+             StatefulSet to change; writes to scale are never tried"
         )?;
     }
     Ok(())
