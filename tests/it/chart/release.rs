@@ -30,8 +30,8 @@ fn the_oldest_kubernetes_is_the_same_everywhere() {
     let operations = read("docs/operations.md");
     assert!(operations.contains(&format!("Kubernetes {oldest} or newer")));
     let workflow = read(".github/workflows/test.yaml");
-    let first = workflow.lines().find(|line| line.contains("- { kubernetes: "));
-    assert!(first.unwrap().contains(&format!("kubernetes: \"{oldest}\",")), "{first:?}");
+    let first = workflow.lines().find(|line| line.contains(" kubernetes: ["));
+    assert!(first.unwrap().contains(&format!("kubernetes: [\"{oldest}\",")), "{first:?}");
 }
 
 #[test]
