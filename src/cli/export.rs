@@ -129,7 +129,7 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     }
     let text = objects::yaml(header, &objects, output.is_static)?;
     if let Some(path) = &output.check {
-        return stale::check(path, &text);
+        return stale::check(path, &text, matches!(args.form, Form::Map(_)));
     }
     io::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Clean)

@@ -48,6 +48,10 @@ pub struct ProbeArgs {
     /// Also compare this MutatingWebhookConfiguration with what the chart wrote
     #[arg(long, value_name = "NAME")]
     pub mutating_config: Option<String>,
+    /// SHA-256 of the annotation setguard.io/webhooks of each configuration as the chart wrote it: another annotation
+    /// counts as a change (repeatable)
+    #[arg(long, value_name = "SHA256", value_delimiter = ',', hide_short_help = true)]
+    pub annotations: Vec<String>,
     /// Also patch this ConfigMap, with dryRun, and see that the API server calls setguard through these configurations.
     /// Only the account of setguard can do that
     #[arg(long, value_name = "NAMESPACE/NAME")]
@@ -81,7 +85,8 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
     let validating = args.validating_config.as_deref().map(|it| (Configuration::Validating, it));
     let mutating = args.mutating_config.as_deref().map(|it| (Configuration::Mutating, it));
     let configurations = validating.into_iter().chain(mutating).collect();
-    let expected = Expected { configurations, rehearsal: args.rehearsal.as_ref() };
+    let annotations = &args.annotations;
+    let expected = Expected { configurations, annotations, rehearsal: args.rehearsal.as_ref() };
     let webhooks = expected.wait(args.wait).await?;
     match &args.namespace {
         Some(namespace) => through::refused(namespace, &webhooks, args).await,

@@ -116,20 +116,32 @@ fn changes_that_are_undone_are_counted() {
     assert_eq!(line["level"], "WARN");
 }
 
+fn hash(of: &str) -> String {
+    let written = configuration(of, of);
+    let annotation = written["metadata"]["annotations"]["setguard.io/webhooks"].as_str();
+    digest(annotation.unwrap())
+}
+
+#[test]
+fn a_probe_compares_the_annotation_too() {
+    let cluster = Cluster::of("probe", "37");
+    let annotations = format!("--annotations={},{}", hash("others"), hash("sets"));
+    let args = ["--validating-config=guard", &annotations];
+    cluster.has(RESOURCE, &configuration("sets", "sets"));
+    cluster.run(&args).ends(0);
+    cluster.has(RESOURCE, &configuration("nothing", "nothing"));
+    cluster.run(&args).ends(2).reports("is not the one that the chart wrote");
+}
+
 #[test]
 fn webhooks_and_annotation_that_change_together_are_foreign() {
-    let hash = |of: &str| {
-        let written = configuration(of, of);
-        let annotation = written["metadata"]["annotations"]["setguard.io/webhooks"].as_str();
-        digest(annotation.unwrap())
-    };
     let site = Site::with(&[&format!("--arm-annotations={},{}", hash("others"), hash("sets"))]);
     site.writes("nothing", "nothing");
     site.measures("foreign", 1);
     site.measures("armed", 0);
     let line = site.daemon.logged("another client has changed the webhook configurations, and setguard leaves that to administrators");
     let problem = line["fields"]["problem"].as_str().unwrap();
-    assert!(problem.contains("helm upgrade restores the annotation and the webhooks"), "{problem}");
+    assert!(problem.contains("helm upgrade restores the annotation. Check"), "{problem}");
     site.writes("others", "others");
     site.measures("foreign", 0);
 }

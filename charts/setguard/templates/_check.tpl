@@ -30,7 +30,7 @@ there; here is what depends on several values, or deserves a sentence.
 {{- if and $mirror (eq (include "setguard.namesRegistry" .repository) "true") -}}
 {{- fail (printf "image.repository: %q names a registry, and so do image.registry or global.imageRegistry (%s); set one of them" .repository $mirror) -}}
 {{- end -}}
-{{- if regexMatch "//|[._:/-]{3}" (toString (.repository | default "")) -}}
+{{- if regexMatch "//|[._:/-]{3}|:[^/]*$" (toString (.repository | default "")) -}}
 {{- fail (printf "image.repository: must be the name of an image without a tag; not %q" (toString .repository)) -}}
 {{- end -}}
 {{- if not (regexMatch "^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$" (toString (.tag | default ""))) -}}
@@ -103,11 +103,18 @@ there; here is what depends on several values, or deserves a sentence.
 {{- $budget := $v.podDisruptionBudget -}}
 {{- if $budget.enabled -}}
 {{- if kindIs "invalid" $budget.minAvailable -}}
-{{- if has (toString $budget.maxUnavailable) (list "0" "0%") -}}
+{{- if regexMatch "^0+%?$" (toString $budget.maxUnavailable) -}}
 {{- fail "podDisruptionBudget.maxUnavailable: with 0 no node with a replica could be drained; use 1, or set podDisruptionBudget.enabled=false" -}}
 {{- end -}}
-{{- else if or (eq (toString $budget.minAvailable) "100%") (and (not (kindIs "string" $budget.minAvailable)) (not (kindIs "invalid" $replicas)) (gt (int $replicas) 0) (ge (int $budget.minAvailable) (int $replicas))) -}}
+{{- else -}}
+{{- $least := int $budget.minAvailable -}}
+{{- $percent := trimSuffix "%" (toString $budget.minAvailable) -}}
+{{- $isPercent := ne $percent (toString $budget.minAvailable) -}}
+{{- /* Kubernetes rounds up. */}}
+{{- if $isPercent -}}{{- $least = div (add (mul (int $percent) (int $replicas)) 99) 100 -}}{{- end -}}
+{{- if or (and $isPercent (ge (int $percent) 100)) (and (not (kindIs "invalid" $replicas)) (gt (int $replicas) 0) (ge (int $least) (int $replicas))) -}}
 {{- fail (printf "podDisruptionBudget.minAvailable: with %v of %v replicas no node with a replica could be drained; use less, or maxUnavailable" $budget.minAvailable $replicas) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if lt (int $v.shutdown.graceSeconds) (int $v.webhook.timeoutSeconds) -}}
@@ -136,6 +143,9 @@ there; here is what depends on several values, or deserves a sentence.
 {{- $times := $v.tls.certManager -}}
 {{- if ge (float64 (include "setguard.seconds" $times.renewBefore)) (float64 (include "setguard.seconds" $times.duration)) -}}
 {{- fail (printf "tls.certManager.renewBefore: %s is not less than the duration, which is %s" $times.renewBefore $times.duration) -}}
+{{- end -}}
+{{- if and (not $times.issuerRef.name) (lt (float64 (include "setguard.seconds" $times.caDuration)) (float64 (include "setguard.seconds" $times.duration))) -}}
+{{- fail (printf "tls.certManager.caDuration: %s is less than the duration of the certificate, which is %s" $times.caDuration $times.duration) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name := list "serviceMonitor" "podMonitor" -}}

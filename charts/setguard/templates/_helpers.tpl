@@ -59,8 +59,8 @@ policies are off.
 
 {{/*
 The ConfigMap of the policy in a namespace, with this name. With mode both, the rules in `less` are off unless they deny or report what
-the policies pass over. Rules that deny are never reported twice, and stay on so that no change of the mode has to wait for the pods to read
-this.
+the policies pass over. Rules that deny are never reported twice, because the policy refuses first, and stay on so that no change of the
+mode has to wait for the pods to read this.
 */}}
 {{- define "setguard.policyConfigMap" -}}
 {{- $policy := deepCopy (.root.Values.policy | default dict) -}}

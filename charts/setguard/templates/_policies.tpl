@@ -16,8 +16,9 @@
 {{- end -}}
 
 {{/*
-The rules that become policies, with their modes, as JSON. With mode both, the server leaves them to the policies, so a rule is
-here only if its policy finds everything that the rule finds, in every release, and has no exceptions that end.
+The rules that become policies, with their modes, as JSON. With mode both, the server leaves those that do not deny to the policies, so
+such a rule is here only if its policy finds everything that the rule finds, in every release, and has no exceptions that end. Rules
+that deny stay on in the server, and their policies refuse first: so a change of the mode has no gap.
 */}}
 {{- define "setguard.policyRules" -}}
 {{- $found := dict -}}
@@ -38,13 +39,24 @@ here only if its policy finds everything that the rule finds, in every release, 
 {{- $on := false -}}
 {{- range .on -}}{{- if eq (int .) $minor -}}{{- $on = true -}}{{- end -}}{{- end -}}
 {{- if hasKey $gates .name -}}{{- $on = get $gates .name -}}{{- end -}}
-{{- $says = and $says $on (not $both) -}}
+{{- $says = and $says $on (or (not $both) (eq $mode "deny")) -}}
 {{- end -}}
-{{- if and $both (or (not (or .whole .long)) (has .id $ending)) -}}{{- $says = false -}}{{- end -}}
+{{- if and $both (or (not (or .whole .long (eq $mode "deny"))) (has .id $ending)) -}}{{- $says = false -}}{{- end -}}
 {{- if $says -}}{{- $_ := set $found .id $mode -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $found -}}
+{{- end -}}
+
+{{/*
+"true" if policies inject. With mode both the server does, too, so policies inject only where the cluster is known to have them and
+they inject the same.
+*/}}
+{{- define "setguard.policiesInject" -}}
+{{- $mode := include "setguard.mode" . -}}
+{{- $same := not (.Values.policy | default dict).injection -}}
+{{- $known := .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" -}}
+{{- and .Values.webhook.mutating.enabled (or (eq $mode "policies") (and (eq $mode "both") $same $known)) -}}
 {{- end -}}
 
 {{/* CEL: whether an object is exempt from a rule; empty if none is. */}}
@@ -139,7 +151,7 @@ command for each kind: kubectl deletes nothing at all if the cluster does not kn
 */}}
 {{- define "setguard.switchPoliciesOff" -}}
 {{- $kinds := list "validatingadmissionpolicybindings" -}}
-{{- if and (eq (include "setguard.mode" .) "policies") .Values.webhook.mutating.enabled -}}
+{{- if eq (include "setguard.policiesInject" .) "true" -}}
 {{- $kinds = append $kinds "mutatingadmissionpolicybindings" -}}
 {{- end -}}
 {{- range $i, $kind := $kinds -}}

@@ -28,6 +28,11 @@ nobody would.
 {{- join "," $hashes -}}
 {{- end -}}
 
+{{/* The argument of `setguard probe` with these; empty without a server that compares. */}}
+{{- define "setguard.annotationsArg" -}}
+{{- with include "setguard.annotationHashes" . -}}{{- printf "--annotations=%s" . -}}{{- end -}}
+{{- end -}}
+
 {{/* The ConfigMap that setguard patches with dryRun, to see that the API server calls it. */}}
 {{- define "setguard.rehearsalName" -}}
 {{- printf "%s-rehearsal" (include "setguard.fullname" .) -}}

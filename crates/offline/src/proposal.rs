@@ -182,7 +182,7 @@ impl Simulator<'_> {
         }
         .with_storage(self.storage);
         let mut verdict = engine::evaluate(&subject, &self.context);
-        verdict.join_findings();
+        verdict.join_remedies();
         verdict.refuse(refused);
         if !self.namespaces.contains(namespace) {
             of_injection.join(engine::evaluate_left_over(

@@ -36,6 +36,9 @@ pub(super) const ALONE: &str = "\
 # setguard export vap --static --rules node-pin-conflict,unpaired-node-annotation
 ";
 
+/// The rules that are exported with the injections.
+pub(super) const RULES: [&Meta; 2] = [NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION];
+
 pub(super) fn export(policy: &Policy) -> anyhow::Result<Export> {
     let release = policy.cluster.version;
     if !policy.cluster.has(since::MUTATING_ADMISSION_POLICY_BETA) {

@@ -1,34 +1,50 @@
-use std::{collections::BTreeMap, io::Write as _, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+    path::Path,
+};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 use setguard_core::printable::Printable;
 use setguard_files::{exit::Exit, manifests::source::Source};
 
-use super::objects::{STATIC_SUFFIX, SUFFIX};
+use super::{
+    map,
+    objects::{STATIC_SUFFIX, SUFFIX},
+};
 
 /// `path` is an export, or the output of `kubectl get -o yaml`. Comments, order and API server defaults don't count.
-pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
+///
+/// `is_map` says which of the two exports `new` is.
+pub(super) fn check(path: &Path, new: &str, is_map: bool) -> anyhow::Result<Exit> {
     let is_stdin = path == Path::new("-");
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let source = if is_stdin { Source::Stdin } else { Source::named_file(path) };
     let old = source.read()?;
     let old = objects(old.text()).with_context(|| format!("cannot read {file}"))?;
     let new = objects(new)?;
-    let mut differences = Vec::new();
-    for (name, object) in &new {
-        match old.get(name) {
-            None => differences.push(format!("{name} is missing")),
-            Some(there) if !is_stored(object, there) => {
+    let mut missing: BTreeSet<&String> = new.keys().collect();
+    let (mut differences, mut gone) = (Vec::new(), Vec::new());
+    for (name, mut there) in old {
+        let known =
+            new.get_key_value(&name).or_else(|| new.get_key_value(&without_release(&name)?));
+        if let Some((plain, object)) = known {
+            missing.remove(plain);
+            // A binding of a release has the release's name for its policy.
+            if there["spec"]["policyName"] == there["metadata"]["name"] {
+                there["spec"]["policyName"] = object["spec"]["policyName"].clone();
+            }
+            if !is_stored(object, &there) {
                 differences.push(format!("{name} has changed"));
             }
-            Some(_) => {}
+        } else if is_own(&name, is_map) {
+            gone.push(format!("{name} is not exported any more"));
         }
     }
-    // A cluster has other policies too.
-    let is_own = |name: &&String| name.ends_with(SUFFIX) || name.ends_with(STATIC_SUFFIX);
-    let gone = old.keys().filter(|name| is_own(name) && !new.contains_key(*name));
-    differences.extend(gone.map(|name| format!("{name} is not exported any more")));
+    differences.extend(missing.into_iter().map(|name| format!("{name} is missing")));
+    differences.sort();
+    differences.extend(gone);
     if differences.is_empty() {
         return Ok(Exit::Clean);
     }
@@ -38,6 +54,20 @@ pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
         writeln!(output, "  {difference}")?;
     }
     Ok(Exit::Denied)
+}
+
+/// A cluster has other policies too, and those of the other export.
+fn is_own(name: &str, is_map: bool) -> bool {
+    let (kind, policy) = name.split_once(' ').unwrap_or_default();
+    let rule = policy.split('.').next().unwrap_or_default();
+    let is_injection = kind.starts_with("Mutating") || map::RULES.iter().any(|it| it.id == rule);
+    (policy.ends_with(SUFFIX) || policy.ends_with(STATIC_SUFFIX)) && is_injection == is_map
+}
+
+/// Returns the name without that of the release, which the chart puts before the suffix.
+fn without_release(name: &str) -> Option<String> {
+    let (rule, _) = name.strip_suffix(SUFFIX)?.strip_suffix('.')?.rsplit_once('.')?;
+    Some(format!("{rule}.{SUFFIX}"))
 }
 
 fn is_stored(exported: &Value, stored: &Value) -> bool {
@@ -61,6 +91,7 @@ fn is_with_defaults(exported: &Value, stored: &Value) -> bool {
             exported.keys().all(|name| stored.contains_key(name))
                 && stored.iter().all(|(name, value)| match exported.get(name) {
                     Some(exported) => is_with_defaults(exported, value),
+                    None if name == "matchResources" => is_with_defaults(&json!({}), value),
                     None => is_default(name, value),
                 })
         }

@@ -9,8 +9,7 @@ use std::{
 };
 
 use serde_json::Value;
-use setguard_cluster::live::registered::{Compared, Foreign, as_written, compare};
-use setguard_files::report::fingerprint::digest;
+use setguard_cluster::live::registered::{Compared, as_written, compare};
 
 use crate::server::{configuration::Configuration, metrics::armed::Armed};
 
@@ -39,15 +38,8 @@ impl KeptRules {
         KeptRules { metrics, lasts, annotations, states: Mutex::default() }
     }
 
-    /// A client that changes the annotation with the webhooks cannot change the arguments that the chart gave the
-    /// replica.
     pub(super) fn compare(&self, read: &Value) -> Result<Compared, String> {
-        let mut compared = compare(read)?;
-        let is_known = |annotation| self.annotations.contains(&digest(annotation));
-        if !self.annotations.is_empty() && !as_written(read).is_some_and(is_known) {
-            compared.foreign.push(Foreign::Annotation);
-        }
-        Ok(compared)
+        compare(read, &self.annotations)
     }
 
     /// Takes versions from a watch, since reads may skip versions.
@@ -77,7 +69,7 @@ impl KeptRules {
             tracing::warn!(
                 kind = configuration.kind(),
                 hint = "an upgrade or rollback of the chart does this. If there was none, somebody may have \
-                        weakened the webhooks: helm upgrade restores them",
+                        weakened the webhooks: helm upgrade restores the annotation",
                 "the annotation setguard.io/webhooks has changed, and the webhooks follow it"
             );
         } else {

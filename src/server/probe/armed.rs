@@ -32,6 +32,8 @@ pub(super) async fn retry<T>(
 
 pub(super) struct Expected<'a> {
     pub(super) configurations: Vec<(Configuration, &'a str)>,
+    /// The SHA-256 of each annotation as the chart wrote it; empty if nobody knows.
+    pub(super) annotations: &'a [String],
     /// The ConfigMap to patch with dryRun.
     pub(super) rehearsal: Option<&'a Target>,
 }
@@ -63,7 +65,8 @@ impl Expected<'_> {
             let Some(read) = cluster::read(&client, *configuration, name).await? else {
                 bail!("{kind} {name} does not exist: setguard is not called by it");
             };
-            let compared = compare(&read).map_err(|why| anyhow!("{kind} {name}: {why}"))?;
+            let compared = compare(&read, self.annotations);
+            let compared = compared.map_err(|why| anyhow!("{kind} {name}: {why}"))?;
             if let Some(foreign) = compared.say(kind, name) {
                 bail!(foreign);
             }

@@ -39,8 +39,8 @@ pub(super) async fn refused(
     if webhooks.is_empty() {
         writeln!(
             std::io::stdout(),
-            "in namespace {namespace} a policy answers; only {} were tried. To compare all policies and bindings: \
-             setguard export vap --check",
+            "in namespace {namespace} a policy answers; only {} were tried. To compare all policies and bindings of \
+             the chart: helm get manifest RELEASE | kubectl diff --server-side --force-conflicts -f -",
             RULES.join(" and ")
         )?;
     }
@@ -58,8 +58,8 @@ fn say(
         let open = open.join(", ");
         writeln!(
             std::io::stdout(),
-            "not proven in namespace {namespace}, to which they do not apply, or which has no DaemonSet and no \
-             StatefulSet to change: {open}"
+            "not proven in namespace {namespace}: {open}. They do not apply to it, or it has no DaemonSet and no \
+             StatefulSet to change; writes to scale are never tried"
         )?;
     }
     Ok(())
@@ -283,7 +283,8 @@ impl Sign<'_> {
             Sign::Refused => {
                 return anyhow!(
                     "{what}: the API server answers {status}, and no policy refuses it. Either somebody has changed the \
-                     policies or their bindings (setguard export vap --check compares them), or they do not select this \
+                     policies or their bindings (https://setguard.io/admission-policies.html#keep-an-export-up-to-date has \
+                     the command that compares them), or they do not select this \
                      namespace (choose another one), or rules {} do not deny",
                     RULES.join(" and ")
                 );

@@ -4,6 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
 use setguard::server::webhooks;
+use setguard_files::report::fingerprint::digest;
 
 use super::{COVERED, Cluster, stored};
 
@@ -145,6 +146,57 @@ fn a_server_that_no_configuration_names_is_reported() {
         .has("mutatingwebhookconfigurations", &configuration("MutatingWebhookConfiguration", 2100));
     cluster.has("endpointslices", &slice("setguard", "guards", true));
     assert_eq!(cluster.json(0, &QUIET)["failures"], Value::Null);
+
+    // The arguments of the server say what the chart wrote.
+    let mut written = configuration("MutatingWebhookConfiguration", 2100);
+    let annotation = written["webhooks"].to_string();
+    let args = format!("--arm-annotations=other,{}", digest(&annotation));
+    let containers = json!([{ "name": "setguard", "args": ["serve", args] }]);
+    let mut server = server;
+    server["spec"] = json!({ "template": { "spec": { "containers": containers } } });
+    cluster.has("deployments", &server);
+    written["metadata"]["annotations"] = json!({ "setguard.io/webhooks": annotation });
+    cluster.has("mutatingwebhookconfigurations", &written);
+    assert_eq!(cluster.json(0, &QUIET)["failures"], Value::Null);
+    written["webhooks"][0]["matchConditions"] = json!([{ "name": "no", "expression": "false" }]);
+    let annotation = written["webhooks"].to_string();
+    written["metadata"]["annotations"] = json!({ "setguard.io/webhooks": annotation });
+    cluster.has("mutatingwebhookconfigurations", &written);
+    let report = cluster.json(1, &QUIET);
+    let why = report["failures"][0].as_str().unwrap();
+    assert!(why.contains("is not the one that the chart wrote"), "{why}");
+}
+
+#[test]
+fn policies_without_a_binding_are_reported() {
+    let cluster = Cluster::audited().rules(COVERED, "");
+    cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
+    let object = |kind: &str, name: &str, of: &str| {
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+            "metadata": { "name": name }, "spec": { "policyName": of },
+        })
+    };
+    for kind in ["Validating", "Mutating"] {
+        let kind = format!("{kind}AdmissionPolicy");
+        let plural = kind.to_lowercase().replace("policy", "policies");
+        for name in ["a.setguard.io", "b.guard.setguard.io", "c.example.com"] {
+            cluster.has(&plural, &object(&kind, name, ""));
+        }
+        let bindings = format!("{}bindings", kind.to_lowercase());
+        cluster.has(&bindings, &object(&format!("{kind}Binding"), "any", "a.setguard.io"));
+        let report = cluster.json(1, &QUIET);
+        let why = report["failures"][0].as_str().unwrap();
+        let expected = format!(
+            "{plural} have no binding, so the API server does not evaluate them: b.guard.setguard.io; "
+        );
+        assert!(why.starts_with(&expected), "{report}");
+        cluster.has(&bindings, &object(&format!("{kind}Binding"), "b", "b.guard.setguard.io"));
+        assert_eq!(cluster.json(0, &QUIET)["failures"], Value::Null);
+    }
+    cluster.api_server.change(|world| world.forbidden.insert("validatingadmissionpolicies"));
+    let note = cluster.json(0, &QUIET)["notes"][0].to_string();
+    assert!(note.contains("so whether the API server evaluates setguard's is not known"), "{note}");
 }
 
 #[test]

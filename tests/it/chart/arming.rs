@@ -74,6 +74,11 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
     let hashes =
         ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"].map(hash).join(",");
     assert!(args.contains(&&*format!("--arm-annotations={hashes}")), "{args:?}");
+    for kind in ["Pod", "Job"] {
+        let probes = of(&installed, kind);
+        let probe = probes.iter().find(|it| it.to_string().contains("\"probe\"")).unwrap();
+        assert!(probe.to_string().contains(&format!("\"--annotations={hashes}\"")), "{probe}");
+    }
 }
 
 #[test]

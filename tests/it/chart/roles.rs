@@ -145,6 +145,7 @@ fn word(resource: &str) -> &str {
     match resource {
         "validatingwebhookconfigurations" | "mutatingwebhookconfigurations" => "configuration",
         "policyreports" => "reports",
+        _ if resource.contains("admissionpolic") => "admission policies and bindings",
         _ => resource
             .strip_suffix("es")
             .filter(|it| it.ends_with('s'))

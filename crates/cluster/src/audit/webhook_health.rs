@@ -1,6 +1,7 @@
-//! Checks whether the API server calls setguard through its webhook configurations.
+//! Checks whether the API server calls setguard through its webhook configurations, and evaluates its policies.
 //!
-//! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`.
+//! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`, and a policy if its
+//! own name does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,6 @@ use jiff::Timestamp;
 use k8s_openapi::{
     api::{
         admissionregistration::v1::{ServiceReference, WebhookClientConfig},
-        apps::v1::Deployment,
         discovery::v1::EndpointSlice,
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -65,6 +65,7 @@ impl Configuration {
 
 pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
     let mut guard = WebhookHealth::default();
+    let servers = servers(reader).await;
     let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
     let (mut installed, mut existing, mut hidden) = (Vec::new(), BTreeSet::new(), Vec::new());
     for collection in &WEBHOOKS {
@@ -93,7 +94,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
             existing.insert(of.clone());
             installed.extend(configuration.sibling());
             guard.problems.extend(faults(&of, &configuration.webhooks, now));
-            guard.problems.extend(foreign(kind, name, read));
+            guard.problems.extend(foreign(kind, name, read, &annotations(&servers, name)));
             for service in configuration.webhooks.iter().filter_map(service) {
                 let key = (service.namespace.clone(), service.name.clone());
                 services.entry(key).or_default().insert(of.clone());
@@ -104,7 +105,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
         |(kind, of): &&(String, String)| !hidden.contains(&kind.as_str()) && !existing.contains(of);
     guard.problems.extend(installed.iter().filter(is_absent).map(|(_, of)| absent(of)));
     if hidden.is_empty() {
-        guard.problems.extend(uncalled(reader, &existing).await);
+        guard.problems.extend(uncalled(&servers, &existing));
     }
     for ((namespace, name), of) in services {
         let of = of.into_iter().collect::<Vec<_>>().join(" and ");
@@ -125,6 +126,16 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
             )),
         }
     }
+    for (policy, binding) in POLICIES {
+        match unbound(reader, policy, binding).await {
+            Ok(unbound) => guard.problems.extend(unbound),
+            Err(Problem::Absent(_) | Problem::Unreachable(_)) => {}
+            Err(why) => guard.notes.push(format!(
+                "{policy} cannot be read, or not their bindings, so whether the API server evaluates setguard's is \
+                 not known: {why}"
+            )),
+        }
+    }
     guard
 }
 
@@ -136,13 +147,13 @@ fn absent(of: &str) -> String {
 }
 
 /// Describes how a configuration differs from the one that the chart wrote.
-fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
+fn foreign(kind: &str, name: &str, read: &Value, annotations: &[String]) -> Option<String> {
     // `serve | kubectl apply` writes neither the label nor the annotation.
     let is_of_chart = read["metadata"]["labels"]["app.kubernetes.io/part-of"] == "setguard";
     if as_written(read).is_none() && !is_of_chart {
         return None;
     }
-    let compared = match compare(read) {
+    let compared = match compare(read, annotations) {
         Ok(compared) => compared,
         Err(why) => return Some(format!("{kind} {name}: {why}")),
     };
@@ -161,20 +172,33 @@ fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
 /// The labels that the chart sets on the server's Deployment. Its name is also the name of the configurations.
 const SERVER: &str = "app.kubernetes.io/component=webhook,app.kubernetes.io/part-of=setguard";
 
-/// Reports servers that have no webhook configuration. Returns nothing if Deployments cannot be read; the audit reports
-/// that anyway.
-async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
+/// Returns nothing if Deployments cannot be read; the audit reports that anyway.
+async fn servers(reader: &Reader) -> Vec<Value> {
     let list = Collection::of(Kind::Deployment).list(None);
     let list = List { labels: Some(SERVER.into()), ..list };
-    let servers: Vec<Deployment> = reader.objects(&list).await.unwrap_or_default();
-    let is_server = |metadata: &ObjectMeta| {
-        SERVER.split(',').filter_map(|it| it.split_once('=')).all(|(key, value)| {
-            metadata.labels.as_ref().and_then(|it| it.get(key)).is_some_and(|it| it == value)
-        })
-    };
-    let servers = servers.into_iter().map(|it| it.metadata).filter(is_server);
-    let uncalled = servers.filter_map(|metadata| {
-        let (namespace, name) = (metadata.namespace?, metadata.name?);
+    let mut servers: Vec<Value> = reader.objects(&list).await.unwrap_or_default();
+    servers.retain(|it| {
+        let mut labels = SERVER.split(',').filter_map(|it| it.split_once('='));
+        labels.all(|(key, value)| it["metadata"]["labels"][key] == value)
+    });
+    servers
+}
+
+/// Returns the SHA-256 of the annotations that the chart wrote, from the arguments of the server with this name.
+fn annotations(servers: &[Value], name: &str) -> Vec<String> {
+    let servers = servers.iter().filter(|it| it["metadata"]["name"] == name);
+    let containers = servers.map(|it| &it["spec"]["template"]["spec"]["containers"]);
+    let containers = containers.filter_map(Value::as_array).flatten();
+    let args = containers.filter_map(|it| it["args"].as_array()).flatten();
+    let lists = args.filter_map(|it| it.as_str()?.strip_prefix("--arm-annotations="));
+    lists.flat_map(|it| it.split(',')).map(str::to_owned).collect()
+}
+
+/// Reports servers that have no webhook configuration.
+fn uncalled(servers: &[Value], existing: &BTreeSet<String>) -> Vec<String> {
+    let uncalled = servers.iter().filter_map(|it| {
+        let metadata = &it["metadata"];
+        let (namespace, name) = (metadata["namespace"].as_str()?, metadata["name"].as_str()?);
         let is_called = WEBHOOKS.iter().any(|it| existing.contains(&format!("{} {name}", it.kind)));
         (!is_called).then(|| {
             format!(
@@ -185,6 +209,43 @@ async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
         })
     });
     uncalled.collect()
+}
+
+/// How many policies without a binding are named.
+const NAMED: usize = 3;
+
+const POLICIES: [(&str, &str); 2] = [
+    ("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+    ("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+];
+
+/// Describes the policies of setguard that have no binding.
+async fn unbound(reader: &Reader, policy: &str, binding: &str) -> Result<Option<String>, Problem> {
+    let list = |resource: &str, is_bare| List {
+        path: format!("/apis/admissionregistration.k8s.io/v1/{resource}"),
+        is_bare,
+        labels: None,
+        fields: None,
+    };
+    let policies: Vec<Value> = reader.objects(&list(policy, true)).await?;
+    let names = policies.iter().filter_map(|it| it["metadata"]["name"].as_str());
+    let mut unbound: Vec<_> = names.filter(|it| it.ends_with(".setguard.io")).collect();
+    if unbound.is_empty() {
+        return Ok(None);
+    }
+    let bindings: Vec<Value> = reader.objects(&list(binding, false)).await?;
+    unbound.retain(|name| !bindings.iter().any(|it| it["spec"]["policyName"] == *name));
+    if unbound.is_empty() {
+        return Ok(None);
+    }
+    let more = unbound.len().saturating_sub(NAMED);
+    unbound.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Ok(Some(format!(
+        "{policy} have no binding, so the API server does not evaluate them: {}{more}; helm upgrade, or kubectl \
+         apply of the export, creates the {binding} again",
+        unbound.join(", ")
+    )))
 }
 
 fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {

@@ -9,6 +9,7 @@ use std::{collections::BTreeSet, fmt};
 
 use serde_json::{Map, Value, json};
 use setguard_core::object::annotations::{SIBLING_ANNOTATION, WEBHOOKS_ANNOTATION};
+use setguard_files::report::fingerprint::digest;
 
 /// The field that setguard restores. All others belong to the chart and to administrators.
 const RULES: &str = "rules";
@@ -44,7 +45,7 @@ impl fmt::Display for Foreign {
             Foreign::Added(webhook) => write!(f, "{webhook} was added"),
             Foreign::Annotation => write!(
                 f,
-                "its annotation {WEBHOOKS_ANNOTATION} is not the one of the release that started this replica"
+                "its annotation {WEBHOOKS_ANNOTATION} is not the one that the chart wrote"
             ),
             Foreign::Changed(webhook, fields) => {
                 let fields: Vec<_> = fields.iter().map(String::as_str).collect();
@@ -54,9 +55,19 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Compares a configuration from the API server with its annotation. Fails if the annotation does not exist or cannot
-/// be parsed.
-pub fn compare(configuration: &Value) -> Result<Compared, String> {
+/// Compares a configuration from the API server with its annotation, and this with the SHA-256 of each annotation that
+/// the chart wrote: a client that changes the annotation with the webhooks cannot change those. Without any, nobody
+/// knows them. Fails if the annotation does not exist or cannot be parsed.
+pub fn compare(configuration: &Value, annotations: &[String]) -> Result<Compared, String> {
+    let mut compared = compare_webhooks(configuration)?;
+    let is_known = |annotation| annotations.contains(&digest(annotation));
+    if !annotations.is_empty() && !as_written(configuration).is_some_and(is_known) {
+        compared.foreign.push(Foreign::Annotation);
+    }
+    Ok(compared)
+}
+
+fn compare_webhooks(configuration: &Value) -> Result<Compared, String> {
     let wanted = wanted(configuration)?;
     let webhooks: Vec<_> = configuration["webhooks"].as_array().into_iter().flatten().collect();
     let mut compared = Compared { rules: Vec::new(), foreign: Vec::new(), remedy: Vec::new() };
@@ -124,7 +135,10 @@ impl Compared {
             ));
         }
         if self.foreign.contains(&Foreign::Annotation) {
-            said.push_str("; helm upgrade restores the annotation and the webhooks");
+            said.push_str(
+                "; helm upgrade restores the annotation. Check again afterwards: the webhooks may still have \
+                 fields that somebody has added",
+            );
         }
         let is_other = |it: &Foreign| matches!(it, Foreign::Missing(_) | Foreign::Added(_));
         if self.foreign.iter().any(is_other) {
@@ -250,7 +264,7 @@ mod tests {
 
     #[test]
     fn defaults_of_the_api_server_and_the_bundle_are_not_a_difference() {
-        let compared = compare(&configuration(Some(&json!([entry()])))).unwrap();
+        let compared = compare(&configuration(Some(&json!([entry()]))), &[]).unwrap();
         assert!(compared.is_as_written(), "{compared:?}");
         assert_eq!(compared.say("K", "n"), None);
     }
@@ -260,7 +274,7 @@ mod tests {
         for has in [Value::Null, json!([]), json!([{ "resources": ["pods"] }])] {
             let mut read = configuration(Some(&json!([entry()])));
             read["webhooks"][0]["rules"] = has;
-            let compared = compare(&read).unwrap();
+            let compared = compare(&read, &[]).unwrap();
             let rules = json!([{ "apiGroups": [""], "resources": ["daemonsets"], "scope": "*" }]);
             assert_eq!(compared.rules, [(0, rules)]);
             assert_eq!(compared.foreign, []);
@@ -290,7 +304,7 @@ mod tests {
         ] {
             let mut read = configuration(Some(&json!([entry()])));
             read["webhooks"][0][path] = value.clone();
-            let compared = compare(&read).unwrap();
+            let compared = compare(&read, &[]).unwrap();
             assert!(compared.rules.is_empty() && !compared.is_as_written());
             let said = compared.say("ValidatingWebhookConfiguration", "n").unwrap();
             let expected = format!(
@@ -299,13 +313,13 @@ mod tests {
             assert!(said.contains(&expected), "{said}");
             let patch: json_patch::Patch = serde_json::from_value(compared.remedy.into()).unwrap();
             json_patch::patch(&mut read, &patch).unwrap();
-            assert!(compare(&read).unwrap().is_as_written(), "{path}: {read:#}");
+            assert!(compare(&read, &[]).unwrap().is_as_written(), "{path}: {read:#}");
         }
         let mut read = configuration(Some(
             &json!([{ "name": "validate.setguard.io", "sideEffects": caseless }]),
         ));
         read["webhooks"] = json!([{ "name": "validate.setguard.io" }]);
-        let said = compare(&read).unwrap().say("K", "n").unwrap();
+        let said = compare(&read, &[]).unwrap().say("K", "n").unwrap();
         assert!(said.ends_with(r#""value":"b'\''c"}]'"#), "quoted for a shell: {said}");
     }
 
@@ -317,7 +331,7 @@ mod tests {
         let mut added = entry();
         added["name"] = json!("more.example.com");
         read["webhooks"].as_array_mut().unwrap().push(added);
-        let said = compare(&read).unwrap().say("K", "n").unwrap();
+        let said = compare(&read, &[]).unwrap().say("K", "n").unwrap();
         assert!(
             said.contains("create.validate.setguard.io is missing; more.example.com was added"),
             "{said}"
@@ -327,9 +341,9 @@ mod tests {
 
     #[test]
     fn a_configuration_without_a_readable_annotation_is_not_as_written() {
-        let error = compare(&configuration(None)).unwrap_err();
+        let error = compare(&configuration(None), &[]).unwrap_err();
         assert!(error.starts_with("it has no annotation setguard.io/webhooks"), "{error}");
-        let error = compare(&configuration(Some(&json!({})))).unwrap_err();
+        let error = compare(&configuration(Some(&json!({}))), &[]).unwrap_err();
         assert!(error.starts_with("annotation setguard.io/webhooks: "), "{error}");
         let kind = "ValidatingWebhookConfiguration";
         let read = json!({ "metadata": { "annotations": { SIBLING_ANNOTATION: kind } } });

@@ -1,11 +1,8 @@
 //! Verdicts: findings with their modes.
 
 use crate::engine::prelude::*;
-use crate::finding::{
-    Reason,
-    paths::{SELECTOR, SPEC},
-};
-use crate::rules::api_validation::{KEEP, METAS, is_mismatch};
+use crate::finding::paths::SPEC;
+use crate::rules::api_validation::{KEEP, METAS};
 
 /// A finding and its mode.
 #[derive(Clone, Debug)]
@@ -79,15 +76,9 @@ impl Verdict {
         self.violations.extend(refused.iter().map(denied));
     }
 
-    /// Makes one finding of one fault: labels match no selector that is missing, and what to do instead of a refused
-    /// change is the help of the refusal. Before 1.37, one error is about all fields.
-    pub fn join_findings(&mut self) {
-        let is_missing = |Finding { field, reason, .. }: &Finding| {
-            *reason == Reason::Required && *field == SELECTOR.to_field()
-        };
-        if self.violations.iter().any(|it| is_missing(&it.finding)) {
-            self.violations.retain(|it| !is_mismatch(&it.finding));
-        }
+    /// Makes what to do instead of a refused change the help of the refusal, so that one fault is one finding. Before
+    /// 1.37, one error is about all fields.
+    pub fn join_remedies(&mut self) {
         let is_remedy = |it: &mut Violation| it.finding.is_remedy && !it.is_lowered();
         let remedies: Vec<_> = self.violations.extract_if(.., is_remedy).collect();
         let count = remedies.len();

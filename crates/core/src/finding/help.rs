@@ -9,7 +9,7 @@ pub enum Effect {
     Looks,
     /// Changes an object and restarts no pod.
     Changes,
-    /// Deletes and recreates at most this many pods.
+    /// Deletes and recreates at most this many pods; [`usize::MAX`] if their number is unknown.
     Restarts(usize),
     /// Can lose data.
     LosesData,
@@ -26,11 +26,11 @@ impl Effect {
         }
     }
 
-    /// Returns how many pods the command restarts at most, if it restarts any.
+    /// Returns how many pods the command restarts at most, if it restarts any and their number is known.
     pub const fn pods(self) -> Option<usize> {
         match self {
-            Effect::Restarts(pods) => Some(pods),
-            Effect::Looks | Effect::Changes | Effect::LosesData => None,
+            Effect::Restarts(pods) if pods < usize::MAX => Some(pods),
+            _ => None,
         }
     }
 
@@ -40,6 +40,7 @@ impl Effect {
             Effect::Looks => "only looks".into(),
             Effect::Changes | Effect::Restarts(0) => "restarts no pod".into(),
             Effect::Restarts(1) => "restarts 1 pod".into(),
+            Effect::Restarts(usize::MAX) => "restarts the pods".into(),
             Effect::Restarts(pods) => format!("restarts up to {pods} pods").into(),
             Effect::LosesData => "can lose data".into(),
         }

@@ -43,8 +43,10 @@ pub fn find(
         return;
     }
     found.set_rule(CONTROL_PLANE_TOLERATIONS_LEFT);
-    let status = read::daemon_set_status(object).unwrap_or_default();
-    let pods = usize::try_from(status.desired_number_scheduled).unwrap_or_default();
+    // A file has no status.
+    let pods = read::daemon_set_status(object).map_or(usize::MAX, |status| {
+        usize::try_from(status.desired_number_scheduled).unwrap_or_default()
+    });
     found.report(
         &TOLERATIONS,
         Reason::Forbidden,

@@ -1,9 +1,9 @@
-//! Pairs of a faulty and a good write, ten times a second: no good write is refused, and no faulty one admitted while
+//! Two faulty writes and a good one, ten times a second: no good write is refused, and no faulty one admitted while
 //! a replica reports armed webhooks.
 
 use std::{net::SocketAddr, time::Duration};
 
-use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use kube::{Api, Client, api::PostParams};
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
@@ -15,7 +15,8 @@ use super::{
     values,
 };
 use crate::{
-    Background, ControlPlane, Namespace, Stop, becomes, daemon_set, http, setguard, surging,
+    Background, ControlPlane, Namespace, Stop, add_claim, becomes, daemon_set, http, setguard,
+    stateful_set, surging,
 };
 
 const PACE: Duration = Duration::from_millis(100);
@@ -77,6 +78,10 @@ fn life_of_policies(shared: &Namespace<'_>) {
     release.run("install", &values);
     arming::wait(&site.load);
     assert_eq!(pairs.end("the installation").refused, [""; 0]);
+    // The command of docs/admission-policies.md.
+    let compare = ["diff", "--server-side", "--force-conflicts", "-f", "-"];
+    let compared = || site.own.kubectl(&compare, &release.manifest());
+    compared().silently();
 
     let pairs = Pairs::start(&site);
     release.run("test", &Value::Null);
@@ -94,10 +99,12 @@ fn life_of_policies(shared: &Namespace<'_>) {
     // A different client makes these policies select nothing.
     let pairs = Pairs::start(&site);
     let patch = r#"--patch={"spec": {"matchResources": {"namespaceSelector": {"matchLabels": {"no": "where"}}}}}"#;
-    let bindings =
-        RULES.map(|rule| format!("validatingadmissionpolicybinding/{rule}.{NAME}.setguard.io"));
-    for binding in &bindings {
-        site.own.kubectl(&["patch", binding, "--type=merge", patch], "").accepted();
+    for rule in RULES {
+        let name = format!("{rule}.{NAME}.setguard.io");
+        let binding = ["patch", "validatingadmissionpolicybinding", &name, "--type=merge", patch];
+        site.own.kubectl(&binding, "").accepted();
+        let differences = compared().stdout;
+        assert!(differences.contains(&name) && differences.contains("where"), "{differences}");
     }
     let test = || release.output("test", &[], &Value::Null).0;
     becomes("the test to fail", test, |success| !success);
@@ -222,6 +229,12 @@ pub(super) fn modes(shared: &Namespace<'_>) {
     // The policies inject with the default settings only.
     values["policy"] = json!({});
     release.run("install", &values);
+    let mut labelled = daemon_set("control");
+    labelled["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });
+    let injected =
+        || site.shop.would_store(&labelled)["spec"]["template"]["spec"]["tolerations"].take();
+    let once = injected();
+    assert!(once.is_array(), "{once}");
     let pairs = Pairs::start(&site);
     let go = |values: &mut Value, mode: &str| {
         values["mode"] = json!(mode);
@@ -238,6 +251,9 @@ pub(super) fn modes(shared: &Namespace<'_>) {
             let (success, text) = go(&mut values, mode);
             assert!(success, "{mode}: {text}");
             release.run("test", &Value::Null);
+            if mutates {
+                assert_eq!(injected(), once, "{mode}");
+            }
         }
     }
     pairs.end("changes of the mode").assert_all_refused();
@@ -299,9 +315,16 @@ async fn write(
     ready: impl Fn() -> Vec<SocketAddr>,
     stop: Stop,
 ) -> Outcome {
-    let sets = Api::<DaemonSet>::namespaced(client, name);
+    let sets = Api::<DaemonSet>::namespaced(client.clone(), name);
+    let stateful = Api::<StatefulSet>::namespaced(client, name);
     let typed = |set| serde_json::from_value::<DaemonSet>(set).expect("a manifest");
     let (good, bad) = (typed(daemon_set("agent")), typed(surging("agent")));
+    // The policy of this rule does not find all that the rule finds.
+    let mut twice = stateful_set("db");
+    add_claim(&mut twice, None, "1Gi");
+    let templates = twice["spec"]["volumeClaimTemplates"].as_array_mut().expect("templates");
+    templates.push(templates[0].clone());
+    let twice: StatefulSet = serde_json::from_value(twice).expect("a manifest");
     let dry = PostParams { dry_run: true, ..PostParams::default() };
     let is_armed = || ready().into_iter().any(|pod| read(pod, ARMED) == Some(1));
     let mut outcome = Outcome::default();
@@ -311,11 +334,15 @@ async fn write(
         pace.tick().await;
         outcome.pairs += 1;
         let was_armed = is_armed();
-        let refusal = sets.create(&dry, &bad).await.err().map(|error| error.to_string());
-        if let Some(other) = refusal.as_ref().filter(|it| !it.contains(REFUSED)) {
-            outcome.mistaken.push(other.clone());
+        let refusals = [
+            (sets.create(&dry, &bad).await.err(), REFUSED),
+            (stateful.create(&dry, &twice).await.err(), "(setguard: claim-name-duplicate"),
+        ];
+        for (error, expected) in &refusals {
+            let other = error.as_ref().map(ToString::to_string);
+            outcome.mistaken.extend(other.filter(|it| !it.contains(expected)));
         }
-        if refusal.is_none() {
+        if refusals.iter().any(|(error, _)| error.is_none()) {
             outcome.admitted += 1;
             // The API server uses a change at once, and a watch reports it to the replicas a little later.
             let mut says_so = was_armed && is_armed();

@@ -43,11 +43,8 @@ impl<'a> Release<'a> {
     /// succeeded, and its output.
     pub(super) fn output(&self, command: &str, flags: &[&str], values: &Value) -> (bool, String) {
         let kubectl = &self.namespace.control_plane.kubectl;
-        let mut helm = Command::new(helm::find().expect("helm was found before"));
-        helm.args([command, self.name, "--namespace", self.namespace.name, "--timeout=2m"])
-            .args(flags)
-            .env("KUBECONFIG", &kubectl.kubeconfig)
-            .env("HOME", &kubectl.home);
+        let mut helm = self.helm(&[command, self.name, "--timeout=2m"]);
+        helm.args(flags);
         if !values.is_null() {
             let file = kubectl.home.join(format!("{}.yaml", self.name));
             std::fs::write(&file, values.to_string()).expect("a file");
@@ -57,6 +54,22 @@ impl<'a> Release<'a> {
         let output = helm.output().expect("helm runs");
         let text = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Returns what is installed, without hooks.
+    pub(super) fn manifest(&self) -> String {
+        let output = self.helm(&["get", "manifest", self.name]).output().expect("helm runs");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    fn helm(&self, args: &[&str]) -> Command {
+        let kubectl = &self.namespace.control_plane.kubectl;
+        let mut helm = Command::new(helm::find().expect("helm was found before"));
+        helm.args(args)
+            .args(["--namespace", self.namespace.name])
+            .env("KUBECONFIG", &kubectl.kubeconfig)
+            .env("HOME", &kubectl.home);
+        helm
     }
 }
 

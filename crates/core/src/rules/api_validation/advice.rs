@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 use serde_json::Value as Json;
 
-use super::{METAS, kruise, stateful_set, template};
+use super::{kruise, stateful_set, template};
 use crate::rules::prelude::*;
 use crate::{
     finding::{
@@ -321,7 +321,7 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
     if !super::quotes_api_server(rule) {
         return rule.title.into();
     }
-    if is_mismatch(finding) {
+    if message.ends_with(template::MISMATCH) {
         return "the selector does not match the template's labels".into();
     }
     if *reason == Reason::NotFound && is_mount(field) {
@@ -365,11 +365,6 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
         Reason::InternalError => return rule.title.into(),
     };
     format!("`{name}` {fault}").into()
-}
-
-/// Returns whether the labels of the template match no selector.
-pub fn is_mismatch(finding: &Finding) -> bool {
-    METAS.contains(&finding.rule) && finding.message.ends_with(template::MISMATCH)
 }
 
 fn is_mount(field: &Field) -> bool {

@@ -15,7 +15,7 @@ pub(super) mod wording;
 use std::cell::OnceCell;
 
 use self::advice::Advisor;
-pub use self::advice::{KEEP, is_mismatch, title};
+pub use self::advice::{KEEP, title};
 pub use self::rule::{API_VALIDATION, RULE};
 use crate::rules::prelude::*;
 use crate::{
