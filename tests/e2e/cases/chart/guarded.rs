@@ -99,19 +99,19 @@ fn life_of_policies(shared: &Namespace<'_>) {
     // A different client makes these policies select nothing.
     let pairs = Pairs::start(&site);
     let patch = r#"--patch={"spec": {"matchResources": {"namespaceSelector": {"matchLabels": {"no": "where"}}}}}"#;
-    for rule in RULES {
-        let name = format!("{rule}.{NAME}.setguard.io");
-        let binding = ["patch", "validatingadmissionpolicybinding", &name, "--type=merge", patch];
-        site.own.kubectl(&binding, "").accepted();
+    let bindings = RULES.map(|rule| format!("{rule}.{NAME}.setguard.io"));
+    let kind = "validatingadmissionpolicybinding";
+    for binding in &bindings {
+        site.own.kubectl(&["patch", kind, binding, "--type=merge", patch], "").accepted();
         let differences = compared().stdout;
-        assert!(differences.contains(&name) && differences.contains("where"), "{differences}");
+        assert!(differences.contains(binding) && differences.contains("where"), "{differences}");
     }
     let test = || release.output("test", &[], &Value::Null).0;
     becomes("the test to fail", test, |success| !success);
     // Helm 3 leaves fields alone that it has not set.
     if !release::sees_conflicts() {
         for binding in &bindings {
-            site.own.kubectl(&["delete", binding], "").accepted();
+            site.own.kubectl(&["delete", kind, binding], "").accepted();
         }
     }
     release.take_back(&values);
