@@ -13,7 +13,6 @@ mod rule;
 mod shorten;
 mod value;
 
-pub(crate) use self::facts::part;
 #[cfg(test)]
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{

@@ -3,7 +3,6 @@
 use super::limits;
 use crate::engine::prelude::*;
 use crate::{
-    finding::part,
     inventory::Inventory,
     rules::{
         cross_object,
@@ -45,7 +44,7 @@ pub(super) fn in_cluster(
             if let Freshness::Stale { as_of } = view.freshness(through) {
                 most = most.min(Mode::Warn);
                 // A long message is cut at the end, so the time comes first.
-                let when = format!("as of {} UTC: ", part(as_of, 11..19));
+                let when = format!("as of {} UTC: ", as_of.strftime("%H:%M:%S"));
                 finding.message.insert_str(0, &when);
             }
             let had_before = |_: &Finding| {

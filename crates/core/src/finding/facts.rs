@@ -1,7 +1,5 @@
 //! The parts of a message about a running cluster.
 
-use std::ops::Range;
-
 use jiff::Timestamp;
 
 use super::difference::Difference;
@@ -142,12 +140,7 @@ pub fn count(n: usize, one: &str) -> String {
 /// `2026-11-22 06:10 UTC`. A point in time, not an age, so that the same finding has the same words each time.
 pub fn at(seconds: i64) -> String {
     match Timestamp::from_second(seconds) {
-        Ok(time) if seconds > 0 => format!("{} {} UTC", part(time, 0..10), part(time, 11..16)),
+        Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),
         _ => "an unknown time".to_owned(),
     }
-}
-
-/// Returns characters of a time such as `2026-11-22T06:10:00Z`. A format in words would add 6 KB to what a browser loads.
-pub(crate) fn part(time: Timestamp, bytes: Range<usize>) -> String {
-    time.to_string().get(bytes).unwrap_or_default().to_owned()
 }

@@ -52,11 +52,7 @@ const fn fields(kind: Kind) -> &'static [(&'static str, &'static str)] {
 /// Reads the fields of an object; `None` if it has none, or is replaced instead of changed.
 pub(super) fn read(kind: Kind, json: &str) -> Option<Box<Fixed>> {
     let has_data = matches!(kind, Kind::ConfigMap | Kind::Secret);
-    let can_be_fixed = match kind {
-        Kind::ConfigMap => json.contains("\"immutable\""),
-        kind => kind == Kind::Service || !fields(kind).is_empty(),
-    };
-    if !can_be_fixed {
+    if !has_data && kind != Kind::Service && fields(kind).is_empty() {
         return None;
     }
     let object: Value = serde_json::from_str(json).ok()?;
