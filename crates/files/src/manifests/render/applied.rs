@@ -1,6 +1,6 @@
 //! The parts of a repository that objects of Argo CD and Flux apply, before and after a change.
 
-use std::path::PathBuf;
+use std::{collections::HashMap, hash::Hash, path::PathBuf};
 
 use serde_json::Value;
 
@@ -28,33 +28,39 @@ pub(in crate::manifests) struct Applied {
 
 /// Returns what is not compared with what it was, because an object applies a different part of a repository now.
 pub(super) fn not_compared(new: &[Applied], old: &[Applied]) -> Vec<NotChecked> {
-    let switched = |now: &Applied| now.differs_from(&now.earlier(new, old)?, new);
-    let why = new.iter().filter_map(|now| Some((now, switched(now)?)));
+    let (new_by_id, old_by_id) = (by(new, |it| &*it.id), by(old, |it| &*it.id));
+    let old_by_path = by(old, |it| &it.path);
+    let why = new.iter().filter_map(|now| {
+        let own = new_by_id.get(&*now.id).map_or(&[][..], Vec::as_slice);
+        let same_name = old_by_id.get(&*now.id).map_or(&[][..], Vec::as_slice);
+        let same_path = old_by_path.get(&now.path).map_or(&[][..], Vec::as_slice);
+        let renamed = same_path.iter().filter(|it| !new_by_id.contains_key(&*it.id));
+        let earlier = now.earlier(own, same_name).unwrap_or_else(|| renamed.copied().collect());
+        Some((now, now.differs_from(&earlier, own)?))
+    });
     why.map(|(now, why)| NotChecked { why, ..now.entry.clone() }).collect()
 }
 
+fn by<'a, K: Hash + Eq + ?Sized>(
+    all: &'a [Applied],
+    key: fn(&Applied) -> &K,
+) -> HashMap<&'a K, Vec<&'a Applied>> {
+    let mut by = HashMap::<_, Vec<_>>::new();
+    all.iter().for_each(|it| by.entry(key(it)).or_default().push(it));
+    by
+}
+
 impl Applied {
-    /// Returns what the object applied before. The object may have another file or another name since.
-    fn earlier<'o>(&self, new: &[Applied], old: &'o [Applied]) -> Option<Vec<&'o Applied>> {
-        let is_same = |it: &&Applied| it.id == self.id;
-        let is_gone = |it: &&Applied| {
-            !new.iter().any(|now| now.id == it.id && now.entry.file == it.entry.file)
-        };
-        let is_renamed =
-            |it: &&Applied| it.path == self.path && !new.iter().any(|now| now.id == it.id);
-        let here: Vec<_> = old.iter().filter(is_same).collect();
-        let of = |is_it: &dyn Fn(&&Applied) -> bool| here.iter().copied().filter(is_it).collect();
-        let all = [
-            of(&|it| it.entry.file == self.entry.file),
-            of(&is_gone),
-            here.clone(),
-            old.iter().filter(is_renamed).collect(),
-        ];
-        all.into_iter().find(|it| !it.is_empty())
+    /// Returns what the object applied before, of those with its name. It may have another file since.
+    fn earlier<'o>(&self, new: &[&Applied], old: &[&'o Applied]) -> Option<Vec<&'o Applied>> {
+        let is_gone = |it: &&Applied| !new.iter().any(|now| now.entry.file == it.entry.file);
+        let of = |is_it: &dyn Fn(&&Applied) -> bool| old.iter().copied().filter(is_it).collect();
+        let all = [of(&|it| it.entry.file == self.entry.file), of(&is_gone), old.to_vec()];
+        all.into_iter().find(|it: &Vec<_>| !it.is_empty())
     }
 
     /// Returns how it differs from what it was. A folder that has moved is compared by its objects.
-    fn differs_from(&self, earlier: &[&Applied], new: &[Applied]) -> Option<String> {
+    fn differs_from(&self, earlier: &[&Applied], own: &[&Applied]) -> Option<String> {
         let Applied { object, path, top, source, .. } = self;
         let mut same = earlier.iter().filter(|it| it.path == *path).peekable();
         if let Some(was) = same.peek().copied() {
@@ -75,7 +81,7 @@ impl Applied {
                 _ => format!("{object} takes {path} from a different source now"),
             });
         }
-        let is_left = |it: &Applied| new.iter().any(|now| now.id == self.id && now.path == it.path);
+        let is_left = |it: &Applied| own.iter().any(|now| now.path == it.path);
         let was = earlier.iter().find(|was| {
             let stood = top.join(&was.path).exists() || was.top.join(path).exists();
             stood && !is_left(was) && !(self.is_release && was.is_release)
