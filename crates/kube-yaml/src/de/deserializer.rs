@@ -14,12 +14,9 @@ use super::{
 };
 use crate::node::Value;
 
-impl Reader<'_, '_> {
-    fn map<'de, V: Visitor<'de>>(
-        self,
-        fields: Option<Struct>,
-        visitor: V,
-    ) -> Result<V::Value, Error> {
+/// What does not depend on the type, so that it is compiled once.
+impl<'r, 'a> Reader<'r, 'a> {
+    fn map(self, fields: Option<Struct>) -> Map<'r, 'a> {
         let entries: &[_] = match &self.node.value {
             Value::Map(entries) => entries,
             _ => {
@@ -31,8 +28,38 @@ impl Reader<'_, '_> {
         let missing = self.progress.missing.borrow();
         let made_up: Vec<_> = missing.iter().filter(|m| m.of == of).map(|m| m.name).collect();
         drop(missing);
-        let entries = entries.iter();
-        visitor.visit_map(Map { reader: self, entries, fields, value: None, made_up })
+        Map { reader: self, entries: entries.iter(), fields, value: None, made_up }
+    }
+
+    fn seq(self) -> Seq<'r, 'a> {
+        let items: &[_] = match &self.node.value {
+            Value::Seq(items) => items,
+            _ => {
+                self.instead(json!([]), "a list");
+                &[]
+            }
+        };
+        Seq { reader: self, items: items.iter().enumerate() }
+    }
+
+    fn text(self) -> &'r str {
+        match &self.node.value {
+            Value::Str(text) => text,
+            _ => {
+                self.instead(json!(""), "text");
+                ""
+            }
+        }
+    }
+
+    fn boolean(self) -> bool {
+        match &self.node.value {
+            Value::Bool(on) => *on,
+            _ => {
+                self.instead(json!(false), "true or false");
+                false
+            }
+        }
     }
 
     fn integer(self, min: i128, max: i128) -> i128 {
@@ -73,7 +100,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Str(text) => visitor.visit_str(text),
             Value::Seq(_) => self.deserialize_seq(visitor),
-            Value::Map(_) => self.map(None, visitor),
+            Value::Map(_) => self.deserialize_map(visitor),
         }
     }
 
@@ -89,23 +116,11 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match &self.node.value {
-            Value::Bool(on) => visitor.visit_bool(*on),
-            _ => {
-                self.instead(json!(false), "true or false");
-                visitor.visit_bool(false)
-            }
-        }
+        visitor.visit_bool(self.boolean())
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match &self.node.value {
-            Value::Str(text) => visitor.visit_str(text),
-            _ => {
-                self.instead(json!(""), "text");
-                visitor.visit_str("")
-            }
-        }
+        visitor.visit_str(self.text())
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -125,22 +140,15 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.map(Some(Struct { name, fields }), visitor)
+        visitor.visit_map(self.map(Some(Struct { name, fields })))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        self.map(None, visitor)
+        visitor.visit_map(self.map(None))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let items: &[_] = match &self.node.value {
-            Value::Seq(items) => items,
-            _ => {
-                self.instead(json!([]), "a list");
-                &[]
-            }
-        };
-        visitor.visit_seq(Seq { reader: self, items: items.iter().enumerate() })
+        visitor.visit_seq(self.seq())
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(

@@ -87,21 +87,23 @@ impl Reader<'_, '_> {
 
     /// Records why the node could not be read, so that the next run skips it.
     pub(super) fn remember<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        result.map_err(|error| {
-            match error {
-                Error::Again => {}
-                Error::Missing(name) => self.missing(name),
-                Error::Other(message) => {
-                    let problem = self.problem_here(message, None);
-                    self.progress.broken.borrow_mut().insert(self.node.address(), problem);
-                }
+        result.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: Error) -> Error {
+        match error {
+            Error::Again => {}
+            Error::Missing(name) => self.missing(name),
+            Error::Other(message) => {
+                let problem = self.problem_here(message, None);
+                self.progress.broken.borrow_mut().insert(self.node.address(), problem);
             }
-            if self.progress.gave_up.get() {
-                Error::Other("is incomplete".to_owned())
-            } else {
-                Error::Again
-            }
-        })
+        }
+        if self.progress.gave_up.get() {
+            Error::Other("is incomplete".to_owned())
+        } else {
+            Error::Again
+        }
     }
 
     pub(super) fn is_broken(&self) -> bool {
