@@ -360,6 +360,13 @@ impl Commit {
     /// Returns for each file of the work tree whether it differs from the commit or is missing there. A link differs if
     /// what it leads to does.
     fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, FileError> {
+        // A file is often named for each of its objects.
+        let all: Vec<_> = files.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let changed: HashMap<_, _> = all.iter().copied().zip(self.changed_of(&all)?).collect();
+        Ok(files.iter().filter_map(|it| changed.get(it).copied()).collect())
+    }
+
+    fn changed_of(&self, files: &[&Path]) -> Result<Vec<bool>, FileError> {
         let tree = self.tree()?;
         let pairs: Vec<_> = files.iter().map(|file| self.versions(tree, file)).collect();
         let blobs: Vec<_> = pairs.iter().flatten().flatten().map(|(blob, _)| *blob).collect();
