@@ -151,6 +151,11 @@ impl Forecast {
             && self.rollout.as_ref().is_none_or(is_quiet)
     }
 
+    /// Returns whether its name is all that there is to say.
+    pub(super) fn needs_no_words(&self) -> bool {
+        self.is_idle() && self.exceeded.is_empty()
+    }
+
     /// Returns a placeholder, if all refusals are because of placeholders.
     pub(super) fn placeholder(&self) -> Option<&String> {
         let are_all = self.refusals.iter().all(|it| it.placeholder.is_some());

@@ -21,7 +21,8 @@ pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<
         let (kind, object) = (fact.kind.as_str(), code_span(&fact.object));
         writeln!(out, "- **{kind}**: {object}: {}", fact.sentence(code_span))?;
     }
-    for forecast in forecasts {
+    let (idle, shown): (Vec<_>, Vec<_>) = forecasts.iter().partition(|it| it.needs_no_words());
+    for forecast in shown {
         let title = picture::title(forecast);
         let change = forecast.change.for_people();
         let settings = forecast.settings.iter().map(|it| format!(", {}", setting(it)));
@@ -38,6 +39,10 @@ pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<
         writeln!(out, "\n<details><summary>Steps</summary>\n")?;
         fenced(&picture::story(forecast, UNICODE), out)?;
         writeln!(out, "\n</details>")?;
+    }
+    if !idle.is_empty() {
+        let titles: Vec<_> = idle.into_iter().map(|it| code_span(&picture::title(it))).collect();
+        writeln!(out, "\nNothing changes: {}", titles.join(", "))?;
     }
     Ok(())
 }

@@ -27,8 +27,7 @@ pub(super) fn print(
         return writeln!(out, "{none}");
     }
     let symbols = if plain { ASCII } else { UNICODE };
-    let is_short = |it: &&Forecast| it.is_idle() && it.exceeded.is_empty();
-    let (idle, shown): (Vec<_>, Vec<_>) = forecasts.iter().partition(is_short);
+    let (idle, shown): (Vec<_>, Vec<_>) = forecasts.iter().partition(|it| it.needs_no_words());
     for (i, forecast) in shown.iter().enumerate() {
         if i > 0 {
             writeln!(out)?;
