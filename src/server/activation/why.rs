@@ -80,16 +80,16 @@ impl Silent<'_> {
         let configuration = self.read["metadata"]["name"].as_str().unwrap_or_default();
         let Some(webhook) = rehearsal(self.read) else {
             let why = format!(
-                "{kind} {configuration} has no webhook {REHEARSAL}….setguard.io with a rule for ConfigMaps, by which \
-                 the API server would show that it can call setguard: another release of the chart \
+                "{kind} {configuration} has no webhook {REHEARSAL}….setguard.io with a rule for ConfigMaps, so the API \
+                 server can't show that it can call setguard: another release of the chart \
                  wrote it, or it was changed later; helm upgrade restores it"
             );
             return (why, false);
         };
         if self.object["metadata"]["labels"][REHEARSAL_LABEL] != "true" {
             let why = format!(
-                "ConfigMap {namespace}/{name} lacks the label {REHEARSAL_LABEL}=true, by which webhook \
-                 {webhook} selects it; helm upgrade restores it"
+                "ConfigMap {namespace}/{name} lacks the label {REHEARSAL_LABEL}=true, so webhook \
+                 {webhook} does not select it; helm upgrade restores it"
             );
             return (why, false);
         }

@@ -577,7 +577,7 @@ fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
         let mut entries = lists.iter().flat_map(|key| items(document.root.get(key)));
         let entry = entries.find(|it| it.as_str().is_some_and(|entry| !is_inside(entry)))?;
         Some(format!(
-            "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: \
+            "{}:{}: {} is not among the manifests, so setguard can't say what is applied; plan what is built: \
              setguard plan -k {}",
             source.name(),
             entry.mark.line,

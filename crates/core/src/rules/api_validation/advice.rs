@@ -397,7 +397,7 @@ fn missing(field: &Field, name: &str, kind: WorkloadKind) -> Option<String> {
         }
         "containerPort" => "add the number of the port, such as `containerPort: 8080`".to_owned(),
         "key" => "add the key of the ConfigMap or Secret".to_owned(),
-        "mountPath" => "add the folder of the container in which the volume appears".to_owned(),
+        "mountPath" => "add the path of the volume in the container".to_owned(),
         "containers" => format!(
             "add a container with `name` and `image`: the pods of a {kind} have at least one"
         ),

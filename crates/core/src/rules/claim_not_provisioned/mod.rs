@@ -4,7 +4,7 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "claim-not-provisioned",
     title: "the StorageClass makes no such volume",
-    summary: "a claim template for which the driver of its StorageClass makes no volume",
+    summary: "a claim template with a StorageClass whose driver makes no volume for it",
     group: NeverStarts,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };

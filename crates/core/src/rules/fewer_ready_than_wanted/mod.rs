@@ -201,7 +201,7 @@ fn ending(query: &StatusQuery<'_>) -> Option<String> {
         Some((pod, end))
     })?;
     let name = &pod.name;
-    let text = format!("{name} is being deleted, for which its containers have until {}", at(end));
+    let text = format!("{name} is being deleted, and its containers have until {}", at(end));
     let mut events = observed.events(set.namespace(), Kind::Pod, name).iter();
     let failed = events.find(|it| ["FailedKillPod", "FailedPreStopHook"].contains(&&*it.reason));
     Some(match failed {

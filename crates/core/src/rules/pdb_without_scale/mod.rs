@@ -19,7 +19,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let first = all.find_map(|Protection { item, budget }| Some((item, needs_scale(budget)?)));
     if let Some((item, field)) = first {
         let message = format!(
-            "its {item} has {field}, for which it needs the scale of their \
+            "its {item} has {field}, which needs the scale of the pods' \
              controller; a DaemonSet has none, so it allows no eviction at all"
         );
         found.report(

@@ -93,7 +93,7 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
             let untaint = back_in_service(query.audit, name);
             (
                 format!(
-                    "its node {name} is not ready {}, so it is not known whether its containers have ended",
+                    "its node {name} is not ready {}, so nobody knows whether its containers have ended",
                     since(node.not_ready.unwrap_or_default())
                 ),
                 Help::say("bring the node back; or, once it is powered off, run ")

@@ -28,8 +28,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
             .index(i),
         Reason::Invalid,
         format!(
-            "each of the {replicas} replicas needs a {place} of its own, and those that find none \
-             stay Pending"
+            "each of the {replicas} replicas needs a {place} of its own, and a pod that finds none \
+             stays Pending"
         ),
         "use topologySpreadConstraints or a preferred term if two may share one",
     );

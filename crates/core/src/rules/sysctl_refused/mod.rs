@@ -4,7 +4,7 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "sysctl-refused",
     title: "the kubelet refuses the sysctl",
-    summary: "a sysctl for which the kubelet refuses each pod, without end",
+    summary: "a sysctl that makes the kubelet refuse each pod, without end",
     group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };

@@ -27,8 +27,8 @@ pub fn too_large(size: &ObjectSize, found: &mut Findings) {
         largest.field.clone(),
         Reason::TooMany,
         format!(
-            "setguard does not evaluate this object: it would take up to {} MiB of memory, of which \
-             {} MiB are for the {} items here",
+            "setguard does not evaluate this object: it would take up to {} MiB of memory, \
+             {} MiB for the {} items here",
             mib(size.bytes),
             mib(largest.bytes),
             largest.items
