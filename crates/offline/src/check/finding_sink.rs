@@ -162,7 +162,8 @@ impl FindingSink {
     }
 
     /// Returns the JSON report, its findings in the same order, and the failures.
-    pub(super) fn into_json(self) -> io::Result<(Vec<u8>, Vec<Diagnostic>, Vec<String>)> {
+    pub(super) fn into_json(mut self) -> io::Result<(Vec<u8>, Vec<Diagnostic>, Vec<String>)> {
+        report(&mut self.not_checked, &mut self.summary, &mut self.reports);
         let (report, findings) = self.reports.into_json(&self.summary)?;
         Ok((report, findings, self.failures))
     }
@@ -190,11 +191,7 @@ impl FindingSink {
             )),
         }
         self.summary.hidden = self.known.hidden;
-        self.not_checked.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-        self.not_checked.dedup();
-        self.summary.not_checked = self.not_checked.len();
-        self.summary.changed_unchecked = self.not_checked.iter().filter(|it| it.is_changed).count();
-        self.reports.all().for_each(|it| it.not_checked(&self.not_checked));
+        report(&mut self.not_checked, &mut self.summary, &mut self.reports);
         let on_stdout = self.reports.on_stdout();
         let finished = self.reports.finish(&self.summary);
         self.failures.iter().for_each(|message| reports::print_failure(on_stdout, message));
@@ -204,4 +201,12 @@ impl FindingSink {
         let is_complete = exit != Exit::Error && self.summary.unreadable == 0;
         Ok(exit.and(self.known.finish(args, is_complete)?))
     }
+}
+
+fn report(not_checked: &mut Vec<NotChecked>, summary: &mut Summary, reports: &mut Reports) {
+    not_checked.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    not_checked.dedup();
+    summary.not_checked = not_checked.len();
+    summary.changed_unchecked = not_checked.iter().filter(|it| it.is_changed).count();
+    reports.all().for_each(|it| it.not_checked(not_checked));
 }

@@ -41,10 +41,10 @@ pub(super) fn not_compared(new: &[Applied], old: &[Applied]) -> Vec<NotChecked> 
     why.map(|(now, why)| NotChecked { why, ..now.entry.clone() }).collect()
 }
 
-fn by<'a, K: Hash + Eq + ?Sized>(
-    all: &'a [Applied],
+fn by<K: Hash + Eq + ?Sized>(
+    all: &[Applied],
     key: fn(&Applied) -> &K,
-) -> HashMap<&'a K, Vec<&'a Applied>> {
+) -> HashMap<&K, Vec<&Applied>> {
     let mut by = HashMap::<_, Vec<_>>::new();
     all.iter().for_each(|it| by.entry(key(it)).or_default().push(it));
     by
