@@ -48,7 +48,7 @@ export function showFindings(panel, { summary, findings }, actions, go) {
 }
 
 // Returns the sentence about a check. Says what is not known.
-export function summaryOf({ summary, findings }, failures) {
+export function summaryOf({ summary, findings, notChecked = [] }, failures) {
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
   const { objects, denied, warned, unreadable, skipped } = summary;
   const found = ["error", "warning", "note"]
@@ -63,6 +63,7 @@ export function summaryOf({ summary, findings }, failures) {
     unreadable > 0 && `${count(unreadable, "document")} not readable`,
     skipped > 0 && `${skipped} of other kinds`,
     ...failures,
+    ...notChecked.map(({ line, message }) => `line ${line} is not checked: ${message}`),
   ];
   return `${parts.filter(Boolean).join("; ")}.`;
 }
