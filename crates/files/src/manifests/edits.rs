@@ -14,7 +14,7 @@ use super::{
 };
 
 /// What belongs to a root.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Extent {
     /// Only what is in the folder of the root.
     Inside,

@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeSet, HashMap, HashSet},
     path::{Path, PathBuf},
     rc::Rc,
+    sync::Arc,
 };
 
 use ignore::gitignore::Gitignore;
@@ -395,9 +396,10 @@ fn foreign(folder: &Path, why: &str, exclude: &Exclude, fence: &Fence) -> Vec<No
         })
         .collect();
     // An object of Argo CD or Flux can take values from each of the others.
+    let parts: Arc<[PathBuf]> = parts.into();
     let files = files.into_iter().map(|(it, describes)| {
-        let of = parts.iter().filter(|_| describes).cloned();
-        NotChecked::at(&it, Cause::Foreign, why).of(of)
+        let of = if describes { parts.clone() } else { Arc::default() };
+        NotChecked { of, ..NotChecked::at(&it, Cause::Foreign, why) }
     });
     let is_elsewhere = |it: &NotChecked| {
         let target = dunce::canonicalize(&it.file).ok().filter(|it| fence.has(it, &[]));

@@ -453,12 +453,20 @@ impl Commit {
         let changed = self.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         let edits =
             if open.iter().any(|it| !it.of.is_empty()) { Some(self.edits()?) } else { None };
+        // Entries often share what they are made of.
+        let mut touched = HashMap::new();
         for (it, changed) in open.into_iter().zip(changed) {
             // The base of a test is checked where it is.
             let extent = if it.cause == Cause::Foreign { Extent::Inside } else { Extent::Usual };
-            let touches = |edits: &&Edits| it.of.iter().any(|of| edits.touch(of, extent));
-            let is_of = || edits.as_ref().is_some_and(touches);
-            it.is_changed |= changed && it.object.is_none() || is_of();
+            let touched: &mut HashMap<PathBuf, bool> = touched.entry(extent).or_default();
+            let mut touches = |of: &PathBuf| {
+                touched.get(of).copied().unwrap_or_else(|| {
+                    let is_touched = edits.is_some_and(|edits| edits.touch(of, extent));
+                    touched.insert(of.clone(), is_touched);
+                    is_touched
+                })
+            };
+            it.is_changed |= changed && it.object.is_none() || it.of.iter().any(&mut touches);
             if let (Some(renews), Some(edits), true) = (&mut it.renews, &edits, it.is_changed) {
                 *renews = self.renewed(Path::new(&it.file), edits)?;
                 it.is_changed = !renews.is_empty();

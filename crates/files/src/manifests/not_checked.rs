@@ -1,6 +1,9 @@
 //! Files and objects that were not checked, although they may have a DaemonSet or StatefulSet.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use kube_yaml::Value;
 
@@ -27,7 +30,7 @@ pub struct NotChecked {
     /// Whether the object is the same as before the change.
     pub is_same: bool,
     /// Files and folders that it is made of, besides the file.
-    pub(super) of: Vec<PathBuf>,
+    pub(super) of: Arc<[PathBuf]>,
     /// The object's own reason, if nothing else in the file counts.
     pub(super) object: Option<String>,
     /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
@@ -107,7 +110,7 @@ impl NotChecked {
             why: why.into(),
             is_changed: false,
             is_same: false,
-            of: Vec::new(),
+            of: Arc::default(),
             object: None,
             by_namespace: false,
             renews: None,

@@ -12,7 +12,7 @@ mod repeat;
 pub mod root;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     ffi::OsStr,
     num::NonZero,
     ops::Range,
@@ -148,10 +148,12 @@ impl Rendering {
         self.record(&roots, rendered, at, &mut listing);
         listing.add_not_rendered(taken, &roots);
         let used: HashSet<_> = roots.iter().flat_map(Root::parts).map(|it| whole(&it)).collect();
-        let left = files.iter().filter(|(name, _)| !used.contains(&whole(name)));
-        let left = left.filter_map(|(name, file)| unused(name, file, &roots, &listing));
-        let left: Vec<_> = left.collect();
-        listing.not_checked.extend(left);
+        let by_folder = roots.iter().rev().map(|it| (&*it.at, it)).collect();
+        let mut values = HashMap::new();
+        for (name, file) in files.iter().filter(|(name, _)| !used.contains(&whole(name))) {
+            let entry = unused(name, file, &by_folder, &listing.overrides, &mut values);
+            listing.not_checked.extend(entry);
+        }
         listing.roots = roots;
         listing
     }
@@ -324,12 +326,20 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
     roots.iter().filter(move |it| !others.contains(&it.name()))
 }
 
-/// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes.
-fn unused(name: &Path, file: &Path, roots: &[Root], listing: &Listing) -> Option<NotChecked> {
+/// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes. `values` are those of
+/// charts.
+fn unused(
+    name: &Path,
+    file: &Path,
+    roots: &HashMap<&Path, &Root>,
+    overrides: &HashSet<PathBuf>,
+    values: &mut HashMap<PathBuf, Option<Value>>,
+) -> Option<NotChecked> {
     let folder = file.parent()?;
-    let is_override = file.file_name()?.to_str()?.starts_with(".argocd-source");
+    let file_name = file.file_name()?.to_string_lossy();
+    let is_override = file_name.starts_with(".argocd-source");
     let why = match is_override {
-        true if listing.overrides.contains(&whole(file)) => return None,
+        true if overrides.contains(&whole(file)) => return None,
         true => "no Application here reads it",
         false => "nothing renders its chart with these values; add them to `render` in the policy",
     };
@@ -337,10 +347,15 @@ fn unused(name: &Path, file: &Path, roots: &[Root], listing: &Listing) -> Option
         true => folder,
         false => folder.ancestors().find(|it| it.join("Chart.yaml").is_file())?,
     };
-    let root = roots.iter().find(|it| it.at == at)?;
+    let root = roots.get(at)?;
     let says = match is_override {
         true => files::text(file).ok().filter(|it| !json(it).is_some_and(|it| has_images(&it))),
-        false => values_for(at, file).filter(|_| root.is_chart()),
+        false if root.is_chart() => {
+            let read = || files::text(&at.join("values.yaml")).ok().and_then(|it| json(&it));
+            let known = values.entry(at.to_owned()).or_insert_with(read);
+            values_for(at, file, known.as_ref())
+        }
+        false => None,
     }?;
     let entry = NotChecked::at(name, Cause::Chart, why);
     let object = Some(format!("{} {says}", name.display()));
@@ -360,15 +375,14 @@ fn has_images(overrides: &Value) -> bool {
 }
 
 /// Returns what a file in a chart says, if it may have values: it has a key that the chart has a value for.
-fn values_for(chart: &Path, file: &Path) -> Option<String> {
+fn values_for(chart: &Path, file: &Path, known: Option<&Value>) -> Option<String> {
     let inside = file.strip_prefix(chart).ok()?;
     let of_helm = "Chart.yaml values.yaml values.schema.json requirements.yaml templates crds charts ci tests";
     if of_helm.split(' ').any(|it| inside.starts_with(it)) {
         return None;
     }
     let text = files::text(file).ok()?;
-    let known = files::text(&chart.join("values.yaml")).ok().and_then(|it| json(&it));
-    let known = known.as_ref().and_then(Value::as_object).filter(|it| !it.is_empty());
+    let known = known.and_then(Value::as_object).filter(|it| !it.is_empty());
     let is_known = |key: &str| known.is_none_or(|it| it.contains_key(key));
     let Some(mut values) = json(&text) else {
         let mut keys = text.lines().filter_map(|it| it.split_once(':'));

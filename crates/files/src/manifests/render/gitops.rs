@@ -3,6 +3,7 @@
 //! Each list of fields here is closed: with any other field, the object does not say alone what is applied.
 
 use std::{
+    cell::RefCell,
     collections::{BTreeSet, HashMap, HashSet},
     path::{Component, Path, PathBuf},
 };
@@ -57,6 +58,12 @@ pub(super) struct Releases<'a> {
     configs: HashMap<String, Vec<(String, String)>>,
     /// The names after `${` in all texts.
     variables: HashSet<String>,
+    /// The folders that were searched for variables.
+    searched: HashSet<PathBuf>,
+    /// The files that say what Flux leaves out, by folder.
+    ignores: HashMap<PathBuf, Vec<PathBuf>>,
+    /// Whether a file may have a set or a release. Many objects can apply one folder.
+    has_set: RefCell<HashMap<PathBuf, bool>>,
 }
 
 /// The file or the root that has an object.
@@ -88,7 +95,8 @@ impl<'a> Releases<'a> {
         let (rendered, charts, configs) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
         let (waiting, applied, sources) = (Vec::new(), Vec::new(), HashMap::new());
-        let (overrides, variables) = (HashSet::new(), HashSet::new());
+        let (overrides, variables, searched) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let (ignores, has_set) = (HashMap::new(), RefCell::default());
         Releases {
             known,
             inner,
@@ -104,6 +112,9 @@ impl<'a> Releases<'a> {
             sources,
             configs,
             variables,
+            searched,
+            ignores,
+            has_set,
         }
     }
 
@@ -217,7 +228,7 @@ impl<'a> Releases<'a> {
         let top = &holder.top;
         self.overrides.extend(declared.overrides.iter().map(|it| whole(it)));
         let (at, _) = in_repository(top, &declared.path);
-        if !declared.from.is_empty() {
+        if !declared.from.is_empty() && self.searched.insert(at.clone()) {
             // No root need have these.
             let files = entries(&at);
             let texts = files.filter_map(|it| files::text(it.path()).ok());
@@ -240,9 +251,9 @@ impl<'a> Releases<'a> {
             let (at, path) = in_repository(top, &path);
             let mut of = [&holder.of[..], &declared.overrides].concat();
             if let (Some(_), Some(source)) = (&declared.says, source.as_array_mut()) {
-                let ignores = ignores(&at, top);
-                source.push(left_out(&ignores).into());
-                of.extend(ignores);
+                let ignores = self.ignores.entry(at.clone()).or_insert_with(|| ignores(&at, top));
+                source.push(left_out(ignores).into());
+                of.extend(ignores.iter().cloned());
             }
             let (object, id, top) = (declared.object.clone(), declared.id.clone(), top.clone());
             let is_release = declared.is_release
@@ -370,7 +381,7 @@ impl<'a> Releases<'a> {
             let key = text(&it.source[0], "kind").zip(text(&it.source[0], "name"));
             if let Some((leads, of)) = key.and_then(|key| self.sources.get(&key)) {
                 it.source[1] = json!([leads, it.source[1]]);
-                it.entry.of.extend(of.iter().cloned());
+                it.entry.of = it.entry.of.iter().chain(of).cloned().collect();
             }
             listing.applied.push(it);
         }
@@ -379,15 +390,16 @@ impl<'a> Releases<'a> {
     /// Returns whether Flux may find a set, or a release, in a folder.
     fn may_have_set(&self, folder: &Path) -> bool {
         let in_root = |folder: &Path| self.rendered.get(folder).copied();
-        let files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
+        let has_set = |file: PathBuf| {
+            let has = |text: String| may_have_set(&text) || describes(&text);
+            let read = |it: &PathBuf| is_manifest(it) && files::text(it).map_or(true, has);
+            *self.has_set.borrow_mut().entry(file).or_insert_with_key(read)
+        };
+        let mut files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
         in_root(folder).unwrap_or_else(|| {
-            let mut files = files;
             files.any(|it| match is_kustomization(&it) {
                 true => in_root(&whole(it.parent().unwrap_or(&it))).unwrap_or(true),
-                false => {
-                    is_manifest(&it)
-                        && files::text(&it).map_or(true, |it| may_have_set(&it) || describes(&it))
-                }
+                false => has_set(it),
             })
         })
     }
