@@ -14,7 +14,7 @@ type Id = (Kind, Box<str>, Box<str>);
 
 /// The objects whose change the API server refuses, each with the first such field.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Refusals(BTreeMap<Id, Option<&'static str>>);
+pub struct Refusals(Arc<BTreeMap<Id, Option<&'static str>>>);
 
 /// The value of `clusterIP` that the API server chooses. An update without the field keeps the old one.
 const CHOSEN: u64 = 0;
@@ -49,10 +49,14 @@ const fn fields(kind: Kind) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// Returns whether objects of a kind can have such fields.
+pub(super) const fn may_have(kind: Kind) -> bool {
+    matches!(kind, Kind::ConfigMap | Kind::Service) || !fields(kind).is_empty()
+}
+
 /// Reads the fields of an object; `None` if it has none, or is replaced instead of changed.
 pub(super) fn read(kind: Kind, json: &str) -> Option<Box<Fixed>> {
-    let has_data = matches!(kind, Kind::ConfigMap | Kind::Secret);
-    if !has_data && kind != Kind::Service && fields(kind).is_empty() {
+    if !may_have(kind) {
         return None;
     }
     let object: Value = serde_json::from_str(json).ok()?;
@@ -68,7 +72,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<Box<Fixed>> {
         (*path, hash(if text.is_empty() { default } else { &text }))
     };
     let mut all: Vec<_> = fields(kind).iter().map(with_default).collect();
-    if has_data && object["immutable"] == true {
+    if matches!(kind, Kind::ConfigMap | Kind::Secret) && object["immutable"] == true {
         // Others may write the same data in base64.
         let name = if object["stringData"].is_null() { "data" } else { "stringData" };
         let data = ["data", "stringData", "binaryData"].map(|it| written(&object[it]));
@@ -129,7 +133,7 @@ impl Refusals {
             all.entry(id).and_modify(|it| *it = None).or_insert(field);
         }
         all.retain(|_, it| it.is_some());
-        Refusals(all)
+        Refusals(all.into())
     }
 
     /// Returns whether there are none.

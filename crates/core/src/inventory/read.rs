@@ -23,6 +23,11 @@ impl ObjectSummary {
         Some(item)
     }
 
+    /// Returns whether the API server refuses some changes of objects of a kind, other than sets.
+    pub fn may_have_fixed_fields(api_version: &str, kind: &str) -> bool {
+        kind::of(api_version, kind).is_some_and(fixed::may_have)
+    }
+
     /// Reads an object of this kind from JSON; `None` if it cannot be read.
     ///
     /// The summary of a DaemonSet or StatefulSet has only the data for evaluating other objects.

@@ -11,6 +11,7 @@ use super::{
     document::{DocumentObjects, Manifest},
     files,
     render::Rendered,
+    source::Source,
 };
 
 /// A file, or an object in it, that was not checked.
@@ -123,7 +124,7 @@ impl NotChecked {
 
     /// Notes the exact path of the file, because `file` may differ from it.
     #[must_use]
-    pub fn found_at(self, path: &Path) -> Self {
+    pub(super) fn found_at(self, path: &Path) -> Self {
         let path = path.to_str().is_none().then(|| path.to_owned());
         NotChecked { path, ..self }
     }
@@ -132,6 +133,16 @@ impl NotChecked {
     #[must_use]
     pub(super) fn of(self, of: impl IntoIterator<Item = PathBuf>) -> Self {
         NotChecked { of: of.into_iter().collect(), ..self }
+    }
+
+    /// Notes the source that it was found in.
+    #[must_use]
+    pub fn found_in(self, source: &Source) -> Self {
+        match (source.rendered(), source.file()) {
+            (Some(rendered), _) => self.of_rendered(rendered),
+            (None, Some((_, path))) => self.found_at(&path),
+            (None, None) => self,
+        }
     }
 
     /// Compares the object with those before the change.
@@ -147,7 +158,7 @@ impl NotChecked {
 
     /// Returns the entry for what a root renders to: for its file, without a line.
     #[must_use]
-    pub fn of_rendered(self, rendered: &Rendered) -> Self {
+    fn of_rendered(self, rendered: &Rendered) -> Self {
         NotChecked { file: rendered.file(), line: None, ..self.of(rendered.root.parts()) }
     }
 

@@ -1,6 +1,6 @@
 //! The contents of a report, independent of its format.
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use clap::ValueEnum;
 use kube_yaml::Mark;
@@ -8,7 +8,7 @@ use setguard_core::{
     engine::{adjustment::Why, verdict::Violation},
     finding::{Command, Facts, Fix, Meta, Mode, Reason, count},
     observed::Ready,
-    rules::api_validation,
+    rules::{api_validation, schema::SCHEMA},
 };
 
 use super::changes::Change;
@@ -132,6 +132,18 @@ pub struct Strictness {
 }
 
 impl Diagnostic {
+    /// Leaves out errors about a field that is missing because of a slip in its name, if that slip is an error here too.
+    pub fn join(all: &mut Vec<Diagnostic>) {
+        let meant = |slip: &Diagnostic| {
+            let name = slip.help.as_deref()?.strip_prefix("did you mean ")?.strip_suffix('?')?;
+            let is_error = slip.severity == Severity::Error && *slip.rule == *SCHEMA;
+            let (parent, _) = slip.field.rsplit_once('.').filter(|_| is_error)?;
+            Some(format!("{parent}.{name}"))
+        };
+        let meant: HashSet<String> = all.iter().filter_map(meant).collect();
+        all.retain(|it| it.reason != Reason::Required || !meant.contains(&it.field));
+    }
+
     /// Returns an evaluated finding as a report shows it.
     pub fn of(violation: Violation, mark: Mark, strictness: Strictness) -> Self {
         let Violation { finding, mode, adjustments } = violation;

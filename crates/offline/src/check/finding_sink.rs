@@ -127,13 +127,7 @@ impl FindingSink {
     }
 
     pub(super) fn not_checked(&mut self, source: &Source, entry: NotChecked) {
-        self.not_checked.push(match source.rendered() {
-            Some(rendered) => entry.of_rendered(rendered),
-            None => match source.file() {
-                Some((_, path)) => entry.found_at(&path),
-                None => entry,
-            },
-        });
+        self.not_checked.push(entry.found_in(source));
     }
 
     fn report(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
@@ -158,6 +152,7 @@ impl FindingSink {
         // The baseline and the old findings are complete, whatever is reported.
         self.known.apply(source, &path, object);
         self.known.hidden.as_unwanted += self.selection.apply(object);
+        Diagnostic::join(&mut object.diagnostics);
         object.diagnostics.sort_by_key(|it| it.mark);
     }
 

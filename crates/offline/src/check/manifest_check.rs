@@ -1,10 +1,6 @@
 //! The checks of a manifest, and the report on them.
 
-use std::{
-    collections::{HashMap, HashSet},
-    convert::Infallible,
-    sync::Arc,
-};
+use std::{collections::HashMap, convert::Infallible, sync::Arc};
 
 use jiff::Timestamp;
 use kube_yaml::{Document, Mark, Node, Problem};
@@ -14,7 +10,7 @@ use setguard_core::{
         adjustment::Why,
         verdict::{Verdict, Violation},
     },
-    finding::{Field, Finding, Mode, Reason, Step},
+    finding::{Field, Finding, Mode, Reason},
     inventory::{Inventory, object_summary::ObjectSummary},
     object::{size::ObjectSize, storage::Storage},
     policy::Policy,
@@ -241,13 +237,6 @@ impl<'a> Checker<'a> {
         let id = &found.id;
         self.lower(&mut verdict, file, (&id.kind, &id.name), Some(node));
         found.remarks.extend(verdict.remarks);
-        let meant: HashSet<String> =
-            found.violations.iter().filter_map(|it| meant(&it.0.finding)).collect();
-        verdict.violations.retain(
-            |Violation { finding: Finding { reason, field, .. }, .. }| {
-                *reason != Reason::Required || !meant.contains(&field.to_string())
-            },
-        );
         found.violations.extend(verdict.violations.into_iter().map(|violation| {
             let mark = node.locate(&violation.finding.field);
             let related = violation.finding.related.iter();
@@ -357,14 +346,6 @@ fn variable(text: &str) -> Option<String> {
     let name = rest.split(|c| !is_in_name(c)).next().unwrap_or_default();
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     is_name.then(|| format!("${name}"))
-}
-
-/// Returns the field that an unknown one was probably meant to be. It is not missing too.
-fn meant(slip: &Finding) -> Option<String> {
-    let name = slip.help.as_deref()?.strip_prefix("did you mean ")?.strip_suffix('?')?;
-    let steps: Vec<_> = slip.field.steps().collect();
-    let (_, parent) = steps.split_last().filter(|_| *slip.rule == *SCHEMA)?;
-    Some(Field::of(parent.iter().copied().chain([Step::Child(name)])).to_string())
 }
 
 fn schema(Problem { field, mark, message, help }: Problem) -> Located {

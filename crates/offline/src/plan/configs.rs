@@ -58,6 +58,8 @@ impl Data {
 pub(super) struct Configs {
     old: HashMap<Name, Data>,
     new: HashMap<Name, Data>,
+    /// Whether an old one is immutable.
+    pub(super) had_immutable: bool,
     /// The changed keys, computed on first use.
     changes: OnceCell<HashMap<Name, BTreeSet<String>>>,
 }
@@ -94,6 +96,7 @@ impl Configs {
         let data: Data = serde_json::from_str(json)?;
         let namespace = data.metadata.namespace.as_deref().or(namespace);
         let name = (kind, namespace_or_default(namespace).to_owned(), data.metadata.name.clone());
+        self.had_immutable |= !is_new && data.immutable == Some(true);
         if is_new { &mut self.new } else { &mut self.old }.insert(name, data);
         Ok(())
     }

@@ -388,11 +388,7 @@ impl Input {
                 } else if which == Which::New {
                     let entry =
                         NotChecked::object(source.name(), unread.line, unread.cause, unread.why);
-                    let rendered = source.rendered();
-                    self.left_out.push(match rendered {
-                        Some(rendered) => entry.of_rendered(rendered),
-                        None => entry,
-                    });
+                    self.left_out.push(entry.found_in(source));
                 }
             }
             for object in objects.others {
@@ -441,8 +437,14 @@ impl Input {
     ) -> Result<(), serde_json::Error> {
         let (kind, json) = (object.kind(), || object.node.to_json());
         let is_new = which == Which::New;
+        // Most ConfigMaps can change.
+        let may_be_fixed = || {
+            let can_be = kind != "ConfigMap" || object.node.get("immutable").is_some();
+            can_be || self.configs.had_immutable
+        };
         if which != Which::Nodes
-            && ObjectSummary::is_of_interest(object.api_version(), kind)
+            && ObjectSummary::may_have_fixed_fields(object.api_version(), kind)
+            && may_be_fixed()
             && let Some(item) = ObjectSummary::of_json(&json())
             && item.has_fixed_fields()
         {

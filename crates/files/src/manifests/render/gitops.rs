@@ -679,15 +679,18 @@ fn overridden(source: &Value, object: &Value, top: &Path) -> (Value, Vec<PathBuf
     let files = names.map(|it| folder.join(format!(".argocd-source{it}.yaml")));
     let mut merged = source.clone();
     for file in &files {
-        // The path, the name, or a link may lead out of the repository.
-        let inside = dunce::canonicalize(file).ok().filter(|it| it.starts_with(top));
-        let Some(Ok(text)) = inside.map(|it| files::text(&it)) else { continue };
-        for document in kube_yaml::documents(&text).flatten() {
-            let patch = serde_json::from_str(&document.root.to_json()).unwrap_or_default();
-            json_patch::merge(&mut merged, &patch);
-        }
+        let patches = documents_in(file, top).unwrap_or_default();
+        patches.iter().for_each(|it| json_patch::merge(&mut merged, it));
     }
     (merged, files.into())
+}
+
+/// Returns the documents in a file of the repository. The path, the name, or a link may lead out of it.
+fn documents_in(file: &Path, top: &Path) -> Option<Vec<Value>> {
+    let inside = dunce::canonicalize(file).ok().filter(|it| it.starts_with(top))?;
+    let text = files::text(&inside).ok()?;
+    let json = |it: kube_yaml::Document<'_>| serde_json::from_str(&it.root.to_json());
+    Some(kube_yaml::documents(&text).flatten().map(|it| json(it).unwrap_or_default()).collect())
 }
 
 fn is_part(c: char) -> bool {
@@ -833,11 +836,9 @@ fn add_elements(
             let is_inside = !Path::new(&file).components().any(|it| it == Component::ParentDir);
             let found = is_inside.then(|| may_mean(top, file.trim_start_matches('/')));
             for file in found.into_iter().flatten() {
-                let inside = dunce::canonicalize(&file).ok().filter(|it| it.starts_with(top));
-                let Some(Ok(text)) = inside.map(|it| files::text(&it)) else { continue };
-                for document in kube_yaml::documents(&text).flatten() {
-                    let json = serde_json::from_str(&document.root.to_json()).unwrap_or_default();
-                    match json {
+                let Some(documents) = documents_in(&file, top) else { continue };
+                for document in documents {
+                    match document {
                         Value::Array(all) => elements.extend(all),
                         it => elements.push(it),
                     }
