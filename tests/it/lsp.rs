@@ -265,6 +265,37 @@ fn changes_of_immutable_fields_are_found_against_a_commit() {
     assert_eq!(rules(&editor.diagnostics("a.yaml")), [RULE]);
 }
 
+fn set(name: &str, replicas: u32, tag: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: {name}\nspec:\n  serviceName: {name}\n  \
+         replicas: {replicas}\n  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    metadata: \
+         {{labels: {{app: {name}}}}}\n    spec: {{containers: [{{name: a, image: \"a:{tag}\"}}]}}\n"
+    )
+}
+
+#[test]
+fn a_lens_says_what_the_change_since_the_commit_does_to_the_pods() {
+    let pair = format!("{}---\n{}", set("db", 3, "v1"), set("queue", 2, "v1"));
+    let folder = Folder::new([("deploy/a.yaml", pair.as_str())]);
+    folder.commit();
+    let mut editor = Editor::start(folder, &["--against-ref", "HEAD"]);
+    editor.initialize(&json!({}));
+    let params = json!({ "textDocument": { "uri": editor.uri("deploy/a.yaml") } });
+    editor.open("deploy/a.yaml", &pair);
+    assert_eq!(editor.ask("textDocument/codeLens", &params), json!([]));
+    let new = format!("{}---\n{}", set("db", 3, "v1"), set("queue", 2, "v2"));
+    editor.change("deploy/a.yaml", &[json!({ "text": new })]);
+    let lenses = editor.ask("textDocument/codeLens", &params);
+    let lens = &lenses.as_array().unwrap()[..];
+    assert_eq!(lens.len(), 1, "{lens:?}");
+    let line = new.lines().position(|it| it.contains("name: queue")).unwrap() - 3;
+    assert_eq!(lens[0]["range"]["start"]["line"], line, "{lens:?}");
+    let title = "setguard plan: at most 1 pod is down at a time, of 2";
+    assert_eq!(lens[0]["command"]["title"], title, "{lens:?}");
+    let policy = json!({ "textDocument": { "uri": editor.uri("setguard.yaml") } });
+    assert_eq!(editor.ask("textDocument/codeLens", &policy), json!([]));
+}
+
 #[test]
 fn a_request_for_many_findings_gets_few_actions() {
     let mut editor = Editor::new([]);

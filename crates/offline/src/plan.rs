@@ -383,6 +383,13 @@ impl Texts<'_> {
         Ok((json, plan.forecasts.iter().map(Words::of).collect(), failures))
     }
 
+    /// Returns what the change does to the pods of each object that changes, in a line.
+    pub(crate) fn consequences(self) -> Vec<(ObjectId, String)> {
+        let (plan, _) = self.planned();
+        let changed = plan.forecasts.into_iter().filter(|it| !it.is_idle());
+        changed.map(|it| (it.id.clone(), headline::consequences(&it))).collect()
+    }
+
     #[cfg(fuzzing)]
     pub(crate) fn markdown(self) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();

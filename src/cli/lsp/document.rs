@@ -98,6 +98,19 @@ impl Document {
         all
     }
 
+    /// The protocol has no lens without a command, and editors run none if its name is empty.
+    pub(super) fn lenses(&self, policy: &Policy, encoding: Encoding) -> Vec<Value> {
+        if self.text.len() as u64 > LARGEST_IN_FOLDER {
+            return Vec::new();
+        }
+        let lines = self.lines(encoding);
+        let lenses = self.editor_text(policy).consequences().into_iter().map(|(mark, text)| {
+            let command = json!({ "title": format!("setguard plan: {text}"), "command": "" });
+            json!({ "range": lines.of_line(mark.line), "command": command })
+        });
+        lenses.collect()
+    }
+
     pub(super) fn findings_in(
         &self,
         range: Range,

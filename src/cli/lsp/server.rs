@@ -114,6 +114,7 @@ impl Server {
                 read(params).map(|it| self.complete(&it))
             }
             (Phase::Running, "textDocument/codeAction") => read(params).map(|it| self.actions(&it)),
+            (Phase::Running, "textDocument/codeLens") => read(params).map(|it| self.lenses(&it)),
             (Phase::Running, "initialize") => {
                 Err((ErrorCode::InvalidRequest, "the session has begun already".to_owned()))
             }
@@ -194,6 +195,7 @@ impl Server {
                 "textDocumentSync": { "openClose": true, "change": INCREMENTAL, "save": true },
                 "hoverProvider": true,
                 "completionProvider": { "triggerCharacters": completion::TRIGGERS },
+                "codeLensProvider": {},
                 "codeActionProvider": { "codeActionKinds": [actions::QUICK_FIX, actions::FIX_ALL] },
             },
             "serverInfo": { "name": "setguard", "version": env!("CARGO_PKG_VERSION") },
@@ -298,6 +300,13 @@ impl Server {
             return Value::Null;
         };
         actions::of(document, params, &self.policy.policy, self.encoding).into()
+    }
+
+    /// Without a commit to compare with, there is no change.
+    fn lenses(&self, OfDocument { text_document: id }: &OfDocument) -> Value {
+        let document = self.documents.get(&id.uri).filter(|it| it.kind == Kind::Manifests);
+        let lenses = document.map(|it| it.lenses(&self.policy.policy, self.encoding));
+        lenses.unwrap_or_default().into()
     }
 
     fn checked(&mut self, uri: &str) -> Option<&Document> {

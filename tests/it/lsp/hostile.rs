@@ -96,7 +96,8 @@ fn change() -> impl Strategy<Value = Value> {
 fn message() -> impl Strategy<Value = Value> {
     let methods = [
         "initialize", "textDocument/didOpen", "textDocument/didChange", "textDocument/didClose",
-        "textDocument/hover", "textDocument/codeAction", "workspace/didChangeWatchedFiles", "x",
+        "textDocument/hover", "textDocument/codeAction", "textDocument/codeLens",
+        "workspace/didChangeWatchedFiles", "x",
     ];
     let id = prop_oneof![Just(Value::Null), (0..9_i32).prop_map(Value::from), value()];
     let params = prop_oneof![value(), change(), change()];

@@ -6,6 +6,7 @@
 
 use std::{
     cell::OnceCell,
+    collections::HashMap,
     convert::Infallible,
     path::{Path, PathBuf},
 };
@@ -24,7 +25,8 @@ use super::{
     manifest_check::{Checker, InputContext},
     old_manifests::OldManifests,
 };
-use crate::proposal::apply::Delivery;
+use crate::{plan, proposal::apply::Delivery};
+use kube_yaml::Mark;
 use setguard_files::prelude::*;
 
 /// A text in an editor.
@@ -103,6 +105,21 @@ impl EditorText<'_> {
         });
         found.diagnostics.sort_by_key(|it| it.mark);
         found
+    }
+
+    /// Returns where each object that differs from the earlier content begins, and what the change does to its pods.
+    pub fn consequences(&self) -> Vec<(Mark, String)> {
+        let [before] = &self.earlier.0.sources[..] else { return Vec::new() };
+        let named = |name: &str, text: &str| Source::named(name.to_owned(), text.to_owned());
+        let (new, none) = (named(self.name, self.text), named("", ""));
+        let (sources, policy) = ([new, named(before.name(), before.text()), none], self.policy);
+        let changed = plan::Texts { sources, policy, never_ready: Vec::new() }.consequences();
+        let documents = kube_yaml::documents(self.text).filter_map(Result::ok);
+        let objects = documents.flat_map(|it| ManifestObject::all(it.root));
+        let places = objects.map(|it| (ObjectId::of(&it.node), it.node.mark));
+        let places: HashMap<_, _> = places.collect();
+        let placed = changed.into_iter().filter_map(|(id, text)| Some((*places.get(&id)?, text)));
+        placed.collect()
     }
 
     /// Returns the edits that fix each finding, and whether they are safe. `None` if no automatic fix exists.

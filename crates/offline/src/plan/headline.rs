@@ -15,6 +15,8 @@ use super::{
 /// The reason why the change of an object isn't known.
 pub(super) const UNREAD: &str = "because not everything could be read";
 
+const HARMLESS: &str = "No pod is down at any time, and no data is lost.";
+
 /// The consequence of an error.
 pub(super) const INCOMPLETE: &str = "the plan is incomplete";
 
@@ -99,8 +101,16 @@ pub(super) fn facts(Plan { forecasts, unknown, errors, .. }: &Plan) -> Vec<Fact>
 pub(super) fn without(forecasts: &[Forecast]) -> &'static str {
     match forecasts.iter().all(Forecast::is_idle) {
         true => "Nothing changes.",
-        false => "No pod is down at any time, and no data is lost.",
+        false => HARMLESS,
     }
+}
+
+/// Returns the consequences for one object in a line.
+pub(super) fn consequences(forecast: &Forecast) -> String {
+    let mut facts = of(forecast);
+    facts.sort_by_key(|it| it.kind);
+    let all: Vec<_> = facts.iter().map(|it| it.sentence(str::to_owned)).collect();
+    if all.is_empty() { HARMLESS.to_owned() } else { all.join("; ") }
 }
 
 fn of(forecast: &Forecast) -> Vec<Fact> {
