@@ -146,6 +146,9 @@ impl Rendering {
         };
         let rendered = self.render_found(&mut roots, &files, at, &unread, &mut listing, done);
         self.record(&roots, rendered, at, &mut listing);
+        let as_it_is = applied::as_it_is(&listing.applied);
+        let (plain, taken): (Vec<_>, Vec<_>) = taken.into_iter().partition(|(it, _)| as_it_is(it));
+        listing.sources.extend(plain.into_iter().map(|(_, source)| Ok(source)));
         listing.add_not_rendered(taken, &roots);
         let used: HashSet<_> = roots.iter().flat_map(Root::parts).map(|it| whole(&it)).collect();
         let by_folder = roots.iter().rev().map(|it| (&*it.at, it)).collect();

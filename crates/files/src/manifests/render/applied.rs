@@ -1,12 +1,21 @@
 //! The parts of a repository that objects of Argo CD and Flux apply, before and after a change.
 
-use std::{collections::HashMap, hash::Hash, path::PathBuf};
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
 use super::describes;
 use crate::manifests::{
-    edits, files, kustomization::may_build_set, layout::is_kustomization, not_checked::NotChecked,
+    edits,
+    exclude::whole,
+    files,
+    kustomization::may_build_set,
+    layout::{Layout, is_kustomization},
+    not_checked::NotChecked,
 };
 
 /// A part of a repository that an object applies.
@@ -24,6 +33,25 @@ pub(in crate::manifests) struct Applied {
     pub(super) is_release: bool,
     /// The file of the object.
     pub(super) entry: NotChecked,
+}
+
+/// Returns whether an object applies a file as it is, although a kustomization elsewhere may take it.
+pub(super) fn as_it_is(all: &[Applied]) -> impl Fn(&Path) -> bool + use<> {
+    let folders = all.iter().map(|it| (whole(&it.top.join(&it.path)), it.has_folders()));
+    // Two objects can apply one folder.
+    let mut plain = HashMap::new();
+    folders.for_each(|(folder, all)| *plain.entry(folder).or_insert(false) |= all);
+    plain.retain(|it, _| it.is_dir() && !is_built(it));
+    move |file| {
+        let parent = file.parent();
+        let mut above = file.ancestors().skip(1).take_while(|it| !is_built(it));
+        !plain.is_empty()
+            && above.any(|it| plain.get(it).is_some_and(|all| *all || Some(it) == parent))
+    }
+}
+
+fn is_built(folder: &Path) -> bool {
+    Layout::KUSTOMIZATIONS.iter().chain(&["Chart.yaml"]).any(|it| folder.join(it).is_file())
 }
 
 /// Returns what is not compared with what it was, because an object applies a different part of a repository now.
@@ -51,6 +79,12 @@ fn by<K: Hash + Eq + ?Sized>(
 }
 
 impl Applied {
+    /// Returns whether the files in folders below count too.
+    fn has_folders(&self) -> bool {
+        // Flux has no such field.
+        !self.source[2].is_array() || self.source[2][2] == true
+    }
+
     /// Returns what the object applied before, of those with its name. It may have another file since.
     fn earlier<'o>(&self, new: &[&Applied], old: &[&'o Applied]) -> Option<Vec<&'o Applied>> {
         let is_gone = |it: &&Applied| !new.iter().any(|now| now.entry.file == it.entry.file);

@@ -10,6 +10,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use setguard_core::policy::file_patterns::patterns;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
@@ -46,16 +47,16 @@ pub(super) struct Releases<'a> {
     not_rendered: Vec<(String, NotChecked, Vec<String>)>,
     /// The objects that change what other roots render to, likewise.
     not_checked: Vec<(NotChecked, Vec<String>)>,
-    /// The charts that objects of Flux describe, by namespace and name, and the releases that take them so.
-    charts: HashMap<String, Value>,
+    /// The charts that objects of Flux describe, and the releases that take them so.
+    charts: Named<Value>,
     waiting: Vec<(Value, Holder)>,
     applied: Vec<Applied>,
     /// The files with which Argo CD overrides Applications here.
     overrides: HashSet<PathBuf>,
-    /// Where sources of Flux lead to, and what they are made of, by kind and name.
-    sources: HashMap<(String, String), (String, Vec<PathBuf>)>,
-    /// The data of the ConfigMaps and Secrets with a name.
-    configs: HashMap<String, Vec<(String, String)>>,
+    /// Where sources of Flux lead to, and what they are made of.
+    sources: Named<(String, Vec<PathBuf>)>,
+    /// The data of ConfigMaps and Secrets.
+    configs: Named<Vec<(String, String)>>,
     /// The names after `${` in all texts.
     variables: HashSet<String>,
     /// The folders that were searched for variables.
@@ -78,6 +79,43 @@ struct Holder {
     top: PathBuf,
 }
 
+/// Objects that others refer to, by kind and name, with the namespace and the file of each. A repository can have the
+/// objects of several clusters.
+struct Named<T>(HashMap<(&'static str, String), Vec<(String, PathBuf, T)>>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Named(HashMap::new())
+    }
+}
+
+impl<T> Named<T> {
+    fn add(&mut self, kind: &'static str, object: &Value, holder: &Holder, it: T) {
+        let metadata = |key| text(&object["metadata"], key).unwrap_or_default();
+        let of_name = self.0.entry((kind, metadata("name"))).or_default();
+        of_name.push((metadata("namespace"), holder.file.clone(), it));
+    }
+
+    /// Returns those that a file can mean by a kind and a name: the closest ones, and those in a folder above. kustomize
+    /// or Flux may add a namespace that an object lacks.
+    fn near(&self, (kind, reference): (&'static str, &str), file: &Path) -> Vec<&T> {
+        let (namespace, name) = reference.rsplit_once('/').unwrap_or(("", reference));
+        let is_it = |of: &str| of == namespace || of.is_empty() || namespace.is_empty();
+        let all = self.0.get(&(kind, name.to_owned())).into_iter().flatten();
+        let all = all.filter(|(of, ..)| is_it(of)).map(|(_, at, it)| (common(at, file), at, it));
+        let all: Vec<_> = all.collect();
+        let closest = all.iter().map(|(common, ..)| *common).max();
+        let is_above = |at: &Path| at.parent().is_some_and(|it| file.starts_with(it));
+        let near = all.into_iter().filter(|(it, at, _)| Some(*it) == closest || is_above(at));
+        near.map(|(.., it)| it).collect()
+    }
+}
+
+/// Returns how many folders two files share.
+fn common(one: &Path, other: &Path) -> usize {
+    one.components().zip(other.components()).take_while(|(one, other)| one == other).count()
+}
+
 /// Why a chart in a folder is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotRead {
@@ -92,9 +130,9 @@ impl<'a> Releases<'a> {
         (known, inner): (&'a [Root], Vec<Root>),
         unread: &'a dyn Fn(&Path) -> Option<NotRead>,
     ) -> Self {
-        let (rendered, charts, configs) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (rendered, charts, configs) = (HashMap::new(), Named::default(), Named::default());
         let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
-        let (waiting, applied, sources) = (Vec::new(), Vec::new(), HashMap::new());
+        let (waiting, applied, sources) = (Vec::new(), Vec::new(), Named::default());
         let (overrides, variables, searched) = (HashSet::new(), HashSet::new(), HashSet::new());
         let (ignores, has_set) = (HashMap::new(), RefCell::default());
         Releases {
@@ -181,27 +219,25 @@ impl<'a> Releases<'a> {
             }
             ("source.toolkit.fluxcd.io", "HelmChart") => {
                 let json = json();
-                self.charts.insert(key(&json["metadata"], &json), json["spec"].clone());
+                self.charts.add("HelmChart", &json, holder, json["spec"].clone());
                 return;
             }
-            ("source.toolkit.fluxcd.io", kind @ ("GitRepository" | "OCIRepository" | "Bucket")) => {
-                let (json, kind) = (json(), kind.to_owned());
-                let name = text(&json["metadata"], "name").unwrap_or_default();
+            ("source.toolkit.fluxcd.io", kind) if let Some(kind) = source_kind(kind) => {
+                let json = json();
                 let leads = ["url", "ref", "include", "ignore", "bucketName", "endpoint", "prefix"];
                 let leads = leads.map(|key| sorted(&json["spec"][key])).join(" ");
-                let (all, of) = self.sources.entry((kind, name)).or_default();
-                all.push_str(&leads);
-                of.extend(holder.of.iter().cloned());
+                self.sources.add(kind, &json, holder, (leads, holder.of.clone()));
                 return;
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![flux_kustomization(&json())],
             ("v1", "ConfigMap" | "Secret") => {
                 let json = json();
-                let name = text(&json["metadata"], "name").unwrap_or_default();
                 let data = ["data", "stringData", "binaryData"].map(|it| json[it].as_object());
                 let data = data.into_iter().flatten().flatten();
                 let data = data.map(|(key, value)| (key.clone(), value.to_string()));
-                self.configs.entry(name).or_default().extend(data);
+                let name = json["metadata"]["name"].as_str().map(unhashed);
+                let it = json!({"metadata": {"name": name, "namespace": json["metadata"]["namespace"]}});
+                self.configs.add("", &it, holder, data.collect());
                 return;
             }
             _ => return,
@@ -212,13 +248,19 @@ impl<'a> Releases<'a> {
     /// Returns the releases so far, also those that take a chart by the name of an object of Flux.
     pub(super) fn take(&mut self) -> Vec<Root> {
         for (mut object, holder) in std::mem::take(&mut self.waiting) {
-            let reference = object["spec"]["chartRef"].take();
-            if let Some(chart) = self.charts.get(&key(&reference, &object)) {
-                object["spec"]["chart"]["spec"] = chart.clone();
-                helm_release(&object).into_iter().for_each(|it| self.add_declared(it, &holder));
-            } else {
-                object["spec"]["chartRef"] = reference;
+            let of_name = &key(&object["spec"]["chartRef"], &object);
+            let mut charts = self.charts.near(("HelmChart", of_name), &holder.file);
+            charts.sort_by_key(|it| it.to_string());
+            charts.dedup();
+            let charts: Vec<_> = charts.into_iter().cloned().collect();
+            if charts.is_empty() {
                 self.waiting.push((object, holder));
+                continue;
+            }
+            object["spec"]["chartRef"].take();
+            for chart in charts {
+                object["spec"]["chart"]["spec"] = chart;
+                helm_release(&object).into_iter().for_each(|it| self.add_declared(it, &holder));
             }
         }
         std::mem::take(&mut self.roots)
@@ -252,7 +294,7 @@ impl<'a> Releases<'a> {
             let mut of = [&holder.of[..], &declared.overrides].concat();
             if let (Some(_), Some(source)) = (&declared.says, source.as_array_mut()) {
                 let ignores = self.ignores.entry(at.clone()).or_insert_with(|| ignores(&at, top));
-                source.push(left_out(ignores).into());
+                source.push(left_out(ignores, &at).into());
                 of.extend(ignores.iter().cloned());
             }
             let (object, id, top) = (declared.object.clone(), declared.id.clone(), top.clone());
@@ -359,13 +401,8 @@ impl<'a> Releases<'a> {
             self.not_checked.push((entry, Vec::new()));
         }
         let with = |mut it: NotChecked, from: Vec<String>| {
-            let configs = from.iter().flat_map(|name| {
-                // kustomize may add a hash.
-                let is_it = move |it: &str| {
-                    it.strip_prefix(&**name).is_some_and(|it| it.is_empty() || it.starts_with('-'))
-                };
-                self.configs.iter().filter(move |(it, _)| is_it(it)).map(|(_, config)| config)
-            });
+            let file = Path::new(&it.file);
+            let configs = from.iter().flat_map(|name| self.configs.near(("", name), file));
             // Flux puts only these into the objects of a Kustomization.
             let counts =
                 |key: &String| it.cause != Cause::Kustomization || self.variables.contains(key);
@@ -378,10 +415,15 @@ impl<'a> Releases<'a> {
         listing.not_checked.extend(self.not_checked.into_iter().map(|(it, from)| with(it, from)));
         listing.overrides.extend(self.overrides);
         for mut it in self.applied {
-            let key = text(&it.source[0], "kind").zip(text(&it.source[0], "name"));
-            if let Some((leads, of)) = key.and_then(|key| self.sources.get(&key)) {
-                it.source[1] = json!([leads, it.source[1]]);
-                it.entry.of = it.entry.of.iter().chain(of).cloned().collect();
+            let kind = it.source[0]["kind"].as_str().and_then(source_kind);
+            if let Some(kind) = kind {
+                let name = it.source[1].as_str().unwrap_or_default();
+                let mut found = self.sources.near((kind, name), Path::new(&it.entry.file));
+                found.sort();
+                found.dedup_by(|one, other| one.0 == other.0);
+                let (leads, of): (Vec<_>, Vec<_>) = found.into_iter().cloned().unzip();
+                it.source[1] = json!(leads);
+                it.entry.of = it.entry.of.iter().cloned().chain(of.into_iter().flatten()).collect();
             }
             listing.applied.push(it);
         }
@@ -403,6 +445,19 @@ impl<'a> Releases<'a> {
             })
         })
     }
+}
+
+/// Returns the kind of a source of Flux.
+fn source_kind(kind: &str) -> Option<&'static str> {
+    ["GitRepository", "OCIRepository", "Bucket"].into_iter().find(|it| *it == kind)
+}
+
+/// Returns a name without the hash that kustomize adds to it.
+///
+/// Upstream: `encode`, api/hasher/hasher.go in github.com/kubernetes-sigs/kustomize.
+fn unhashed(name: &str) -> &str {
+    let is_hash = |it: &str| it.len() == 10 && it.chars().all(|it| "bcdfghkmt2456789".contains(it));
+    name.rsplit_once('-').filter(|(_, it)| is_hash(it)).map_or(name, |(it, _)| it)
 }
 
 /// Returns the namespace and the name in a reference. The namespace is that of the object by default.
@@ -430,11 +485,20 @@ fn ignores(folder: &Path, top: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn left_out(ignores: &[PathBuf]) -> String {
-    let texts: Vec<_> = ignores.iter().filter_map(|it| files::text(it).ok()).collect();
-    let lines = texts.iter().flat_map(|it| it.lines());
-    let lines = lines.filter(|it| !it.trim().is_empty() && !it.starts_with('#'));
-    lines.collect::<Vec<_>>().join("\n")
+/// Returns the lines that leave something out of a folder, or take it back.
+fn left_out(ignores: &[PathBuf], folder: &Path) -> String {
+    let mut all = Vec::new();
+    for file in ignores {
+        let (Ok(text), Some(root)) = (files::text(file), file.parent()) else { continue };
+        let matches = |line: &str| {
+            let pattern = patterns(root, &[line.to_owned()]);
+            let mut found = entries(folder).map(DirEntry::into_path).filter(|it| is_manifest(it));
+            found.any(|it| it.starts_with(root) && !pattern.matched_path_or_any_parents(&it, false).is_none())
+        };
+        let lines = text.lines().filter(|it| !it.trim().is_empty() && !it.starts_with('#'));
+        all.extend(lines.filter(|it| it.starts_with('!') || matches(it)).map(str::to_owned));
+    }
+    all.join("\n")
 }
 
 /// The first letters of placeholders and patterns in a path.
@@ -632,7 +696,7 @@ fn way(spec: &Value, source: &Value) -> Way {
 
 /// Returns the source of an object of Flux.
 fn way_of_flux(object: &Value, source: &Value, path: Option<String>) -> Way {
-    Way { path: path.unwrap_or_default(), source: json!([reference(source, object), null]) }
+    Way { path: path.unwrap_or_default(), source: json!([reference(source, object), key(source, object)]) }
 }
 
 /// Returns a reference without the namespace, if that is the object's own.
@@ -659,9 +723,9 @@ fn sorted(value: &Value) -> String {
     sorted.to_string()
 }
 
-/// Returns the names of the ConfigMaps and Secrets in a list.
-fn names(of: &Value) -> Vec<String> {
-    of.as_array().into_iter().flatten().filter_map(|it| text(it, "name")).collect()
+/// Returns the namespaces and names of the ConfigMaps and Secrets in a list.
+fn names(of: &Value, object: &Value) -> Vec<String> {
+    of.as_array().into_iter().flatten().map(|it| unhashed(&key(it, object)).to_owned()).collect()
 }
 
 fn is_jsonnet(file: &Path) -> bool {
@@ -895,7 +959,7 @@ fn flux_kustomization(object: &Value) -> Declared {
     Declared {
         ways: vec![way_of_flux(object, &object["spec"]["sourceRef"], path.clone())],
         says: Some(says(object)),
-        from: names(&object["spec"]["postBuild"]["substituteFrom"]),
+        from: names(&object["spec"]["postBuild"]["substituteFrom"], object),
         path: path.unwrap_or_default(),
         why_not: not_understood(&keys),
         changes,
@@ -931,7 +995,7 @@ fn helm_release(object: &Value) -> Option<Declared> {
     Some(Declared {
         ways: vec![way_of_flux(object, &chart["sourceRef"], text(chart, "chart"))],
         says: Some(says(object)),
-        from: names(&spec["valuesFrom"]),
+        from: names(&spec["valuesFrom"], object),
         path: text(chart, "chart")?,
         is_release: true,
         inline: Some(&spec["values"]).filter(|it| !it.is_null()).map(Value::to_string),
