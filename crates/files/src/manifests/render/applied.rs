@@ -117,7 +117,12 @@ impl Applied {
         }
         let is_left = |it: &Applied| own.iter().any(|now| now.path == it.path);
         let was = earlier.iter().find(|was| {
-            let stood = top.join(&was.path).exists() || was.top.join(path).exists();
+            // Only the cluster can fill a placeholder.
+            let is_open = |it: &Path| it.to_string_lossy().contains("{{");
+            let stood = is_open(path)
+                || is_open(&was.path)
+                || top.join(&was.path).exists()
+                || was.top.join(path).exists();
             stood && !is_left(was) && !(self.is_release && was.is_release)
         })?;
         let (now, earlier) = (path.display(), was.path.display());
