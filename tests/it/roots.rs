@@ -226,6 +226,125 @@ fn an_object_that_applies_the_same_changes_nothing() {
     }
 }
 
+/// An ApplicationSet with these generators, for this path.
+fn generated(generators: &str, path: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: s}}\nspec:\n  generators: \
+         [{generators}]\n  template: {{spec: {{source: {{path: '{path}'}}}}}}\n"
+    )
+}
+
+#[test]
+fn generators_decide_what_an_application_set_applies() {
+    if !has("kubectl", "--client") {
+        return;
+    }
+    let list = "list: {elements: [{env: prod}]}";
+    let folders = "git: {directories: [{path: apps/p*}]}";
+    let matrix = "matrix: {generators: [{list: {elements: [{env: ENV}]}}, {clusters: {}}]}";
+    let matrix =
+        |env: &str| generated(&format!("{{{}}}", matrix.replace("ENV", env)), "apps/{{env}}");
+    let set = |generator: &str, path: &str| generated(&format!("{{{generator}}}"), path);
+    for (old, new, code) in [
+        (
+            set(list, "apps/{{env}}"),
+            set(
+                "list: {elements: [{env: prod}], template: {spec: {source: {path: apps/dev}}}}",
+                "apps/{{env}}",
+            ),
+            1,
+        ),
+        (set(folders, "{{path}}"), set(&folders.replace("p*", "d*"), "{{path}}"), 1),
+        (
+            set("clusters: {values: {env: prod}}", "apps/{{values.env}}"),
+            set("clusters: {values: {env: dev}}", "apps/{{values.env}}"),
+            1,
+        ),
+        (
+            set("clusters: {}", "apps/{{labels.env}}"),
+            set("clusters: {}", "apps/{{labels.tier}}"),
+            1,
+        ),
+        (
+            set("list: {elementsYaml: '[{env: prod}]'}", "apps/{{env}}"),
+            set("list: {elementsYaml: '[{env: dev}]'}", "apps/{{env}}"),
+            1,
+        ),
+        (matrix("prod"), matrix("dev"), 1),
+        (set(list, "apps/{{env}}"), set(folders, "{{ .path.path }}"), 0),
+        (
+            set(list, "apps/{{env}}"),
+            set("list: {elements: [{env: prod}, {env: dev}]}", "apps/{{ .env }}"),
+            0,
+        ),
+        (matrix("prod"), matrix("prod}, {env: dev"), 0),
+    ] {
+        let folder = Folder::new([("set.yaml", old.as_str())]);
+        for env in ["prod", "dev"] {
+            folder.write(&format!("apps/{env}/db.yaml"), GOOD.replace("shop", env));
+        }
+        folder.commit();
+        folder.write("set.yaml", &new);
+        for command in RENDERED {
+            let ran = run(&folder, command);
+            let code = if code == 1 && command.starts_with("plan") { 2 } else { code };
+            assert_eq!(ran.code, code, "{new}: {command}: {ran:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_repository_can_have_the_objects_of_several_clusters() {
+    if !has("kubectl", "--client") {
+        return;
+    }
+    let flux = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: g, namespace: \
+                flux}\nspec: {url: URL}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: v, namespace: \
+                flux}\ndata: {NAME: URL}\n---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: \
+                Kustomization\nmetadata: {name: web, namespace: flux}\nspec: {path: ./apps/CLUSTER, sourceRef: {kind: \
+                GitRepository, name: g}, postBuild: {substituteFrom: [{kind: ConfigMap, name: v}]}}\n";
+    let of = |cluster: &str, url: &str| flux.replace("CLUSTER", cluster).replace("URL", url);
+    for (file, cluster, url, code) in [
+        ("clusters/stage/flux.yaml", "stage", "https://e/new", 0),
+        ("clusters/stage/flux.yaml", "none", "https://e/stage", 0),
+        ("clusters/prod/more/flux.yaml", "none", "https://e/new", 1),
+        ("clusters/prod/flux.yaml", "prod", "https://e/new", 1),
+    ] {
+        let folder =
+            Folder::new([("clusters/prod/flux.yaml", of("prod", "https://e/prod").as_str())]);
+        folder.write(
+            "apps/prod/db.yaml",
+            GOOD.replace("name: main", "name: main, env: [{name: VAR, value: '${NAME}'}]"),
+        );
+        folder.commit();
+        folder.write(file, of(cluster, url));
+        let ran = run(&folder, "check --render");
+        assert_eq!(ran.code, code, "{file}: {ran:#?}");
+    }
+}
+
+#[test]
+fn an_object_applies_files_that_a_kustomization_elsewhere_repairs() {
+    if !has("kubectl", "--client") {
+        return;
+    }
+    let repairs =
+        PATCH.replace("other", "db").replace("patches", "resources: [sub/db.yaml]\npatches");
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: \
+                y}\nspec: {path: ./d/sub}\n";
+    let argo = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: y}\nspec: {source: {path: \
+                d/sub}}\n";
+    for object in [flux, argo] {
+        let folder = Folder::new([("d/sub/db.yaml", GOOD), ("d/kustomization.yaml", &repairs)]);
+        folder.write("y.yaml", object);
+        folder.commit();
+        folder.write("d/sub/db.yaml", evil());
+        let ran = run(&folder, "check --render");
+        assert_eq!(ran.code, 1, "{object}: {ran:#?}");
+        assert!(ran.stdout.contains("does not match"), "{object}: {ran:#?}");
+    }
+}
+
 #[test]
 fn default_values_beside_a_release_are_no_object() {
     if !has("helm", "--short") {

@@ -98,7 +98,7 @@ impl Applied {
         let Applied { object, path, top, source, .. } = self;
         let mut same = earlier.iter().filter(|it| it.path == *path).peekable();
         if let Some(was) = same.peek().copied() {
-            let is_other = top.join(path).exists() && same.all(|it| it.source != *source);
+            let is_other = self.stands_in(top) && same.all(|it| it.source != *source);
             let path = path.display();
             let [new, old] = [source, &was.source].map(|it| it[0].as_array().map(Vec::as_slice));
             return is_other.then(|| match (new, old) {
@@ -117,17 +117,17 @@ impl Applied {
         }
         let is_left = |it: &Applied| own.iter().any(|now| now.path == it.path);
         let was = earlier.iter().find(|was| {
-            // Only the cluster can fill a placeholder.
-            let is_open = |it: &Path| it.to_string_lossy().contains("{{");
-            let stood = is_open(path)
-                || is_open(&was.path)
-                || top.join(&was.path).exists()
-                || was.top.join(path).exists();
+            let stood = was.stands_in(top) || self.stands_in(&was.top);
             stood && !is_left(was) && !(self.is_release && was.is_release)
         })?;
         let (now, earlier) = (path.display(), was.path.display());
         (self.may_have_set() || was.may_have_set())
             .then(|| format!("{object} applies {now} instead of {earlier} now"))
+    }
+
+    /// Returns whether a repository has the path. Only the cluster can fill a placeholder.
+    fn stands_in(&self, top: &Path) -> bool {
+        self.path.to_string_lossy().contains("{{") || top.join(&self.path).exists()
     }
 
     fn may_have_set(&self) -> bool {

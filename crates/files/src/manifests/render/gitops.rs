@@ -2,6 +2,9 @@
 //!
 //! Each list of fields here is closed: with any other field, the object does not say alone what is applied.
 
+mod argo;
+mod flux;
+
 use std::{
     cell::RefCell,
     collections::{BTreeSet, HashMap, HashSet},
@@ -10,9 +13,12 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use setguard_core::policy::file_patterns::patterns;
 use walkdir::{DirEntry, WalkDir};
 
+use self::{
+    argo::{application_set, applications},
+    flux::{flux_kustomization, helm_release, ignores, left_out, source_kind, unhashed},
+};
 use super::{
     Rendered,
     applied::Applied,
@@ -97,8 +103,8 @@ impl<T> Named<T> {
         of_name.push((metadata("namespace"), holder.file.clone(), it));
     }
 
-    /// Returns those that a file can mean by a kind and a name: the closest ones, and those in a folder above. kustomize
-    /// or Flux may add a namespace that an object lacks.
+    /// Returns those that a file can mean by a kind and a name: the closest ones, and those in a folder above or below.
+    /// kustomize or Flux may add a namespace that an object lacks.
     fn near(&self, (kind, reference): (&'static str, &str), file: &Path) -> Vec<&T> {
         let (namespace, name) = reference.rsplit_once('/').unwrap_or(("", reference));
         let is_it = |of: &str| of == namespace || of.is_empty() || namespace.is_empty();
@@ -106,8 +112,9 @@ impl<T> Named<T> {
         let all = all.filter(|(of, ..)| is_it(of)).map(|(_, at, it)| (common(at, file), at, it));
         let all: Vec<_> = all.collect();
         let closest = all.iter().map(|(common, ..)| *common).max();
-        let is_above = |at: &Path| at.parent().is_some_and(|it| file.starts_with(it));
-        let near = all.into_iter().filter(|(it, at, _)| Some(*it) == closest || is_above(at));
+        let is_in = |at: &Path, of: &Path| of.parent().is_some_and(|it| at.starts_with(it));
+        let is_near = |at: &Path| is_in(file, at) || is_in(at, file);
+        let near = all.into_iter().filter(|(it, at, _)| Some(*it) == closest || is_near(at));
         near.map(|(.., it)| it).collect()
     }
 }
@@ -237,7 +244,8 @@ impl<'a> Releases<'a> {
                 let data = data.into_iter().flatten().flatten();
                 let data = data.map(|(key, value)| (key.clone(), value.to_string()));
                 let name = json["metadata"]["name"].as_str().map(unhashed);
-                let it = json!({"metadata": {"name": name, "namespace": json["metadata"]["namespace"]}});
+                let it =
+                    json!({"metadata": {"name": name, "namespace": json["metadata"]["namespace"]}});
                 self.configs.add("", &it, holder, data.collect());
                 return;
             }
@@ -463,19 +471,6 @@ impl<'a> Releases<'a> {
     }
 }
 
-/// Returns the kind of a source of Flux.
-fn source_kind(kind: &str) -> Option<&'static str> {
-    ["GitRepository", "OCIRepository", "Bucket"].into_iter().find(|it| *it == kind)
-}
-
-/// Returns a name without the hash that kustomize adds to it.
-///
-/// Upstream: `encode`, api/hasher/hasher.go in github.com/kubernetes-sigs/kustomize.
-fn unhashed(name: &str) -> &str {
-    let is_hash = |it: &str| it.len() == 10 && it.chars().all(|it| "bcdfghkmt2456789".contains(it));
-    name.rsplit_once('-').filter(|(_, it)| is_hash(it)).map_or(name, |(it, _)| it)
-}
-
 /// Returns the namespace and the name in a reference. The namespace is that of the object by default.
 fn key(reference: &Value, object: &Value) -> String {
     let namespace = text(reference, "namespace").or_else(|| text(&object["metadata"], "namespace"));
@@ -489,32 +484,6 @@ fn in_repository(top: &Path, path: &str) -> (PathBuf, PathBuf) {
     let way = way.components().filter(|it| matches!(it, Component::Normal(_)));
     let way: PathBuf = way.collect();
     (whole(&top.join(&way)), way)
-}
-
-/// Returns the files that say what Flux leaves out of a folder.
-fn ignores(folder: &Path, top: &Path) -> Vec<PathBuf> {
-    const IGNORE: &str = ".sourceignore";
-    let above = folder.ancestors().skip(1).take_while(|it| it.starts_with(top));
-    let inside = entries(folder).filter(|it| it.file_name() == IGNORE).map(DirEntry::into_path);
-    let mut all: Vec<_> = above.map(|it| it.join(IGNORE)).chain(inside).collect();
-    all.sort();
-    all
-}
-
-/// Returns the lines that leave something out of a folder, or take it back.
-fn left_out(ignores: &[PathBuf], folder: &Path) -> String {
-    let mut all = Vec::new();
-    for file in ignores {
-        let (Ok(text), Some(root)) = (files::text(file), file.parent()) else { continue };
-        let matches = |line: &str| {
-            let pattern = patterns(root, &[line.to_owned()]);
-            let mut found = entries(folder).map(DirEntry::into_path).filter(|it| is_manifest(it));
-            found.any(|it| it.starts_with(root) && !pattern.matched_path_or_any_parents(&it, false).is_none())
-        };
-        let lines = text.lines().filter(|it| !it.trim().is_empty() && !it.starts_with('#'));
-        all.extend(lines.filter(|it| it.starts_with('!') || matches(it)).map(str::to_owned));
-    }
-    all.join("\n")
 }
 
 /// The first letters of placeholders and patterns in a path.
@@ -643,97 +612,6 @@ fn fields<T: for<'de> Deserialize<'de> + Default>(of: Value, field: &str) -> Res
     })
 }
 
-/// The fields of a source that are not about how it is rendered.
-const SOURCE: &str = "chart helm name path ref repoURL targetRevision";
-
-/// Upstream: pkg/apis/application/v1alpha1/types.go in github.com/argoproj/argo-cd.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-struct ArgoHelm {
-    release_name: String,
-    namespace: Option<String>,
-    value_files: Vec<String>,
-    ignore_missing_value_files: bool,
-    values: String,
-    values_object: Option<Value>,
-    parameters: Vec<Value>,
-    kube_version: String,
-    api_versions: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-struct Parameter {
-    name: String,
-    value: String,
-    /// Argo CD Image Updater writes it in lower case.
-    #[serde(alias = "forcestring")]
-    force_string: bool,
-}
-
-fn sources(spec: &Value) -> impl Iterator<Item = &Value> {
-    all_sources(spec).filter(|it| text(it, "path").is_some())
-}
-
-fn all_sources(spec: &Value) -> impl Iterator<Item = &Value> {
-    let all = spec["sources"].as_array().into_iter().flatten();
-    [&spec["source"], &spec["sourceHydrator"]["drySource"]].into_iter().chain(all)
-}
-
-fn applications(object: &Value, top: &Path) -> Vec<Declared> {
-    let of = |source| {
-        let (merged, overrides) = overridden(source, object, top);
-        let ways = vec![way(&object["spec"], source)];
-        Declared { overrides, ways, ..application(object, &merged) }
-    };
-    sources(&object["spec"]).map(of).collect()
-}
-
-fn way(spec: &Value, source: &Value) -> Way {
-    let files = source["helm"]["valueFiles"].as_array();
-    let has_values = |it: &&Value| {
-        let of_it = format!("${}/", it["ref"].as_str().unwrap_or_default());
-        let mut files = files.into_iter().flatten().filter_map(Value::as_str);
-        files.any(|it| it.starts_with(&of_it))
-    };
-    let repository = |it: &Value| {
-        let url = text(it, "repoURL").unwrap_or_default();
-        let revision = text(it, "targetRevision").unwrap_or_else(|| "HEAD".to_owned());
-        json!([url.trim_end_matches('/').trim_end_matches(".git"), revision])
-    };
-    let own = repository(source);
-    let others = all_sources(spec).filter(has_values);
-    let others = others.map(|it| json!([it["ref"], repository(it)])).filter(|it| it[1] != own);
-    let mut others: Vec<_> = others.collect();
-    others.sort_by_key(Value::to_string);
-    let directory = &source["directory"];
-    let which = json!([directory["include"], directory["exclude"], directory["recurse"] == true]);
-    let path = text(source, "path").unwrap_or_default();
-    Way { path, source: json!([own, others, which]) }
-}
-
-/// Returns the source of an object of Flux.
-fn way_of_flux(object: &Value, source: &Value, path: Option<String>) -> Way {
-    Way { path: path.unwrap_or_default(), source: json!([reference(source, object), key(source, object)]) }
-}
-
-/// Returns a reference without the namespace, if that is the object's own.
-fn reference(reference: &Value, object: &Value) -> Value {
-    let is_own = reference["namespace"] == object["metadata"]["namespace"];
-    without(reference, if is_own { "namespace" } else { "" })
-}
-
-/// Returns an object of Flux without what only decides when it is applied.
-fn says(object: &Value) -> String {
-    let when =
-        "dependsOn healthCheckExprs healthChecks interval retryInterval suspend timeout wait";
-    let mut spec = without(&object["spec"], when);
-    if !spec["sourceRef"].is_null() {
-        spec["sourceRef"] = reference(&spec["sourceRef"], object);
-    }
-    format!("{} {}", key(&object["metadata"], object), sorted(&spec))
-}
-
 /// The order of keys means nothing.
 fn sorted(value: &Value) -> String {
     let mut sorted = value.clone();
@@ -741,30 +619,8 @@ fn sorted(value: &Value) -> String {
     sorted.to_string()
 }
 
-/// Returns the namespaces and names of the ConfigMaps and Secrets in a list.
-fn names(of: &Value, object: &Value) -> Vec<String> {
-    of.as_array().into_iter().flatten().map(|it| unhashed(&key(it, object)).to_owned()).collect()
-}
-
 fn is_jsonnet(file: &Path) -> bool {
     file.extension().is_some_and(|it| it == "jsonnet" || it == "libsonnet")
-}
-
-/// Returns a source with the parameters that files in its folder override, and these files.
-///
-/// Upstream: `mergeSourceParameters`, reposerver/repository/repository.go in github.com/argoproj/argo-cd.
-fn overridden(source: &Value, object: &Value, top: &Path) -> (Value, Vec<PathBuf>) {
-    let metadata = |key| object["metadata"][key].as_str().unwrap_or_default();
-    let (namespace, name) = (metadata("namespace"), metadata("name"));
-    let folder = top.join(source["path"].as_str().unwrap_or_default().trim_start_matches('/'));
-    let names = [String::new(), format!("-{name}"), format!("-{namespace}_{name}")];
-    let files = names.map(|it| folder.join(format!(".argocd-source{it}.yaml")));
-    let mut merged = source.clone();
-    for file in &files {
-        let patches = documents_in(file, top).unwrap_or_default();
-        patches.iter().for_each(|it| json_patch::merge(&mut merged, it));
-    }
-    (merged, files.into())
 }
 
 /// Returns the documents in a file of the repository. The path, the name, or a link may lead out of it.
@@ -777,397 +633,6 @@ fn documents_in(file: &Path, top: &Path) -> Option<Vec<Value>> {
 
 fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
-}
-
-/// Returns a text with the variables that Argo CD replaces, or the name of one with an unknown value.
-///
-/// Upstream: `Env.Envsubst`, pkg/apis/application/v1alpha1/types.go, and `newEnv`,
-/// reposerver/repository/repository.go.
-fn expanded(text: &str, object: &Value, source: &Value) -> Result<String, String> {
-    let (mut done, mut rest) = (String::new(), text);
-    while let Some((before, after)) = rest.split_once('$') {
-        done.push_str(before);
-        if let Some(after) = after.strip_prefix('$') {
-            done.push('$');
-            rest = after;
-            continue;
-        }
-        let inner = after.strip_prefix('{').and_then(|it| it.split_once('}'));
-        let (name, after) = inner
-            .unwrap_or_else(|| after.split_at(after.find(|c| !is_part(c)).unwrap_or(after.len())));
-        let value = match name {
-            "ARGOCD_APP_NAME" => object["metadata"]["name"].as_str(),
-            "ARGOCD_APP_NAMESPACE" => object["spec"]["destination"]["namespace"].as_str(),
-            "ARGOCD_APP_PROJECT_NAME" => object["spec"]["project"].as_str(),
-            "ARGOCD_APP_SOURCE_PATH" => source["path"].as_str(),
-            _ => None,
-        };
-        done.push_str(value.ok_or_else(|| format!("setguard does not know the value of ${name}"))?);
-        rest = after;
-    }
-    done.push_str(rest);
-    Ok(done)
-}
-
-/// Upstream: `helmTemplate`, reposerver/repository/repository.go in github.com/argoproj/argo-cd.
-fn application(object: &Value, source: &Value) -> Declared {
-    let rest = without(source, SOURCE);
-    let declared = Declared {
-        path: text(source, "path").unwrap_or_default(),
-        is_release: true,
-        destination: destination(&object["spec"]),
-        is_directory: keys(&rest) == ["directory"] && rest["directory"]["jsonnet"].is_null(),
-        why_not: not_understood(&keys(&rest)),
-        ..Declared::by("Application", object)
-    };
-    // These decide about hooks of tests, CustomResourceDefinitions and credentials.
-    let helm = "passCredentials skipCrds skipSchemaValidation skipTests version";
-    let helm = fields::<ArgoHelm>(without(&source["helm"], helm), "helm");
-    let helm = helm.and_then(|mut helm| {
-        for file in &mut helm.value_files {
-            *file = expanded(&value_file(file), object, source)?;
-        }
-        let all = std::mem::take(&mut helm.parameters).into_iter();
-        let all = all.map(|it| {
-            let it = fields::<Parameter>(without(&it, ""), "parameters")?;
-            Ok(Parameter { value: expanded(&it.value, object, source)?, ..it })
-        });
-        Ok((helm, all.collect::<Result<Vec<_>, String>>()?))
-    });
-    let (helm, parameters) = match helm {
-        Ok(helm) => helm,
-        Err(why) => {
-            let why_not = declared.why_not.or(Some(why));
-            return Declared { why_not, is_directory: false, ..declared };
-        }
-    };
-    let set = |Parameter { name, value, force_string }: Parameter| {
-        let flag = if force_string { "--set-string" } else { "--set" };
-        format!("{flag}={name}={}", value.replace(',', "\\,"))
-    };
-    let version = Some(helm.kube_version).filter(|it| !it.is_empty());
-    let version = version.map(|it| format!("--kube-version={it}"));
-    let apis = helm.api_versions.iter().map(|it| format!("--api-versions={it}"));
-    let release = Some(helm.release_name).filter(|it| !it.is_empty());
-    let has_pattern = helm.value_files.iter().any(|it| it.contains(OPEN));
-    let pattern = has_pattern.then(|| "its valueFiles have a pattern".to_owned());
-    let destination = &object["spec"]["destination"];
-    let cluster = ["server", "name"].into_iter();
-    let cluster = cluster.filter_map(|it| Some(format!("{it} {}", text(destination, it)?))).next();
-    let inline = helm.values_object.map_or(helm.values, |it| it.to_string());
-    Declared {
-        files: helm.value_files,
-        skips_missing: helm.ignore_missing_value_files,
-        inline: Some(inline).filter(|it| !it.is_empty()),
-        name: release.or_else(|| text(&object["metadata"], "name")).unwrap_or_default(),
-        namespace: helm.namespace.or_else(|| text(destination, "namespace")),
-        cluster,
-        why_not: declared.why_not.or(pattern),
-        flags: version.into_iter().chain(apis).chain(parameters.into_iter().map(set)).collect(),
-        ..declared
-    }
-}
-
-/// The cluster makes Applications of it, so only what changes no release is followed.
-fn application_set(object: &Value, top: &Path) -> Vec<Declared> {
-    let template = &object["spec"]["template"]["spec"];
-    let mut generated = Generated { top, files: Vec::new(), is_open: false };
-    let mut elements = generated.by(&object["spec"]["generators"]);
-    if elements.is_empty() {
-        elements.push(Element::default());
-    }
-    let Generated { files: overrides, mut is_open, .. } = generated;
-    let spec = |(element, own): &Element| {
-        let mut template = template.clone();
-        merge(&mut template, &own["spec"]);
-        (filled(&template, element), template)
-    };
-    let specs: Vec<_> = elements.iter().map(spec).collect();
-    let has_placeholder = |it: &Value| [&it[0], &it[1]].iter().any(|it| it.to_string().contains("{{"));
-    let count = specs.iter().map(|(_, it)| sources(it).count()).max().unwrap_or_default();
-    let of = |i: usize| {
-        let all = specs.iter().filter_map(|(spec, raw)| Some((spec, raw, sources(raw).nth(i)?)));
-        let all: Vec<_> = all.collect();
-        let mut why_not = BTreeSet::new();
-        for (.., source) in &all {
-            let mut rest = without(source, SOURCE);
-            if let (Value::Object(fields), true) =
-                (&mut rest, source["directory"]["jsonnet"].is_null())
-            {
-                fields.remove("directory");
-            }
-            why_not.extend(keys(&rest).into_iter().map(str::to_owned));
-            why_not.extend((!source["helm"].is_null()).then(|| "helm".to_owned()));
-        }
-        let patch = (!object["spec"]["templatePatch"].is_null()).then_some("templatePatch");
-        let why_not: Vec<_> = why_not.iter().map(|it| &**it).chain(patch).collect();
-        let ways = all.iter().filter_map(|(spec, ..)| Some(way(spec, sources(spec).nth(i)?)));
-        let mut ways: Vec<_> = ways.collect();
-        is_open |= ways.iter().any(|it| has_placeholder(&json!([it.path, it.source])));
-        if is_open {
-            // Only the cluster has these values, so everything that chooses them counts.
-            let says = json!([object["spec"]["generators"], all.iter().map(|it| it.2).next()]);
-            let says = Value::from(sorted(&says));
-            let sources = ways.iter_mut().filter_map(|it| it.source.as_array_mut());
-            sources.for_each(|it| it.push(says.clone()));
-        }
-        let source = all.first().map_or(&Value::Null, |it| it.2);
-        Declared {
-            ways,
-            path: text(source, "path").unwrap_or_default(),
-            files: strings(&source["helm"]["valueFiles"]),
-            overrides: overrides.clone(),
-            why_not: not_understood(&why_not),
-            destination: all.iter().find_map(|(.., raw, _)| destination(raw)),
-            ..Declared::by("ApplicationSet", object)
-        }
-    };
-    (0..count).map(of).collect()
-}
-
-/// What a generator puts into a template, and the generator's own template.
-type Element = (Value, Value);
-
-/// What generators make, as far as the repository has it.
-struct Generated<'a> {
-    top: &'a Path,
-    /// The files with elements.
-    files: Vec<PathBuf>,
-    /// Whether only the cluster knows which elements there are.
-    is_open: bool,
-}
-
-/// The most elements of a matrix.
-const MOST_ELEMENTS: usize = 10_000;
-
-impl Generated<'_> {
-    fn by(&mut self, generators: &Value) -> Vec<Element> {
-        let all = generators.as_array().into_iter().flatten();
-        all.flat_map(|it| self.of(it)).collect()
-    }
-
-    /// Upstream: applicationset/generators in github.com/argoproj/argo-cd.
-    fn of(&mut self, generator: &Value) -> Vec<Element> {
-        self.is_open |= !generator["selector"].is_null();
-        let kinds = keys(generator).into_iter().filter(|it| *it != "selector");
-        let mut all = Vec::new();
-        for kind in kinds {
-            let fields = &generator[kind];
-            let mut elements = match kind {
-                "list" => self.list(fields),
-                "git" => self.git(fields),
-                "matrix" => self.matrix(&fields["generators"]),
-                "merge" => {
-                    self.is_open = true;
-                    self.by(&fields["generators"])
-                }
-                _ => vec![Element::default()],
-            };
-            for (element, own) in &mut elements {
-                if !fields["values"].is_null() {
-                    let values = filled(&fields["values"], element);
-                    merge(element, &json!({ "values": values }));
-                }
-                merge(own, &fields["template"]);
-            }
-            all.append(&mut elements);
-        }
-        all
-    }
-
-    fn list(&mut self, list: &Value) -> Vec<Element> {
-        self.is_open |= !list["elementsYaml"].is_null();
-        let all = list["elements"].as_array().into_iter().flatten();
-        all.map(|it| (it.clone(), Value::Null)).collect()
-    }
-
-    fn git(&mut self, git: &Value) -> Vec<Element> {
-        let paths = |of: &str, is_left_out: bool| {
-            let all = git[of].as_array().into_iter().flatten();
-            let all = all.filter(move |it| (it["exclude"] == true) == is_left_out);
-            let all = all.filter_map(|it| text(it, "path"));
-            all.filter(|it| !Path::new(it).components().any(|it| it == Component::ParentDir))
-        };
-        let top = self.top;
-        let excluded: Vec<_> = paths("directories", true).map(|it| format!("/{it}")).collect();
-        let excluded = patterns(top, &excluded);
-        let folders = paths("directories", false).flat_map(|it| folders(top, &it));
-        let folders: BTreeSet<_> =
-            folders.filter(|it| !excluded.matched(it, true).is_ignore()).collect();
-        let folders = folders.iter().filter_map(|it| it.strip_prefix(top).ok());
-        let mut all: Vec<Element> =
-            folders.map(|it| (path_element(it), Value::Null)).collect();
-        for file in paths("files", false) {
-            for file in may_mean(top, file.trim_start_matches('/')) {
-                let Some(documents) = documents_in(&file, top) else { continue };
-                let of_path = file.parent().and_then(|it| it.strip_prefix(top).ok());
-                let of_path = of_path.map(path_element).unwrap_or_default();
-                let documents = documents.into_iter().flat_map(|it| match it {
-                    Value::Array(all) => all,
-                    it => vec![it],
-                });
-                all.extend(documents.map(|it| {
-                    let mut element = of_path.clone();
-                    merge(&mut element, &it);
-                    (element, Value::Null)
-                }));
-                self.files.push(file);
-            }
-        }
-        all
-    }
-
-    /// Returns the elements of the first generator, each with each of the second.
-    fn matrix(&mut self, generators: &Value) -> Vec<Element> {
-        let mut all = vec![Element::default()];
-        for generator in generators.as_array().into_iter().flatten() {
-            let more = self.of(generator);
-            if all.len() * more.len() > MOST_ELEMENTS {
-                self.is_open = true;
-                all.extend(more);
-                continue;
-            }
-            let product = all.iter().flat_map(|(element, own)| {
-                more.iter().map(move |(another, its_own)| {
-                    let (mut element, mut own) = (element.clone(), own.clone());
-                    merge(&mut element, another);
-                    merge(&mut own, its_own);
-                    (element, own)
-                })
-            });
-            all = product.collect();
-        }
-        all
-    }
-}
-
-fn merge(into: &mut Value, fields: &Value) {
-    if fields.is_object() {
-        json_patch::merge(into, fields);
-    }
-}
-
-/// Returns the folders in a repository that a pattern of Argo CD means.
-fn folders(top: &Path, pattern: &str) -> Vec<PathBuf> {
-    let pattern = pattern.trim_matches('/');
-    let Some(at) = pattern.find(OPEN) else { return vec![top.join(pattern)] };
-    let base = pattern.get(..at).and_then(|it| it.rsplit_once('/')).map_or("", |(it, _)| it);
-    let depth = pattern.split('/').count() - base.split('/').filter(|it| !it.is_empty()).count();
-    let depth = if pattern.contains("**") { usize::MAX } else { depth };
-    let is_it = patterns(top, &[format!("/{pattern}")]);
-    let all = WalkDir::new(top.join(base)).max_depth(depth).into_iter();
-    let all = all.filter_entry(|it| it.file_name() != ".git").flatten();
-    let all = all.filter(|it| it.file_type().is_dir()).map(DirEntry::into_path);
-    all.filter(|it| is_it.matched(it, true).is_ignore()).collect()
-}
-
-/// Returns what a template can say about a folder.
-fn path_element(folder: &Path) -> Value {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let mut element = json!({ "path": folder, "path.basename": name });
-    let parts = folder.iter().map(|it| it.to_string_lossy()).enumerate();
-    for (i, part) in parts {
-        for key in [format!("path[{i}]"), format!("index path.segments {i}")] {
-            element[key] = part.clone().into();
-        }
-    }
-    element
-}
-
-/// Returns the namespace for objects without one.
-fn destination(spec: &Value) -> Option<String> {
-    text(&spec["destination"], "namespace").filter(|it| it != "default")
-}
-
-/// Returns a part of a template with the values of an element.
-fn filled(template: &Value, element: &Value) -> Value {
-    match template {
-        Value::String(text) => {
-            let mut parts = text.split("{{");
-            let mut filled = parts.next().unwrap_or_default().to_owned();
-            for part in parts {
-                let value = part.split_once("}}").and_then(|(key, rest)| {
-                    // With `goTemplate`, a path has parts of its own.
-                    let key = key.trim().trim_start_matches('.').replace("path.path", "path");
-                    let inside = || element.pointer(&format!("/{}", key.replace('.', "/")));
-                    let value = element.get(&key).or_else(inside)?;
-                    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned) + rest)
-                });
-                filled.push_str(&value.unwrap_or_else(|| format!("{{{{{part}")));
-            }
-            Value::from(filled)
-        }
-        Value::Array(all) => all.iter().map(|it| filled(it, element)).collect(),
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(key, it)| (key.clone(), filled(it, element)));
-            Value::Object(fields.collect())
-        }
-        it => it.clone(),
-    }
-}
-
-/// Upstream: api/v1/kustomization_types.go in github.com/fluxcd/kustomize-controller.
-fn flux_kustomization(object: &Value) -> Declared {
-    let known = "decryption deletionPolicy dependsOn force healthCheckExprs healthChecks ignoreMissingComponents \
-                 interval kubeConfig path prune retryInterval serviceAccountName sourceRef suspend timeout wait";
-    let rest = without(&object["spec"], known);
-    let keys = keys(&rest);
-    let is_little = |it: &&str| ["commonMetadata", "postBuild", "targetNamespace"].contains(it);
-    let changes = match keys[..] {
-        ["targetNamespace"] => Changes::Namespaces,
-        _ if keys.iter().all(is_little) => Changes::Little,
-        _ if keys.contains(&"components") => Changes::All,
-        _ => Changes::Found,
-    };
-    let path = text(&object["spec"], "path");
-    Declared {
-        ways: vec![way_of_flux(object, &object["spec"]["sourceRef"], path.clone())],
-        says: Some(says(object)),
-        from: names(&object["spec"]["postBuild"]["substituteFrom"], object),
-        path: path.unwrap_or_default(),
-        why_not: not_understood(&keys),
-        changes,
-        ..Declared::by("Kustomization", object)
-    }
-}
-
-/// Upstream: api/v2/helmrelease_types.go in github.com/fluxcd/helm-controller.
-fn helm_release(object: &Value) -> Option<Declared> {
-    let spec = &object["spec"];
-    let chart = &spec["chart"]["spec"];
-    if chart["sourceRef"]["kind"] != "GitRepository" {
-        return None;
-    }
-    let known = "chart dependsOn driftDetection healthCheckExprs install interval kubeConfig maxHistory persistentClient \
-                 releaseName rollback serviceAccountName storageNamespace suspend targetNamespace test timeout uninstall \
-                 upgrade values waitStrategy";
-    let rest = without(spec, known);
-    let of_chart =
-        without(chart, "chart interval reconcileStrategy sourceRef suspend verify version");
-    let mut keys: Vec<_> = keys(&rest).into_iter().chain(keys(&of_chart)).collect();
-    keys.extend((spec["upgrade"]["preserveValues"] == true).then_some("preserveValues"));
-    let is_empty = |of: &Value, key: &str| of[key].as_array().is_some_and(Vec::is_empty);
-    keys.retain(|key| !is_empty(&rest, key) && !is_empty(&of_chart, key));
-    let why_not = match keys[..] {
-        ["valuesFiles"] => Some("its valuesFiles replace the chart's own values".to_owned()),
-        ["valuesFrom"] => Some("its valuesFrom are in the cluster".to_owned()),
-        _ => not_understood(&keys),
-    };
-    let target = text(spec, "targetNamespace");
-    let prefix = target.iter().map(|it| format!("{it}-")).collect::<String>();
-    let name = text(&object["metadata"], "name").unwrap_or_default();
-    Some(Declared {
-        ways: vec![way_of_flux(object, &chart["sourceRef"], text(chart, "chart"))],
-        says: Some(says(object)),
-        from: names(&spec["valuesFrom"], object),
-        path: text(chart, "chart")?,
-        is_release: true,
-        inline: Some(&spec["values"]).filter(|it| !it.is_null()).map(Value::to_string),
-        name: text(spec, "releaseName").unwrap_or_else(|| format!("{prefix}{name}")),
-        namespace: target.or_else(|| text(&object["metadata"], "namespace")),
-        why_not,
-        ..Declared::by("HelmRelease", object)
-    })
 }
 
 fn group<'o>(object: &'o ManifestObject<'_>) -> &'o str {
