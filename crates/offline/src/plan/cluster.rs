@@ -368,10 +368,11 @@ impl PlannedCluster {
         owned.filter(|(owner, _)| *owner == pod.uid).map(|(_, claim)| claim.clone()).collect()
     }
 
-    /// Returns whether a set owns a claim; `None` if the claim is unknown.
-    pub(super) fn is_claim_of_set(&self, set: &ObjectId, claim: &str) -> Option<bool> {
-        let claim = self.claims.get(&(Box::from(&*set.namespace), Box::from(claim)))?;
-        Some(claim.owner_sets.iter().any(|it| **it == *set.name))
+    /// Returns the claims that a StatefulSet owns.
+    pub(super) fn claims_of_set(&self, set: &ObjectId) -> impl Iterator<Item = &str> {
+        let here = self.claims.iter().filter(|((namespace, _), _)| **namespace == *set.namespace);
+        let owned = here.filter(|(_, claim)| claim.owner_sets.iter().any(|it| **it == *set.name));
+        owned.map(|((_, name), _)| &**name)
     }
 
     /// Returns the terminating claims that wait for this pod. An unscheduled pod doesn't hold a claim.

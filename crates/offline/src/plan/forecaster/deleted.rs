@@ -98,18 +98,25 @@ impl Forecaster<'_> {
         let retention = spec.persistent_volume_claim_retention_policy.as_ref();
         let deletes = retention.and_then(|it| it.when_deleted.as_deref()) == Some("Delete")
             || world.ends_since(&id.namespace).is_some();
-        let goes = |claim: &String| match world.is_claim_of_set(id, claim) {
-            Some(is_owned) if is_terminating => is_owned,
-            _ => deletes,
+        let goes = |claim: &String| match world.has_claim(set, claim) {
+            Some(exists) => exists && deletes && !is_terminating,
+            None => deletes,
         };
         let claims = |ordinal| settings.claims_of(ordinal).filter(goes).collect::<BTreeSet<_>>();
         let mut all: BTreeMap<i64, _> =
             settings.ordinals.clone().map(|ordinal| (ordinal, claims(ordinal))).collect();
         let members = pods.into_iter().flatten().copied().chain(world.ending(set));
         for member in members {
-            let owned = world.claims_owned_by(member);
+            let owned = world.claims_owned_by(member).into_iter();
             if let Some(ordinal) = member.pod.ordinal(&id.name) {
-                all.entry(ordinal).or_default().extend(owned);
+                let claims = all.entry(ordinal).or_default();
+                claims.extend(owned.chain(world.claims_kept_by(member)));
+            }
+        }
+        for claim in world.claims_of_set(id).filter(|_| deletes || is_terminating) {
+            let ordinal = claim.rsplit_once('-').and_then(|(_, ordinal)| ordinal.parse().ok());
+            if let Some(ordinal) = ordinal {
+                all.entry(ordinal).or_default().insert(claim.to_owned());
             }
         }
         // A pod that terminates already is not deleted once more, but its claims are.
