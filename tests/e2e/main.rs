@@ -71,9 +71,13 @@ fn main() -> ExitCode {
 
 /// Runs setguard with a kubeconfig of a control plane.
 fn setguard(kubeconfig: &Path, args: &[&str]) -> Output {
+    setguard_of(kubeconfig, args, "")
+}
+
+fn setguard_of(kubeconfig: &Path, args: &[&str], stdin: &str) -> Output {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_setguard"));
     let home = kubeconfig.parent().unwrap_or(kubeconfig).to_owned();
-    Kubectl { program, kubeconfig: kubeconfig.to_owned(), home }.run(args, "")
+    Kubectl { program, kubeconfig: kubeconfig.to_owned(), home }.run(args, stdin)
 }
 
 fn trial(case: Case, assets: Option<PathBuf>, stage: Option<Arc<Stage>>) -> Trial {

@@ -86,6 +86,8 @@ const AT_ONCE: usize = 40;
 /// controller may wait for an event that never comes, and gives up after five minutes.
 const LONGEST: Duration = Duration::from_secs(400);
 
+const REFUSALS: &str = include_str!("../../fixtures/rollouts/refuse.yaml");
+
 /// The environment variable for a seed other than that of the fixtures.
 const SEED: &str = "SETGUARD_TRACE_SEED";
 
@@ -152,6 +154,7 @@ async fn record(plane: &ControlPlane, gates: &[&str], histories: &[History]) -> 
     for node in scenario::nodes() {
         add_node(&nodes, &node).await;
     }
+    plane.kubectl.run(&["apply", "-f", "-"], REFUSALS).accepted();
     let all = json!({"apiVersion": "v1", "kind": "List", "items": scenario::nodes()});
     let flags = [
         format!("--kube-version=1.{}", plane.minor()),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{
-    history::Act,
+    history::{Act, FINALIZER, LABEL},
     lockstep::{LITTLE_PATIENCE, Lockstep},
 };
 
@@ -28,7 +28,18 @@ impl Lockstep<'_> {
     pub(super) async fn act(&mut self, act: &Act) {
         match act {
             Act::Change(object) => self.write(object).await,
+            Act::Write(object) => return self.write(object).await,
             Act::Rounds(rounds) => return self.go_on_for(*rounds).await,
+            Act::Refuse(operation) => self.refuse(operation).await,
+            Act::Delete(policy) => {
+                let hold = json!({"metadata": {"finalizers": [FINALIZER]}});
+                let params = DeleteParams {
+                    propagation_policy: Some(policy.clone()),
+                    ..DeleteParams::default()
+                };
+                self.patch_set(&hold).await;
+                drop(self.sets.delete(&self.history.name, &params).await);
+            }
             Act::Recreate(object) => {
                 self.orphan().await;
                 self.write(object).await;
@@ -38,6 +49,7 @@ impl Lockstep<'_> {
             | Act::End(i, _)
             | Act::DeletePod(i)
             | Act::Evict(i)
+            | Act::Resize(i)
             | Act::Relabel(i) => {
                 if let Some(pod) = self.choose(*i).await {
                     self.happen_to(&pod, act).await;
@@ -72,9 +84,28 @@ impl Lockstep<'_> {
             Act::DeletePod(_) => {
                 drop(self.pods.delete(&pod.name_any(), &DeleteParams::default()).await);
             }
+            Act::Resize(_) => self.resize(pod).await,
             Act::Evict(_) => drop(self.pods.evict(&pod.name_any(), &EvictParams::default()).await),
             _ => self.patch_pod(pod, &json!({"metadata": {"labels": {"app": "other"}}})).await,
         }
+    }
+
+    /// Refuses the controllers an operation on the pods of this history.
+    async fn refuse(&self, operation: &str) {
+        let metadata = json!({"name": self.history.name, "labels": {LABEL: "refuses"}});
+        let refusal = json!({"metadata": metadata, "data": {"operation": operation}});
+        let refusal = serde_json::from_value(refusal).expect("a ConfigMap");
+        drop(self.refusals.create(&PostParams::default(), &refusal).await);
+    }
+
+    /// Removes the finalizer of a set that is being deleted. Returns whether there was one.
+    pub(super) async fn release(&self) -> bool {
+        let set = self.sets.get_opt(&self.history.name).await.expect("an answer");
+        let is_held = set.is_some_and(|it| it.metadata.deletion_timestamp.is_some());
+        if is_held {
+            self.patch_set(&json!({"metadata": {"finalizers": null}})).await;
+        }
+        is_held
     }
 
     async fn go_on_for(&mut self, rounds: usize) {

@@ -30,7 +30,7 @@ impl Lockstep<'_> {
             let left = self.list_claims().await;
             let gone = self.known_claims.iter().filter(|(uid, _)| !left.contains_key(*uid));
             let gone: BTreeSet<_> = gone.map(|(_, name)| name.clone()).collect();
-            let owned = self.claims_of_gone_pods().await;
+            let owned = self.claims_of_gone_owners().await;
             if owned.is_empty() || start.elapsed() > PATIENCE {
                 return gone;
             }
@@ -38,17 +38,16 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Claims whose owner pod has ended, so they will be deleted.
-    async fn claims_of_gone_pods(&self) -> Vec<String> {
-        let pods: BTreeSet<_> = self.list().await.iter().filter_map(ResourceExt::uid).collect();
-        let is_of_gone_pod = |claim: &PersistentVolumeClaim| {
+    /// Claims with an owner that is gone, so they will be deleted.
+    async fn claims_of_gone_owners(&self) -> Vec<String> {
+        let pods = self.list().await.into_iter().filter_map(|it| it.uid());
+        let set = self.sets.get_opt(&self.history.name).await.expect("an answer");
+        let owners: BTreeSet<_> = pods.chain(set.and_then(|it| it.uid())).collect();
+        let has_gone_owner = |claim: &PersistentVolumeClaim| {
             claim.metadata.deletion_timestamp.is_some()
-                || claim
-                    .owner_references()
-                    .iter()
-                    .any(|owner| owner.kind == "Pod" && !pods.contains(&owner.uid))
+                || claim.owner_references().iter().any(|owner| !owners.contains(&owner.uid))
         };
         let claims = self.all_claims().await;
-        claims.iter().filter(|claim| is_of_gone_pod(claim)).map(ResourceExt::name_any).collect()
+        claims.iter().filter(|claim| has_gone_owner(claim)).map(ResourceExt::name_any).collect()
     }
 }

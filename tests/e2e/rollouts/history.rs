@@ -1,5 +1,6 @@
 //! The history of a set before the change whose rollout is recorded, and that change.
 
+use kube::api::PropagationPolicy;
 use serde_json::Value;
 
 /// The finalizer of all pods: the test decides when a deleted pod ends.
@@ -33,6 +34,8 @@ pub(crate) struct History {
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     Change(Value),
+    /// A change that the next event follows at once.
+    Write(Value),
     /// The controller works for some rounds; in between, pods become available or end.
     Rounds(usize),
     /// The set is deleted without its pods, and created again as this object.
@@ -44,6 +47,12 @@ pub(crate) enum Act {
     End(usize, &'static str),
     DeletePod(usize),
     Evict(usize),
+    /// A container is resized, and its node has no room for that.
+    Resize(usize),
+    /// The API server refuses this operation of the controllers on the pods, until the last change.
+    Refuse(&'static str),
+    /// The set is deleted in this way, while a finalizer keeps it. The last event.
+    Delete(PropagationPolicy),
     DeleteClaim(usize),
     /// A pod gets a label that the selector doesn't match.
     Relabel(usize),

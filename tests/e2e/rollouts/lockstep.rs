@@ -8,12 +8,12 @@ use std::{
 };
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, PersistentVolumeClaim, Pod};
 use kube::{
     Api, Client, ResourceExt,
     api::{
-        ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams, WatchEvent,
-        WatchParams,
+        ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, PostParams,
+        WatchEvent, WatchParams,
     },
 };
 use serde_json::{Value, json};
@@ -21,10 +21,10 @@ use tokio::time::sleep;
 
 use super::{
     acts::add_node,
-    history::{History, LABEL},
+    history::{Act, History, LABEL},
     pods::is_available,
 };
-use crate::{traces::After, traces::Event, traces::Left, traces::Round, traces::Trace};
+use crate::traces::{After, Event, Left, Round, Trace, node_or_name};
 
 /// The idle time after which a controller counts as waiting. No event shows that.
 const QUIET: Duration = Duration::from_millis(1500);
@@ -67,6 +67,8 @@ pub(crate) struct Lockstep<'a> {
     pub(super) pods: Api<Pod>,
     pub(super) claims: Api<PersistentVolumeClaim>,
     pub(super) nodes: Api<Node>,
+    /// What the API server refuses, by the name of the history.
+    pub(super) refusals: Api<ConfigMap>,
     /// Pods by uid, and whether they are terminating.
     known: BTreeMap<String, Seen>,
     /// Whether the last change has happened: new pods then become ready, even with a previously broken image.
@@ -94,6 +96,7 @@ impl<'a> Lockstep<'a> {
             pods: Api::namespaced(client.clone(), "default"),
             claims: Api::namespaced(client.clone(), "default"),
             nodes: Api::all(client.clone()),
+            refusals: Api::namespaced(client.clone(), "default"),
             client,
             activity,
             history,
@@ -126,17 +129,23 @@ impl<'a> Lockstep<'a> {
             new: history.last.clone(),
             nodes: if history.nodes.is_empty() { shared.clone() } else { self.own_nodes().await },
             ending,
+            is_refused: false,
             rounds: Vec::new(),
             claims_deleted: BTreeSet::new(),
             left: None,
         };
         self.known_claims = self.list_claims().await;
+        self.early_claims.clear();
         self.is_last = true;
         let planned = planned(&trace).iter().sum();
+        let refusal = self.refusals.delete(&history.name, &DeleteParams::default()).await;
+        trace.is_refused = refusal.is_ok();
         self.write(&history.last).await;
         trace.rounds = self.rounds(planned).await;
         trace.claims_deleted = self.claims_deleted().await;
-        trace.left = Some(self.left().await);
+        if self.sets.get_opt(&history.name).await.expect("an answer").is_some() {
+            trace.left = Some(self.left().await);
+        }
         trace
     }
 
@@ -171,8 +180,10 @@ impl<'a> Lockstep<'a> {
     async fn rounds(&mut self, planned: usize) -> Vec<Round> {
         let (mut rounds, mut done) = (Vec::new(), 0);
         let mut after = After::Change;
+        let is_deleted = matches!(self.history.acts.last(), Some(Act::Delete(_)));
         loop {
             let patience = match after {
+                _ if is_deleted => LITTLE_PATIENCE,
                 _ if done >= planned => Duration::ZERO,
                 After::Ready => LITTLE_PATIENCE,
                 After::Change | After::Gone | After::Available => PATIENCE,
@@ -197,6 +208,8 @@ impl<'a> Lockstep<'a> {
                 After::Ready
             } else if self.make_available(true).await {
                 After::Available
+            } else if self.release().await {
+                After::Change
             } else {
                 return rounds;
             };
@@ -214,11 +227,12 @@ impl<'a> Lockstep<'a> {
     }
 
     pub(super) async fn write(&self, object: &Value) {
-        let object: DynamicObject = serde_json::from_value(object.clone()).expect("an object");
+        let mut object: DynamicObject = serde_json::from_value(object.clone()).expect("an object");
         let name = object.name_any();
         self.touch();
         // An update without a version ignores the controller's concurrent status writes.
-        if self.sets.get_opt(&name).await.expect("an answer").is_some() {
+        if let Some(now) = self.sets.get_opt(&name).await.expect("an answer") {
+            object.metadata.finalizers = now.metadata.finalizers;
             self.sets.replace(&name, &PostParams::default(), &object).await.expect("an update");
         } else {
             self.sets.create(&PostParams::default(), &object).await.expect("a new set");
@@ -277,7 +291,7 @@ impl<'a> Lockstep<'a> {
             return true;
         };
         let observed = set.data["status"]["observedGeneration"].as_i64();
-        observed >= set.metadata.generation
+        set.metadata.deletion_timestamp.is_some() || observed >= set.metadata.generation
     }
 
     pub(super) fn own(&self) -> ListParams {
@@ -335,13 +349,8 @@ impl<'a> Lockstep<'a> {
 
     /// The name of the pod, or its target node.
     pub(super) fn pod(&self, pod: &Pod) -> String {
-        if self.history.is_stateful() {
-            return pod.name_any();
-        }
         let json = serde_json::to_value(pod).expect("JSON");
-        let path = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
-                    /nodeSelectorTerms/0/matchFields/0/values/0";
-        json.pointer(path).and_then(Value::as_str).expect("a node").to_owned()
+        node_or_name(&json).expect("a node").to_owned()
     }
 
     pub(super) fn revision(&self, pod: &Pod) -> &'static str {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use kube::api::PropagationPolicy::{Background, Foreground, Orphan};
 use serde_json::{Value, json};
 
 use super::{
@@ -70,6 +71,10 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
     let mut now = first.clone();
     let mut acts = Vec::new();
     for _ in 0..2 + dice.below(4) {
+        if dice.percent(10) {
+            let image = dice.pick(&IMAGES);
+            acts.push(Act::Write(one(dice, image)));
+        }
         acts.push(act(dice, kind, &name, &mut now, &one));
         if dice.percent(45) {
             acts.push(Act::Rounds(1 + number(dice) % 3));
@@ -78,7 +83,13 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
     let last = match dice.below(100) {
         // Nothing changes, but a rollout may be in progress.
         0..15 => now,
-        15..30 => {
+        // Such as another partition for a paused rollout.
+        15..22 => {
+            let strategy = one(dice, IMAGES[0])["spec"]["updateStrategy"].take();
+            now["spec"]["updateStrategy"] = strategy;
+            now
+        }
+        22..32 => {
             let image = &now["spec"]["template"]["spec"]["containers"][0]["image"];
             one(dice, image.as_str().expect("an image"))
         }
@@ -87,6 +98,10 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
             one(dice, image)
         }
     };
+    let is_orphaned = dice.percent(8);
+    if !is_orphaned && dice.percent(10) {
+        acts.push(Act::Delete(dice.pick(&[Background, Foreground, Orphan])));
+    }
     let never_ready = match dice.below(12) {
         0 | 1 => vec!["new".to_owned()],
         2 if last["kind"] == "StatefulSet" => vec![format!("{name}-{}", dice.below(5))],
@@ -96,7 +111,7 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
         first: Some(first),
         acts,
         last,
-        is_orphaned: dice.percent(8),
+        is_orphaned,
         nodes: kind.nodes(dice, &name),
         broken,
         binds: dice.percent(50),
@@ -114,22 +129,24 @@ fn act(
     one: &dyn Fn(&mut Dice, &str) -> Value,
 ) -> Act {
     match dice.below(100) {
-        0..45 => {
+        0..44 => {
             let image = dice.pick(&IMAGES);
             *now = one(dice, image);
             Act::Change(now.clone())
         }
-        45..52 => {
+        44..51 => {
             let image = dice.pick(&IMAGES);
             *now = one(dice, image);
             Act::Recreate(now.clone())
         }
-        52..60 => Act::Break(number(dice)),
-        60..66 => Act::Unready(number(dice)),
-        66..72 => Act::End(number(dice), dice.pick(&["Failed", "Succeeded"])),
-        72..80 => Act::DeletePod(number(dice)),
-        80..84 => Act::Evict(number(dice)),
-        84..89 => Act::Relabel(number(dice)),
+        51..58 => Act::Break(number(dice)),
+        58..64 => Act::Unready(number(dice)),
+        64..70 => Act::End(number(dice), dice.pick(&["Failed", "Succeeded"])),
+        70..77 => Act::DeletePod(number(dice)),
+        77..81 => Act::Evict(number(dice)),
+        81..84 => Act::Relabel(number(dice)),
+        84..87 => Act::Resize(number(dice)),
+        87..91 => Act::Refuse(dice.pick(&["CREATE", "DELETE"])),
         _ => kind.event(dice, name),
     }
 }

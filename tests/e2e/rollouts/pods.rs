@@ -38,7 +38,11 @@ impl Lockstep<'_> {
     pub(super) async fn wake(&self) {
         let patch =
             json!({"metadata": {"annotations": {"woken": format!("{:?}", Instant::now())}}});
-        let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
+        self.patch_set(&patch).await;
+    }
+
+    pub(super) async fn patch_set(&self, patch: &Value) {
+        let (patch, params) = (Patch::Merge(patch), PatchParams::default());
         drop(self.sets.patch(&self.history.name, &params, &patch).await);
     }
 
@@ -157,6 +161,18 @@ impl Lockstep<'_> {
         let ready =
             json!({"type": "Ready", "status": "False", "lastTransitionTime": NOT_LONG_AGO[0]});
         self.set_status(pod, &json!({"phase": "Running", "conditions": [ready]})).await;
+    }
+
+    /// Asks for more processor time than the node has.
+    pub(super) async fn resize(&self, pod: &Pod) {
+        let resources = json!({"requests": {"cpu": "64"}});
+        let patch = json!({"spec": {"containers": [{"name": "main", "resources": resources}]}});
+        let (name, params) = (pod.name_any(), PatchParams::default());
+        let patch = Patch::Strategic(&patch);
+        drop(self.pods.patch_subresource("resize", &name, &params, &patch).await);
+        let pending = json!({"type": "PodResizePending", "status": "True", "reason": "Infeasible"});
+        let patch = json!({"status": {"conditions": [pending]}});
+        drop(self.pods.patch_status(&name, &params, &Patch::Strategic(&patch)).await);
     }
 
     fn is_never_ready(&self, pod: &Pod) -> bool {

@@ -202,7 +202,9 @@ fn daemon_set(dice: &mut Dice, name: String) -> History {
 pub(super) fn template(name: &str, image: &str) -> Value {
     json!({
         "metadata": {"labels": {"app": name, LABEL: name}, "finalizers": [FINALIZER]},
-        "spec": {"containers": [{"name": "main", "image": image}]},
+        "spec": {"containers": [
+            {"name": "main", "image": image, "resources": {"requests": {"cpu": "1"}}},
+        ]},
     })
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::apps::v1::ControllerRevision;
-use kube::Api;
+use k8s_openapi::api::{apps::v1::ControllerRevision, core::v1::Event};
+use kube::{Api, api::ListParams};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
@@ -40,6 +40,13 @@ impl Lockstep<'_> {
         }
         for revision in revisions.list(&self.own()).await.expect("revisions").items {
             items.push(item("apps/v1", "ControllerRevision", &revision));
+        }
+        let events: Api<Event> = Api::namespaced(self.client.clone(), "default");
+        for reason in ["FailedCreate", "FailedDelete"] {
+            let of = format!("involvedObject.name={},reason={reason}", self.history.name);
+            let last = events.list(&ListParams::default().fields(&of)).await.expect("events").items;
+            let last = last.into_iter().max_by_key(|it| it.last_timestamp.clone());
+            items.extend(last.map(|it| item("v1", "Event", &it)));
         }
         items
     }

@@ -23,6 +23,9 @@ pub struct Trace {
     /// The pods that are terminating at the time of the change, and the nodes of such daemons. A plan ignores them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ending: BTreeSet<String>,
+    /// Whether the API server refused the controller something until the change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_refused: bool,
     pub rounds: Vec<Round>,
     pub claims_deleted: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,11 +136,19 @@ impl Trace {
         }
         let planned: Vec<_> = planned.into_values().collect();
         let waves = self.waves();
+        let kind = self.new["kind"].as_str().unwrap_or_default();
         let mut differences = Vec::new();
+        if self.items(kind).any(|set| set["metadata"]["deletionTimestamp"].is_string()) {
+            differences.extend(self.differences_of_deletion(object));
+            differences.extend(self.differences_of_claims(object));
+            return differences;
+        }
+        let is_told = || notes(object).any(|it| it.starts_with("the API server refused "));
+        if self.refuses(planned.first()) && !is_told() {
+            differences.push("the plan doesn't say that the API server refuses pods".to_owned());
+        }
         let early = claims_for_pods_that_wait(object);
-        if list(&object["notes"])
-            .any(|note| note.as_str().is_some_and(|it| it.contains("at random")))
-        {
+        if notes(object).any(|it| it.contains("at random")) {
             return self.differences_by_chance(&planned, &waves);
         }
         if planned.len() != waves.len() {
@@ -166,15 +177,57 @@ impl Trace {
             differences
                 .extend(left.iter().map(|it| format!("wave {}: not planned: {it:?}", i + 1)));
         }
+        differences.extend(self.differences_of_claims(object));
+        differences.extend(self.differences_at_the_end(object));
+        differences
+    }
+
+    /// The objects of this kind before the change.
+    pub fn items(&self, kind: &str) -> impl Iterator<Item = &Value> {
+        self.old.iter().flat_map(|old| list(&old["items"])).filter(move |it| it["kind"] == kind)
+    }
+
+    /// Whether the API server refused one of these steps before the change.
+    fn refuses(&self, steps: Option<&Vec<&Value>>) -> bool {
+        let kind = self.new["kind"].as_str().unwrap_or_default();
+        let is_known = self.is_refused && self.items(kind).next().is_some();
+        self.items("Event").filter(|_| is_known).any(|event| {
+            let message = event["message"].as_str().unwrap_or_default();
+            let action = if event["reason"] == "FailedCreate" { "create" } else { "delete" };
+            let mut steps = steps.into_iter().flatten().filter(|step| step["action"] == action);
+            steps.any(|step| match step["pod"].as_str() {
+                Some(pod) => message.contains(&format!(" {pod} ")),
+                None => true,
+            })
+        })
+    }
+
+    fn differences_of_claims(&self, object: &Value) -> Option<String> {
         let deleted = list(&object["steps"]).flat_map(|step| list(&step["claims"]["deleted"]));
         let deleted: BTreeSet<_> =
             deleted.filter_map(|claim| claim.as_str().map(str::to_owned)).collect();
-        if deleted != self.claims_deleted {
-            let seen = &self.claims_deleted;
-            differences.push(format!("claims deleted: planned {deleted:?}, seen {seen:?}"));
+        let seen = &self.claims_deleted;
+        (deleted != *seen).then(|| format!("claims deleted: planned {deleted:?}, seen {seen:?}"))
+    }
+
+    /// Compares the end of a set that the cluster deletes: all of its pods go, or none does. A plan has no steps for
+    /// the pods of a DaemonSet.
+    fn differences_of_deletion(&self, object: &Value) -> Option<String> {
+        let stay = !notes(object).any(|it| it.contains("its pods go with it"));
+        let mut planned = BTreeSet::new();
+        for pod in self.items("Pod").filter(|_| !stay) {
+            let metadata = &pod["metadata"];
+            if metadata["ownerReferences"].is_array() && metadata["deletionTimestamp"].is_null() {
+                planned.insert(("delete", node_or_name(pod)?));
+            }
         }
-        differences.extend(self.differences_at_the_end(object));
-        differences
+        let events = self.rounds.iter().flat_map(|round| &round.events);
+        let seen: BTreeSet<_> = events.map(|it| (&*it.action, &*it.pod)).collect();
+        let steps = list(&object["steps"]).filter_map(|step| step["pod"].as_str());
+        let steps: BTreeSet<_> = steps.map(|pod| ("delete", pod)).collect();
+        let is_drawn = self.new["kind"] == "DaemonSet" || planned.is_subset(&steps);
+        (planned != seen || !is_drawn)
+            .then(|| format!("its end: planned {planned:?}, drawn {steps:?}, seen {seen:?}"))
     }
 
     /// Compares the pods at the end, and whether the rollout stopped earlier.
@@ -248,6 +301,17 @@ pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
+fn notes(object: &Value) -> impl Iterator<Item = &str> {
+    list(&object["notes"]).filter_map(Value::as_str)
+}
+
+/// Returns the node that a daemon is for, or the name of another pod.
+pub fn node_or_name(pod: &Value) -> Option<&str> {
+    let path = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
+                /nodeSelectorTerms/0/matchFields/0/values/0";
+    pod.pointer(path).unwrap_or(&pod["metadata"]["name"]).as_str()
+}
+
 /// Returns the planned final numbers of pods with old templates and with the new template. A node with a pod of each
 /// counts as new.
 fn planned_at_the_end(object: &Value) -> (usize, usize) {
@@ -296,7 +360,7 @@ fn take_random(step: &Value, mut missing: u64, left: &mut Vec<Event>) -> u64 {
 
 /// The claims that the controller creates for waiting pods.
 fn claims_for_pods_that_wait(object: &Value) -> BTreeSet<&str> {
-    let notes = list(&object["notes"]).filter_map(Value::as_str);
-    let lists = notes.filter_map(|note| note.strip_prefix("created for pods that wait for it: "));
+    let lists =
+        notes(object).filter_map(|note| note.strip_prefix("created for pods that wait for it: "));
     lists.flat_map(|list| list.split(", ")).collect()
 }

@@ -26,6 +26,8 @@ pub struct PersistentVolumeClaim {
     pub(crate) has_node: bool,
     /// The names and uids of the pods that own the claim. It is deleted with them.
     pub owner_pods: Box<[(Box<str>, Box<str>)]>,
+    /// The names of the StatefulSets that own the claim. It is deleted with them.
+    pub owner_sets: Box<[Box<str>]>,
 }
 
 /// A PersistentVolume.
@@ -125,8 +127,12 @@ impl PersistentVolumeClaim {
             class: spec.storage_class_name,
             volume: spec.volume_name.filter(|it| !it.is_empty()),
             owner_pods: metadata
-                .owner_pods()
+                .owners("v1", "Pod")
                 .map(|(name, uid)| (name.into(), uid.into()))
+                .collect(),
+            owner_sets: metadata
+                .owners("apps/v1", "StatefulSet")
+                .map(|(name, _)| name.into())
                 .collect(),
         };
         Ok(((metadata.namespace().into(), metadata.name().into()), claim))

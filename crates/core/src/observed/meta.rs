@@ -103,10 +103,15 @@ impl<L> Metadata<L> {
         Some(format!("{} {}", owner.kind, owner.name).into())
     }
 
-    pub(super) fn owner_pods(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// Returns the names and uids of the owners of a kind.
+    pub(super) fn owners(
+        &self,
+        api_version: &str,
+        kind: &str,
+    ) -> impl Iterator<Item = (&str, &str)> {
         let owners = self.owner_references.iter().flatten();
-        let pods = owners.filter(|it| &*it.kind == "Pod" && &*it.api_version == "v1");
-        pods.map(|owner| (&*owner.name, &*owner.uid))
+        let owners = owners.filter(move |it| &*it.kind == kind && &*it.api_version == api_version);
+        owners.map(|owner| (&*owner.name, &*owner.uid))
     }
 
     pub(super) fn owner(&self) -> Option<Owner> {

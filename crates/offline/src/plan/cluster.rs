@@ -368,6 +368,13 @@ impl PlannedCluster {
         owned.filter(|(owner, _)| *owner == pod.uid).map(|(_, claim)| claim.clone()).collect()
     }
 
+    /// Returns the claims that a StatefulSet owns.
+    pub(super) fn claims_of_set(&self, set: &ObjectId) -> impl Iterator<Item = &str> {
+        let here = self.claims.iter().filter(|((namespace, _), _)| **namespace == *set.namespace);
+        let owned = here.filter(|(_, claim)| claim.owner_sets.iter().any(|it| **it == *set.name));
+        owned.map(|((_, name), _)| &**name)
+    }
+
     /// Returns the terminating claims that wait for this pod. An unscheduled pod doesn't hold a claim.
     ///
     /// Kubernetes: `podUsesPVC`, pkg/controller/volume/pvcprotection/pvc_protection_controller.go.

@@ -1,9 +1,10 @@
 //! A cluster with controllers, scheduler and a stand-in for the kubelets, and its `setguard audit`.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     process::{Command, Stdio},
+    thread,
 };
 
 use jiff::Timestamp;
@@ -16,7 +17,7 @@ use crate::{
         kubectl::Output,
         process::{becomes, eventually, path_with},
     },
-    setguard,
+    setguard, setguard_of,
 };
 
 pub(super) const SHOP: &str = "shop";
@@ -27,8 +28,10 @@ pub(super) struct Finding {
     pub(super) message: String,
     /// The cause alone.
     cause: Value,
-    /// The read-only commands.
+    namespace: String,
+    /// The read-only commands, and the others.
     looks: Vec<String>,
+    changes: Vec<String>,
 }
 
 impl Finding {
@@ -45,6 +48,10 @@ impl Finding {
 }
 
 pub(super) type Findings = BTreeMap<(String, String), Finding>;
+
+/// Causes that a plan takes to pass: a pod waits for a volume or a place, or should have ended a moment ago.
+const UNPLANNED: &[&str] =
+    &["claim-pending", "no-node-matches", "has a place for it", "waits for its finalizers"];
 
 /// A separate control plane with a stand-in for the kubelets.
 pub(in crate::cases) struct Cluster<'a> {
@@ -89,11 +96,58 @@ impl Cluster<'_> {
                 name.truncate(name.rfind('-').unwrap_or_default());
             }
             let commands = finding["commands"].as_array().into_iter().flatten();
-            let looks = commands.filter(|it| it["effect"] == "looks").map(|it| text(&it["run"]));
+            let (looks, changes): (Vec<_>, _) = commands.partition(|it| it["effect"] == "looks");
+            let [looks, changes] =
+                [looks, changes].map(|it| it.into_iter().map(|it| text(&it["run"])).collect());
             let (message, cause) = (text(&finding["message"]), finding["cause"].clone());
-            ((rule, format!("{kind}/{name}")), Finding { message, cause, looks: looks.collect() })
+            let namespace = text(&finding["object"]["namespace"]);
+            let finding = Finding { message, cause, namespace, looks, changes };
+            ((rule, format!("{kind}/{name}")), finding)
         });
         found.collect()
+    }
+
+    /// Runs `wait` and `plan` for each set with findings. The first cause of a set that cannot succeed is one of its
+    /// findings, and a plan of the set as it is stops or says what the API server refuses. The API server accepts each
+    /// printed command that changes something.
+    pub(super) fn agrees(&self, found: &Findings) {
+        let kubeconfig = &self.plane.kubectl.kubeconfig;
+        let sets = found.iter().filter(|((_, it), _)| it.contains("Set/"));
+        let sets: BTreeSet<_> = sets.map(|((_, it), finding)| (it, &finding.namespace)).collect();
+        let judge = |(set, namespace): (&String, &String)| {
+            let short = ["--patience=1s", "--timeout=20s", "--format=json", "-n", namespace, set];
+            let said = setguard(kubeconfig, &[&["wait"], &short[..]].concat()).stdout;
+            let mut events = said.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
+            let stuck = events.find(|it| it["type"] == "stuck");
+            let rule = stuck.as_ref().and_then(|it| it["findings"][0]["rule"].as_str());
+            let rules = found.keys().filter(|(_, it)| it == set).map(|(rule, _)| rule);
+            let rules: Vec<_> = rules.collect();
+            let now = self.kubectl(&["get", set, "-n", namespace, "-o", "json"], "").stdout;
+            let plan = ["plan", "-", "--live", "-n", namespace, "--format", "json"];
+            let plan = setguard_of(kubeconfig, &plan, &now).stdout;
+            let plan: Value = serde_json::from_str(&plan).unwrap_or_default();
+            let plan = &plan["objects"][0];
+            let notes = plan["notes"].as_array().into_iter().flatten();
+            let mut notes = notes.filter_map(Value::as_str);
+            let stops = !plan["summary"]["stopsAt"].is_null()
+                || notes.any(|it| it.starts_with("the API server refused"));
+            let is_named = rule.is_none_or(|rule| rules.iter().any(|it| *it == rule));
+            let is_unplanned = UNPLANNED.iter().any(|text| said.contains(text));
+            let is_planned = rule.is_none() || stops || is_unplanned;
+            assert!(is_named && is_planned, "{set}: {rules:?}\n{stuck:?}\n{plan:#}");
+        };
+        thread::scope(|scope| {
+            for set in sets {
+                scope.spawn(move || judge(set));
+            }
+        });
+        for command in found.values().flat_map(|it| &it.changes) {
+            // What follows depends on it, such as the removal of a taint on a command that adds it.
+            let first = command.split(" && ").next().filter(|it| it.starts_with("kubectl "));
+            if let Some(first) = first.filter(|it| !it.ends_with('-')) {
+                self.follow(&format!("{first} --dry-run=server"), command);
+            }
+        }
     }
 
     pub(super) fn names(&self, expected: &[[&str; 3]]) -> Findings {
@@ -121,6 +175,7 @@ impl Cluster<'_> {
         calm: &Untouched,
         repair: impl Fn(&(String, String), &Finding) -> Option<String>,
     ) {
+        self.agrees(found);
         for (key, finding) in found {
             let why = format!("{} of {}: {}", key.0, key.1, finding.message);
             finding.looks.iter().for_each(|command| self.follow(command, &why));

@@ -14,6 +14,7 @@ use crate::{
     etcd,
     harness::{
         control_plane::ControlPlane,
+        kubectl::Output,
         process::{becomes, eventually},
     },
     manifests::add_claim,
@@ -64,7 +65,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
             return None;
         }
         if rule == "deletion-refused" {
-            cluster.follow("kubectl delete validatingadmissionpolicybinding hold", "the help");
+            allow_deletions(&cluster, "hold", STATEFUL_SET_CONTROLLER, "kept");
             return finding.command("annotate");
         }
         if object == "StatefulSet/grown" {
@@ -82,10 +83,9 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     });
     // One pod remains on the node, and the controller may still not replace it.
     let left = cluster.names(&[["deletion-refused", "DaemonSet/twice", "binding 'keep' denied"]]);
-    let why = "the help";
-    cluster.follow("kubectl delete validatingadmissionpolicybinding keep", why);
+    allow_deletions(&cluster, "keep", DAEMON_SET_CONTROLLER, "twice");
     let again = left.values().next().and_then(|it| it.command("annotate")).expect("a command");
-    cluster.follow(&again, why);
+    cluster.follow(&again, "the help");
     cluster.is_repaired(|_| true);
 }
 
@@ -151,11 +151,20 @@ fn deny_deletions(cluster: &Cluster<'_>, name: &str, user: &str, apps: &[&str]) 
     let policy = policy.replace("NAME", name).replace("USER", user);
     let policy = policy.replace("APPS", &json!(apps).to_string());
     cluster.apply_text(&policy);
-    let label = format!("app={}", apps[0]);
-    let all = ["delete", "pods", "-n", SHOP, "-l", &label, "--dry-run=server"];
-    let as_controller = [all.as_slice(), &["--as", user]].concat();
-    let delete = || cluster.kubectl(&as_controller, "");
+    let delete = || would_delete(cluster, user, apps[0]);
     becomes("the controller to be refused", delete, |output| output.stderr.contains("not now"));
+}
+
+fn allow_deletions(cluster: &Cluster<'_>, name: &str, user: &str, app: &str) {
+    cluster.follow(&format!("kubectl delete validatingadmissionpolicybinding {name}"), "the help");
+    let delete = || would_delete(cluster, user, app);
+    becomes("the controller not to be refused", delete, |output| output.success);
+}
+
+fn would_delete(cluster: &Cluster<'_>, user: &str, app: &str) -> Output {
+    let label = format!("app={app}");
+    let all = ["delete", "pods", "-n", SHOP, "-l", &label, "--dry-run=server", "--as", user];
+    cluster.kubectl(&all, "")
 }
 
 fn claims(cluster: &Cluster<'_>) {

@@ -119,7 +119,7 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
             .collect();
         if open.is_empty() { Ok(()) } else { Err(open.join("\n")) }
     });
-    let audit = cluster.audit();
+    let mut audit = cluster.audit();
     for (wait, [what, _, _, why]) in stuck.iter_mut().zip(&stuck_rows) {
         let event = wait.ended(1, "stuck");
         let message = event["message"].as_str().unwrap_or_default();
@@ -134,6 +134,9 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
         let is_other = *what == "statefulset/flaps";
         assert!(is_named || is_other, "{what}: {event:#}\n{audit:#?}");
     }
+    // That pod is ready now, or not.
+    audit.retain(|(_, object), _| object != "StatefulSet/flaps");
+    cluster.agrees(&audit);
     for (wait, [what, outcome]) in healthy.iter_mut().zip(&healthy_rows) {
         assert_eq!(wait.ended(0, "done")["outcome"], *outcome, "{what}");
     }

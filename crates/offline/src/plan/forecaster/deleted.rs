@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use setguard_core::{
     object::{Object, StatefulSetSpec, Workload},
@@ -12,7 +12,10 @@ use super::{
     old_state::query,
     stateful_set::{MOST_PODS, count},
 };
-use crate::plan::forecast::{ChangeKind, Forecast, OfKind, Rollout};
+use crate::plan::{
+    cluster::SetQuery,
+    forecast::{ChangeKind, Forecast, OfKind, Rollout},
+};
 
 impl Forecaster<'_> {
     /// Returns the forecast for an object that the change removes from the manifests.
@@ -20,8 +23,9 @@ impl Forecaster<'_> {
         let note = "the new manifests lack it; this happens if you delete it".to_owned();
         let (more, rollout) = match &old.workload {
             Workload::StatefulSet(spec) => {
-                let pods = self.input.world.pods(&query(id, old, Some(old)));
-                (None, self.deleted_pods(id, spec, pods.as_deref()))
+                let set = query(id, old, Some(old));
+                let pods = self.input.world.pods(&set);
+                (None, self.deleted_pods(&set, spec, pods.as_deref(), false))
             }
             Workload::DaemonSet(_) => (Some("its pods are deleted, all at once".to_owned()), None),
         };
@@ -55,7 +59,7 @@ impl Forecaster<'_> {
         let is_orphaned = of_namespace.is_none() && finalizers.contains(&"orphan") || has_orphans;
         let rollout = match &old.workload {
             Workload::StatefulSet(spec) if !is_orphaned => {
-                self.deleted_pods(id, spec, pods.as_deref())
+                self.deleted_pods(&set, spec, pods.as_deref(), of_namespace.is_none())
             }
             Workload::StatefulSet(_) | Workload::DaemonSet(_) => None,
         };
@@ -79,35 +83,56 @@ impl Forecaster<'_> {
         Some(Simulated { notes: vec![note], rollout, ..Simulated::default() })
     }
 
+    /// The controller gives a terminating set no more claims: those go that the set owns. Each pod takes its own claims
+    /// with it.
     fn deleted_pods(
         &self,
-        id: &ObjectId,
+        set: &SetQuery<'_>,
         spec: &StatefulSetSpec,
         pods: Option<&[&Member]>,
+        is_terminating: bool,
     ) -> Option<Rollout> {
+        let (id, world) = (set.id, &self.input.world);
         let settings = Settings::of(&id.name, spec, &self.context.policy.cluster)
             .filter(|it| count(&it.ordinals) <= MOST_PODS)?;
         let retention = spec.persistent_volume_claim_retention_policy.as_ref();
         let deletes = retention.and_then(|it| it.when_deleted.as_deref()) == Some("Delete")
-            || self.input.world.ends_since(&id.namespace).is_some();
-        let claims = |ordinal| {
-            if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
+            || world.ends_since(&id.namespace).is_some();
+        let goes = |claim: &String| match world.has_claim(set, claim) {
+            Some(exists) => exists && deletes && !is_terminating,
+            None => deletes,
         };
+        let claims = |ordinal| settings.claims_of(ordinal).filter(goes).collect::<BTreeSet<_>>();
+        let mut all: BTreeMap<i64, _> =
+            settings.ordinals.clone().map(|ordinal| (ordinal, claims(ordinal))).collect();
+        let members = pods.into_iter().flatten().copied().chain(world.ending(set));
+        for member in members {
+            let owned = world.claims_owned_by(member).into_iter();
+            if let Some(ordinal) = member.pod.ordinal(&id.name) {
+                let claims = all.entry(ordinal).or_default();
+                claims.extend(owned.chain(world.claims_kept_by(member)));
+            }
+        }
+        for claim in world.claims_of_set(id).filter(|_| deletes || is_terminating) {
+            let ordinal = claim.rsplit_once('-').and_then(|(_, ordinal)| ordinal.parse().ok());
+            if let Some(ordinal) = ordinal {
+                all.entry(ordinal).or_default().insert(claim.to_owned());
+            }
+        }
         // A pod that terminates already is not deleted once more, but its claims are.
         let pods = pods.map(|pods| {
             pods.iter().filter_map(|it| it.pod.ordinal(&id.name)).collect::<BTreeSet<_>>()
         });
-        let is_deleted = |ordinal: &i64| {
-            pods.as_ref().is_none_or(|pods| pods.contains(ordinal))
-                || deletes && settings.claims_of(*ordinal).next().is_some()
+        let is_deleted = |(ordinal, claims): &(i64, BTreeSet<String>)| {
+            pods.as_ref().is_none_or(|pods| pods.contains(ordinal)) || !claims.is_empty()
         };
         // The garbage collector deletes the pods in no particular order.
-        let steps = settings.ordinals.clone().filter(is_deleted).map(|ordinal| Step {
+        let steps = all.into_iter().filter(is_deleted).map(|(ordinal, claims)| Step {
             wave: 1,
             action: Action::Delete,
             target: Target::Ordinal(ordinal),
             revision: Revision::Old,
-            claims: claims(ordinal),
+            claims: claims.into_iter().collect(),
         });
         let steps: Vec<_> = steps.collect();
         let course = Course {

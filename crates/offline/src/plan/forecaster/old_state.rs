@@ -112,13 +112,17 @@ fn counted(object: &Object<'_>) -> Option<usize> {
     usize::try_from(count).ok()
 }
 
-/// Returns whether the status of a set counts fewer pods than it should have.
+/// Returns whether the status of a set counts fewer pods, or new pods of a DaemonSet, than it should have.
 fn lacks_pods(object: &Object<'_>) -> bool {
     match &object.workload {
         Workload::DaemonSet(_) => object
             .status
             .read::<DaemonSetStatus>()
-            .is_some_and(|it| it.current_number_scheduled < it.desired_number_scheduled),
+            // A surge lacks new pods while each node has an old one.
+            .is_some_and(|it| {
+                let updated = it.updated_number_scheduled.unwrap_or_default();
+                updated.min(it.current_number_scheduled) < it.desired_number_scheduled
+            }),
         Workload::StatefulSet(spec) => object
             .status
             .read::<StatefulSetStatus>()
