@@ -1,7 +1,7 @@
 //! Measures commands without a server: `setguard check` on many files, `setguard audit` of a large cluster, and the
 //! cost of a review and of `check` as the input grows. See benches/README.md.
 //!
-//! `cargo bench --bench check -- [manifests] [audit] [growth] [rules]`
+//! `cargo bench --bench check -- [manifests] [audit] [growth] [repository] [rules]`
 
 #![allow(
     clippy::expect_used,
@@ -13,6 +13,7 @@
 mod audit;
 mod growth;
 mod manifests;
+mod repository;
 mod rules;
 
 use std::env;
@@ -21,10 +22,11 @@ use setguard_testing::{
     cluster::Cluster, harness, harness::process::Process, lengthen, numbers::Cost, reviews,
 };
 
-const SECTIONS: [(&str, fn()); 4] = [
+const SECTIONS: [(&str, fn()); 5] = [
     ("manifests", manifests::measure),
     ("audit", audit::measure),
     ("growth", growth::measure),
+    ("repository", repository::measure),
     ("rules", rules::measure),
 ];
 

@@ -37,7 +37,7 @@ fn written(count: u32, manifest: &dyn Fn(u32) -> String) -> TempDir {
     folder
 }
 
-fn commit(folder: &Path) {
+pub(crate) fn commit(folder: &Path) {
     let git = "git -c user.name=bench -c user.email=bench@example.com";
     let commands = format!("{git} init -q && {git} add . && {git} commit -qm all");
     let ran = Command::new("sh").args(["-c", &commands]).current_dir(folder).status();

@@ -33,9 +33,9 @@ use crate::{
 
 const SHORT: usize = 64;
 const LONG: usize = 8 * SHORT;
-const MAX_GROWTH: f64 = 24.0; // Between 10 (n log n) and 64 (n²).
+pub(crate) const MAX_GROWTH: f64 = 24.0; // Between 10 (n log n) and 64 (n²).
 /// The maximum number of measurements of a seemingly slow part. Other programs can slow down one, but not all.
-const MEASUREMENTS: usize = 5;
+pub(crate) const MEASUREMENTS: usize = 5;
 /// A rule that takes less time than this for the long input is not slow, whatever the short input takes.
 const NEGLIGIBLE: f64 = 1e-3;
 
