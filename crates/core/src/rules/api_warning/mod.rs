@@ -22,10 +22,9 @@ use crate::{
 
 pub(super) use self::{containers::is_hidden, ports::conflict};
 pub(super) static RULE: Rule = rule! {
-    id: "api-warning",
+    id: "api-warning", group: Refused;
     title: "the API server warns about this setting",
     summary: "a setting that the API server accepts with a warning",
-    group: Refused,
     scopes: [Scope::Object {
         phase: Phase::Warned,
         openkruise: OpenKruise::Applies,

@@ -4,11 +4,9 @@ use super::status::refusal::annotate;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "change-not-observed",
+    id: "change-not-observed", group: Cluster, mode: Mode::Deny;
     title: "the controller does not react",
     summary: "a set that was created or changed, and whose controller does not react",
-    group: Cluster,
-    mode: Mode::Deny,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Others(check) }],
 };
 

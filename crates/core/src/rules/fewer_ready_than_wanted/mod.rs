@@ -11,10 +11,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "fewer-ready-than-wanted",
+    id: "fewer-ready-than-wanted", group: Cluster;
     title: "fewer pods are ready than wanted",
     summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
-    group: Cluster,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
 

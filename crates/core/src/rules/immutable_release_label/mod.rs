@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "immutable-release-label",
+    id: "immutable-release-label", group: Refused;
     title: "this label changes with each release",
     summary: "a label of a release in an immutable field, or in a Service's selector",
-    group: Refused,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },

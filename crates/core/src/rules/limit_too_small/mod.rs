@@ -4,10 +4,9 @@ use super::heap_above_limit::limit as memory;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "limit-too-small",
+    id: "limit-too-small", group: NeverStarts;
     title: "the volume may grow above the limit",
     summary: "a volume that may grow above a limit of its pod",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

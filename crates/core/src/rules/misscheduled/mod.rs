@@ -5,10 +5,9 @@ use crate::kubernetes::taints;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "misscheduled",
+    id: "misscheduled", group: Cluster;
     title: "pods run on nodes that are not selected",
     summary: "pods of a DaemonSet on nodes that the DaemonSet no longer selects",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
 };
 

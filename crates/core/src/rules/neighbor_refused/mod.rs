@@ -9,10 +9,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "neighbor-refused",
+    id: "neighbor-refused", group: NeverStarts;
     title: "the API server refuses what the pods need",
     summary: "a ConfigMap, Secret, Service or the like that the API server refuses",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

@@ -7,10 +7,9 @@ use super::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "node-down",
+    id: "node-down", group: Cluster;
     title: "a node is not ready",
     summary: "a node that is not ready, or is ready and still marked as out of service",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
 };
 

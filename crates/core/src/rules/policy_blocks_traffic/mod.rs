@@ -10,10 +10,9 @@ use crate::inventory::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "policy-blocks-traffic",
+    id: "policy-blocks-traffic", group: Names;
     title: "the NetworkPolicy blocks what the pods need",
     summary: "a NetworkPolicy that blocks DNS, the other pods of the set, or its Service",
-    group: Names,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

@@ -3,10 +3,9 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "quantity-unit",
+    id: "quantity-unit", group: NeverStarts;
     title: "the quantity has the wrong unit",
     summary: "memory or storage of a few bytes, or hundreds of processors",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

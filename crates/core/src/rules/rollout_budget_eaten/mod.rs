@@ -7,10 +7,9 @@ use super::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "rollout-budget-eaten",
+    id: "rollout-budget-eaten", group: Cluster;
     title: "broken pods or nodes use up maxUnavailable",
     summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "shared-volume",
+    id: "shared-volume", group: Data;
     title: "all pods share one volume",
     summary: "a claim or disk in the template: all pods on all nodes share it",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -2,10 +2,9 @@ use crate::kubernetes::pod_security::SAFE_SYSCTLS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "sysctl-refused",
+    id: "sysctl-refused", group: NeverStarts;
     title: "the kubelet refuses the sysctl",
     summary: "a sysctl that makes the kubelet refuse each pod, without end",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -4,10 +4,9 @@ use crate::inventory::leftovers::number;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "template-leftover",
+    id: "template-leftover", group: NeverStarts;
     title: "a template left this in the value",
     summary: "a command, variable or ConfigMap with what a template prints by mistake",
-    group: NeverStarts,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },

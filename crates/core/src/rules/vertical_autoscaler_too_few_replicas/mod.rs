@@ -4,10 +4,9 @@ use crate::rules::autoscaler_fights_replicas::SCALERS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "vertical-autoscaler-too-few-replicas",
+    id: "vertical-autoscaler-too-few-replicas", group: Rollout;
     title: "a VerticalPodAutoscaler needs more replicas",
     summary: "a VerticalPodAutoscaler that replaces no pod, or the only one",
-    group: Rollout,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 

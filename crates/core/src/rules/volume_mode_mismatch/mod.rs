@@ -3,11 +3,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "volume-mode-mismatch",
+    id: "volume-mode-mismatch", group: NeverStarts, mode: Mode::Deny;
     title: "the claim has the wrong volume mode",
     summary: "a block device that is mounted, or a file system that is used as a device",
-    group: NeverStarts,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
