@@ -1,5 +1,3 @@
-//! The pods that a partition lets a rollout reach.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

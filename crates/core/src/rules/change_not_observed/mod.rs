@@ -1,5 +1,3 @@
-//! Sets whose controller has not observed their latest change.
-
 use super::status::refusal::annotate;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Claims that an earlier set of the same name has left behind.
-
 use super::status::claims::of_set;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! Claims of a StatefulSet that are deleted as soon as their pods end.
-
 use super::status::claims::of_set;
 use crate::observed::PersistentVolumeClaim;
 use crate::rules::prelude::*;

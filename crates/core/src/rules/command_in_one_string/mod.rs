@@ -1,5 +1,3 @@
-//! A command that is not split into its words as it has to be.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A ConfigMap or Secret that pods need, but that lacks the key or has a different name.
-
 use super::neighbors::missing::only_elsewhere;
 use crate::inventory::configs::{How, Use};
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! Tolerations that setguard injects into the template of a DaemonSet.
-
 use crate::rules::prelude::*;
 
 /// The rule that reports tolerations that are injected into the template of a DaemonSet.

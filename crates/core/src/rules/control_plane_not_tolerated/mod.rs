@@ -1,5 +1,3 @@
-//! A node agent that does not run on control plane nodes.
-
 use crate::rules::prelude::*;
 use crate::{kubernetes::tolerations, object::annotations};
 

@@ -1,5 +1,3 @@
-//! Pods for control plane nodes only, or for new nodes, without the toleration that they need there.
-
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Taint};
 
 use crate::kubernetes::tolerations::{tolerates, tolerates_taint};

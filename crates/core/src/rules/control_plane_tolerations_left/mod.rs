@@ -1,5 +1,3 @@
-//! Injected tolerations that remain without a request.
-
 use crate::rules::prelude::*;
 
 /// The rule about injected tolerations that stay. It is evaluated with the traps, in updates.

@@ -1,5 +1,3 @@
-//! A DaemonSet whose new template excludes nodes that its pods run on.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A DaemonSet whose pods are assigned to nodes that cannot run them.
-
 use crate::inventory::{node::Node, system::System};
 use crate::rules::prelude::*;
 

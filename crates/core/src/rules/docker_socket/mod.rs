@@ -1,5 +1,3 @@
-//! A pod that wants the socket of Docker.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

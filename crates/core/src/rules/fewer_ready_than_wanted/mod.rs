@@ -1,5 +1,3 @@
-//! Sets with too few ready pods, for a reason that no other rule has found.
-
 use super::{
     no_container_restarts,
     status::{outlook::IDLE, refusal::annotate, template_churn, webhooks::down_for},

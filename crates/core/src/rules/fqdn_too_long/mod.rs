@@ -1,5 +1,3 @@
-//! A fully qualified host name that is longer than Linux allows.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A DaemonSet for nodes with a GPU that doesn't tolerate the taint of these nodes.
-
 use crate::rules::prelude::*;
 use crate::{
     inventory::nodes::{Alternative, Wanted},

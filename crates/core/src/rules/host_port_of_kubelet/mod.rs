@@ -1,5 +1,3 @@
-//! A pod in its node's network that declares the kubelet's port.
-
 use crate::rules::prelude::*;
 
 /// `KubeletPort`, pkg/cluster/ports/ports.go.

@@ -1,5 +1,3 @@
-//! Replicas that each need a node of their own, because they claim one of its ports.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

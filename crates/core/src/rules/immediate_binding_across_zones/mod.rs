@@ -1,5 +1,3 @@
-//! Volumes that are created in a zone before the pod's zone is chosen.
-
 use crate::inventory::nodes::Nodes;
 use crate::rules::prelude::*;
 

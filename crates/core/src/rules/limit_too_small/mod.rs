@@ -1,5 +1,3 @@
-//! A limit that a volume of its pod cannot keep.
-
 use super::heap_above_limit::limit as memory;
 use crate::rules::prelude::*;
 

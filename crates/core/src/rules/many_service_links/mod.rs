@@ -1,5 +1,3 @@
-//! Containers with too many variables for the Services of their namespace.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

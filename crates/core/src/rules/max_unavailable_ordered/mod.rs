@@ -1,5 +1,3 @@
-//! Pods that are deleted together and recreated one by one.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Pods of a DaemonSet on nodes that would not get one.
-
 use super::status::toleration;
 use crate::kubernetes::taints;
 use crate::rules::prelude::*;

@@ -1,5 +1,3 @@
-//! A name that leaves no room for the controller's suffix.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A neighbor of the pods that is applied together with them, and that the API server refuses.
-
 use super::neighbors::services;
 use crate::{
     inventory::{

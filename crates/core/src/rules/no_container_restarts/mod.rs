@@ -1,5 +1,3 @@
-//! Pods that end although their controller wants them to run forever.
-
 use crate::kubernetes::containers::ends;
 use crate::rules::prelude::*;
 

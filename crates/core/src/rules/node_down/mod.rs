@@ -1,5 +1,3 @@
-//! Nodes that are down, and the sets whose pods are on them.
-
 use super::{
     pod_stuck_terminating::{OUT_OF_SERVICE, back_in_service},
     status::outlook::IDLE,

@@ -1,5 +1,3 @@
-//! A node pin that contradicts the pod's own constraints.
-
 use crate::rules::prelude::*;
 
 /// The rule against a node pin that cannot be met.

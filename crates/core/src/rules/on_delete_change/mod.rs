@@ -1,5 +1,3 @@
-//! A changed template that the controller does not roll out.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! A corrected template that is not rolled out because a pod is broken.
-
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use crate::rules::prelude::*;

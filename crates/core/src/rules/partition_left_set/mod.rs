@@ -1,5 +1,3 @@
-//! A partition left over from the previous rollout.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! PodDisruptionBudgets that keep broken pods on their nodes.
-
 mod neighbors;
 mod status;
 

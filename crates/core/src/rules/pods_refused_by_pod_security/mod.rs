@@ -1,5 +1,3 @@
-//! Pods that their namespace's Pod Security level rejects.
-
 use crate::kubernetes::pod_security::{FailedCheck, Standard};
 use crate::rules::prelude::*;
 

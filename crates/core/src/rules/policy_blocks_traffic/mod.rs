@@ -1,5 +1,3 @@
-//! NetworkPolicies that keep the pods of a set from DNS, from each other, or from their Service.
-
 use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort};
 
 use super::neighbors::services;

@@ -1,5 +1,3 @@
-//! A policy file that became weaker.
-
 use crate::rules::prelude::*;
 
 /// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.

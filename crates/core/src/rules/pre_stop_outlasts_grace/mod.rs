@@ -1,5 +1,3 @@
-//! A preStop hook that takes all the time that the pod has to stop.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

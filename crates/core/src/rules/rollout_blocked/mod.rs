@@ -1,5 +1,3 @@
-//! A rollout that cannot begin because too many pods are unavailable already.
-
 use crate::rules::prelude::*;
 use crate::rules::rollout_waits::Unavailability;
 

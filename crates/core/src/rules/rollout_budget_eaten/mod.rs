@@ -1,5 +1,3 @@
-//! An update of a DaemonSet that does not go on, because too many pods are unavailable.
-
 use super::{
     pod_stuck_terminating,
     status::budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},

@@ -1,5 +1,3 @@
-//! A container that has to run as root but must not.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Manifests that do not decode.
-
 use crate::rules::prelude::*;
 
 /// The rule for documents that do not decode.

@@ -1,5 +1,3 @@
-//! A program in a ConfigMap or Secret that nobody may execute.
-
 use k8s_openapi::api::core::v1::KeyToPath;
 
 use crate::inventory::configs::How;

@@ -1,5 +1,3 @@
-//! Two controllers whose selectors match the same pods.
-
 mod overlap;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,3 @@
-//! A StatefulSet whose Service has a cluster IP.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Constraints that should keep the pods of a set apart and select other pods.
-
 use crate::kubernetes::managed_labels;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A surge pod that needs the host port of the old pod.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

@@ -1,5 +1,3 @@
-//! Remains of a template in a command or variable, instead of the value that its author meant.
-
 use crate::inventory::leftovers::number;
 use crate::rules::prelude::*;
 

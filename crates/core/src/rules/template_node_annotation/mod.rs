@@ -1,5 +1,3 @@
-//! A template with setguard's annotation for a single node.
-
 use crate::object::annotations::NODE_ANNOTATION;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A toleration that adds nothing.
-
 use crate::kubernetes::tolerations::{Index, covers};
 use crate::rules::prelude::*;
 

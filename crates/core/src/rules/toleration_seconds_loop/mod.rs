@@ -1,5 +1,3 @@
-//! A time limit on a daemon pod's toleration.
-
 use crate::kubernetes::tolerations::Index;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A node pin's annotation, set by a user who may not set it.
-
 use crate::rules::prelude::*;
 
 /// The rule against the annotation from a user that is not a paired controller.

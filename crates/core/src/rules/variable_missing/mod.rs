@@ -1,5 +1,3 @@
-//! A reference to a variable that the container lacks.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {

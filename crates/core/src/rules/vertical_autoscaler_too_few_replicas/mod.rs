@@ -1,5 +1,3 @@
-//! A VerticalPodAutoscaler of a StatefulSet with too few replicas.
-
 use crate::rules::autoscaler_fights_replicas::SCALERS;
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A pod whose volume can be used only on nodes where the pod cannot run.
-
 use super::status::volumes::{Elsewhere, elsewhere};
 use crate::rules::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A block device that a container mounts, or a file system that it wants as a device.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
