@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    for (i, volume) in list(&spec.volumes).iter().enumerate() {
+    for (volume, path) in VOLUMES.items(list(&spec.volumes)) {
         let Some(it) = &volume.empty_dir else { continue };
         let Some(shown) = it.size_limit.as_ref().map(|it| &it.0) else { continue };
         let Some(size) = bytes(shown) else { continue };
@@ -28,7 +28,6 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             ),
             _ => continue,
         };
-        let path = VOLUMES.index(i);
         if most.is_some_and(|most| size > most) {
             let message = format!("with a sizeLimit of {shown}, {message}");
             found
