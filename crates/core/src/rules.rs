@@ -15,14 +15,11 @@ use crate::rules::prelude::*;
 /// A rule warns unless it sets `mode`.
 macro_rules! rule {
     (
-        id: $id:literal,
+        id: $id:literal, group: $group:ident
+        $(, mode: $mode:expr)? $(, adjustable: $adjustable:literal)? $(, cel: $cel:literal)?;
         title: $title:literal,
         summary: $summary:literal,
-        group: $group:ident,
-        $(mode: $mode:expr,)?
-        $(adjustable: $adjustable:literal,)?
         scopes: $scopes:expr,
-        $(cel: $cel:literal,)?
     ) => {
         $crate::rules::rule::Rule {
             meta: $crate::finding::Meta {

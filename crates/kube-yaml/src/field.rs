@@ -57,6 +57,14 @@ impl<'a> Path<'a> {
         self.with(Steps::One(Step::Index(index)))
     }
 
+    /// Returns the elements of this list, each with its path.
+    pub fn items<T>(
+        &'a self,
+        list: impl IntoIterator<Item = T>,
+    ) -> impl Iterator<Item = (T, Path<'a>)> {
+        list.into_iter().enumerate().map(|(i, item)| (item, self.index(i)))
+    }
+
     /// Returns the path of an entry of this map.
     pub const fn key(&'a self, key: &'a str) -> Path<'a> {
         self.with(Steps::One(Step::Key(key)))

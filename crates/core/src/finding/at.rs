@@ -38,6 +38,11 @@ impl<'a> At<'a> {
         At { path: self.path.index(index), found: self.found }
     }
 
+    /// Returns the elements of this list, each with its place.
+    pub fn items<T>(&self, list: impl IntoIterator<Item = T>) -> impl Iterator<Item = (T, At<'_>)> {
+        list.into_iter().enumerate().map(|(i, item)| (item, self.index(i)))
+    }
+
     /// Returns an entry of this map.
     pub const fn key<'b>(&'b self, key: &'b str) -> At<'b> {
         At { path: self.path.key(key), found: self.found }

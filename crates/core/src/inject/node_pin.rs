@@ -83,12 +83,11 @@ fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> 
 
 /// Skips terms that are pinned already.
 fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOperation>) {
-    for (i, term) in terms.iter().enumerate() {
+    for (term, term_path) in TERMS.items(terms) {
         // An empty term selects nothing. With a pin, it would select the node.
         if is_empty(term) || is_pinned_to(term, node) {
             continue;
         }
-        let term_path = TERMS.index(i);
         let fields_path = term_path.child("matchFields");
         patch.push(match term.match_fields.as_deref() {
             None | Some([]) => add(&fields_path, None, json!([requirement(node)])),
@@ -114,8 +113,7 @@ fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
 }
 
 fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut Findings) {
-    for (i, term) in terms.iter().enumerate() {
-        let term_path = TERMS.index(i);
+    for (term, term_path) in TERMS.items(terms) {
         let other = list(&term.match_fields).iter().find_map(|field| {
             let values = list(&field.values);
             let is_other = field.key == NAME && field.operator == "In";

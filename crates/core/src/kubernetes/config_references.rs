@@ -41,8 +41,7 @@ fn of_container(container: &Container, path: &Path<'_>, visitor: &mut Visitor<'_
         visitor(&reference, &path.child(if key.is_some() { "key" } else { "name" }));
     };
     let at = path.child("envFrom");
-    for (i, source) in list(&container.env_from).iter().enumerate() {
-        let path = at.index(i);
+    for (source, path) in at.items(list(&container.env_from)) {
         if let Some(it) = &source.config_map_ref {
             add(Kind::ConfigMap, &it.name, None, it.optional, &path.child("configMapRef"));
         }
@@ -51,9 +50,8 @@ fn of_container(container: &Container, path: &Path<'_>, visitor: &mut Visitor<'_
         }
     }
     let at = path.child("env");
-    for (i, variable) in list(&container.env).iter().enumerate() {
+    for (variable, path) in at.items(list(&container.env)) {
         let Some(source) = &variable.value_from else { continue };
-        let path = at.index(i);
         let path = path.child("valueFrom");
         if let Some(it) = &source.config_map_key_ref {
             let path = path.child("configMapKeyRef");
@@ -87,8 +85,7 @@ fn of_volume(volume: &Volume, path: &Path<'_>, visitor: &mut Visitor<'_>) {
     }
     let at = path.below("projected.sources");
     let sources = volume.projected.iter().flat_map(|it| list(&it.sources));
-    for (i, source) in sources.enumerate() {
-        let path = at.index(i);
+    for (source, path) in at.items(sources) {
         if let Some(it) = &source.config_map {
             add(Kind::ConfigMap, &it.name, &it.items, it.optional, &path.child("configMap"));
         }

@@ -2,12 +2,9 @@ use crate::rules::prelude::*;
 
 /// The rule for metadata and the workload's own fields.
 pub static RULE: Rule = rule! {
-    id: "api-validation",
+    id: "api-validation", group: Refused, mode: Mode::Deny, adjustable: false;
     title: "the API server refuses this",
     summary: "what the API server refuses in metadata and the workload's own fields",
-    group: Refused,
-    mode: Mode::Deny,
-    adjustable: false,
     scopes: [Scope::Engine { kinds: SETS, by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
 };
 

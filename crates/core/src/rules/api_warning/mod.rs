@@ -22,10 +22,9 @@ use crate::{
 
 pub(super) use self::{containers::is_hidden, ports::conflict};
 pub(super) static RULE: Rule = rule! {
-    id: "api-warning",
+    id: "api-warning", group: Refused;
     title: "the API server warns about this setting",
     summary: "a setting that the API server accepts with a warning",
-    group: Refused,
     scopes: [Scope::Object {
         phase: Phase::Warned,
         openkruise: OpenKruise::Applies,
@@ -194,8 +193,7 @@ fn node_term(
 fn selectors(spec: &PodSpec, label: &dyn Fn(&str) -> Option<&'static str>, found: &mut Findings) {
     const NULL: &str = "a null labelSelector results in matching no pod";
     let path = POD_SPEC.child("topologySpreadConstraints");
-    for (i, constraint) in list(&spec.topology_spread_constraints).iter().enumerate() {
-        let path = path.index(i);
+    for (constraint, path) in path.items(list(&spec.topology_spread_constraints)) {
         if let Some(text) = label(&constraint.topology_key) {
             let text = format!("{} is {text}", constraint.topology_key);
             say(&path.child("topologyKey"), text, None, found);
@@ -252,8 +250,7 @@ fn annotations(metadata: &ObjectMeta, spec: &PodSpec, found: &mut Findings) {
 
 /// Follows the part about volumes, and `warningsForOverlappingVirtualPaths`.
 fn volumes(spec: &PodSpec, cluster: &Cluster, found: &mut Findings) {
-    for (i, volume) in list(&spec.volumes).iter().enumerate() {
-        let path = VOLUMES.index(i);
+    for (volume, path) in VOLUMES.items(list(&spec.volumes)) {
         if volume.git_repo.is_some() {
             let (text, harm) = match cluster.enabled("GitRepoVolumeDriver") {
                 false => ("deprecated in v1.11, and disabled by default in v1.33+", NO_GIT),

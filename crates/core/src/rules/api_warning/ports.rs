@@ -73,12 +73,11 @@ fn names(spec: &PodSpec, found: &mut Findings) {
     visit(spec, &POD_SPEC, &mut |container, path| {
         let ends = ends.next().unwrap_or_default();
         let path = path.child("ports");
-        for (i, port) in list(&container.ports).iter().enumerate() {
+        for (port, path) in path.items(list(&container.ports)) {
             let name = text(&port.name);
             if name.is_empty() {
                 continue;
             }
-            let path = path.index(i);
             let Some((at, has_ended)) = first.get(name) else {
                 first.insert(name.to_owned(), (path.to_field(), ends));
                 continue;

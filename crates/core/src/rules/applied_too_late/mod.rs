@@ -2,10 +2,9 @@ use crate::inventory::configs::Order;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "applied-too-late",
+    id: "applied-too-late", group: NeverStarts;
     title: "pods need this before it is applied",
     summary: "a ConfigMap or Secret that Helm or Argo CD applies after the pods that need it",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

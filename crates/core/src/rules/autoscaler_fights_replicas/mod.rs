@@ -2,10 +2,9 @@ use crate::inventory::object_summary::Autoscaler;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "autoscaler-fights-replicas",
+    id: "autoscaler-fights-replicas", group: Rollout;
     title: "replicas are set, and an autoscaler sets them",
     summary: "an autoscaler, and a StatefulSet or a second autoscaler that sets replicas too",
-    group: Rollout,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 

@@ -2,10 +2,9 @@ use crate::rules::autoscaler_fights_replicas::SCALERS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "autoscaler-target-missing",
+    id: "autoscaler-target-missing", group: Rollout;
     title: "the autoscaler has no target",
     summary: "an autoscaler that names another kind than that of the set, or a DaemonSet",
-    group: Rollout,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

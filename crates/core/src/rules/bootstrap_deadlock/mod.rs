@@ -5,10 +5,9 @@ use crate::inventory::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "bootstrap-deadlock",
+    id: "bootstrap-deadlock", group: NeverStarts;
     title: "the first pod waits for what starts later",
     summary: "a first pod that waits for later pods, or an init container for later containers",
-    group: NeverStarts,
     scopes: [
         Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check },
         Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(in_pod)),

@@ -1,13 +1,9 @@
-//! The pods that a partition lets a rollout reach.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "canary-ordinals",
+    id: "canary-ordinals", group: Rollout, mode: Mode::Audit;
     title: "a partition holds back some pods",
     summary: "the pods that an update with a partition reaches",
-    group: Rollout,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
 };
 

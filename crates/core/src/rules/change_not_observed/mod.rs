@@ -1,14 +1,10 @@
-//! Sets whose controller has not observed their latest change.
-
 use super::status::refusal::annotate;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "change-not-observed",
+    id: "change-not-observed", group: Cluster, mode: Mode::Deny;
     title: "the controller does not react",
     summary: "a set that was created or changed, and whose controller does not react",
-    group: Cluster,
-    mode: Mode::Deny,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Others(check) }],
 };
 

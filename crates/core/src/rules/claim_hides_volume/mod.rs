@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-hides-volume",
+    id: "claim-hides-volume", group: Data, cel: "cel.yaml";
     title: "a claim template replaces a volume",
     summary: "a claim template that replaces a volume of the same name in every pod",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

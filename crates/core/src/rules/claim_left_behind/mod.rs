@@ -1,14 +1,10 @@
-//! Claims that an earlier set of the same name has left behind.
-
 use super::status::claims::of_set;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-left-behind",
+    id: "claim-left-behind", group: Cluster, mode: Mode::Audit;
     title: "new pods get claims of earlier ones",
     summary: "claims of an earlier StatefulSet that the next scale-up gives to new pods",
-    group: Cluster,
-    mode: Mode::Audit,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
 };
 

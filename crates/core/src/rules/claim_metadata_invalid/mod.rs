@@ -2,11 +2,9 @@ use crate::rules::prelude::*;
 use crate::validation::created_claim;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-metadata-invalid",
+    id: "claim-metadata-invalid", group: NeverStarts, mode: Mode::Deny;
     title: "the metadata of a claim is invalid",
     summary: "a claim template with metadata that the API server refuses in a claim",
-    group: NeverStarts,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 

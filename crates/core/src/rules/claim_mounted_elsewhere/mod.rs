@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-mounted-elsewhere",
+    id: "claim-mounted-elsewhere", group: Data;
     title: "the data is at a different path",
     summary: "a claim that a change mounts at a different path, or with a different subPath",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 

@@ -1,13 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-name-duplicate",
+    id: "claim-name-duplicate", group: Data, mode: Mode::Deny, cel: "cel.yaml";
     title: "two claim templates have the same name",
     summary: "volumeClaimTemplates with the same name: only the last one is used",
-    group: Data,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -2,10 +2,9 @@ use crate::inventory::details::ClaimNeed;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-not-provisioned",
+    id: "claim-not-provisioned", group: NeverStarts;
     title: "the StorageClass makes no such volume",
     summary: "a claim template with a StorageClass whose driver makes no volume for it",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

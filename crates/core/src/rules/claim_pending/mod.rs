@@ -5,10 +5,9 @@ use super::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-pending",
+    id: "claim-pending", group: Cluster;
     title: "a pod waits for its claim",
     summary: "a pod of a StatefulSet that waits for a claim that is not bound",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 

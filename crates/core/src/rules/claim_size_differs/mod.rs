@@ -7,11 +7,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-size-differs",
+    id: "claim-size-differs", group: Cluster, mode: Mode::Audit;
     title: "claims differ from the size in the template",
     summary: "claims of a StatefulSet whose size differs from the claim template",
-    group: Cluster,
-    mode: Mode::Audit,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
 };
 

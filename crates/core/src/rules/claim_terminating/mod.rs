@@ -1,14 +1,11 @@
-//! Claims of a StatefulSet that are deleted as soon as their pods end.
-
 use super::status::claims::of_set;
 use crate::observed::PersistentVolumeClaim;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-terminating",
+    id: "claim-terminating", group: Cluster;
     title: "a claim in use was deleted",
     summary: "a claim of a StatefulSet that was deleted while its pod uses it",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
 };
 

@@ -4,12 +4,10 @@ use crate::object::storage::OLD_CLASS_ANNOTATION;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claim-without-class",
+    id: "claim-without-class", group: NeverStarts, cel: "cel.yaml";
     title: "nothing provisions volumes of the empty class",
     summary: "a claim template with an empty storageClassName: nothing provisions its volumes",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

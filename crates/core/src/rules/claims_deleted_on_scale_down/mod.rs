@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claims-deleted-on-scale-down",
+    id: "claims-deleted-on-scale-down", group: Data, cel: "cel.yaml";
     title: "scaling down deletes claims",
     summary: "a scale-down with whenScaled Delete: the claims of removed pods are deleted",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

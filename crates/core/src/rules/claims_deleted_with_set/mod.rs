@@ -1,11 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "claims-deleted-with-set",
+    id: "claims-deleted-with-set", group: Data, mode: Mode::Audit;
     title: "deleting the set deletes its claims",
     summary: "whenDeleted Delete, so that deleting the set deletes its claims with their data",
-    group: Data,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 

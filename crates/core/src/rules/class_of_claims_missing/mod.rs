@@ -2,10 +2,9 @@ use super::status::claims::of_set;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "class-of-claims-missing",
+    id: "class-of-claims-missing", group: Cluster;
     title: "the StorageClass of claims does not exist",
     summary: "a missing StorageClass that claims of several sets wait for",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) }],
 };
 

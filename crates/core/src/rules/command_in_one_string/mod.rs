@@ -1,12 +1,9 @@
-//! A command that is not split into its words as it has to be.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "command-in-one-string",
+    id: "command-in-one-string", group: NeverStarts;
     title: "no program has this name",
     summary: "a command whose arguments are in the same string as its program",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -3,10 +3,9 @@ use k8s_openapi::api::core::v1::SecurityContext;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "command-not-permitted",
+    id: "command-not-permitted", group: NeverStarts;
     title: "the container may not run this command",
     summary: "a chown, mount, nsenter, sysctl -w or database without the right that it needs",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -1,14 +1,11 @@
-//! A ConfigMap or Secret that pods need, but that lacks the key or has a different name.
-
 use super::neighbors::missing::only_elsewhere;
 use crate::inventory::configs::{How, Use};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "config-missing",
+    id: "config-missing", group: NeverStarts;
     title: "the ConfigMap or Secret lacks what pods read",
     summary: "a key that the ConfigMap or Secret lacks, or a slip in its name",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

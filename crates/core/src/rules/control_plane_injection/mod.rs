@@ -1,14 +1,10 @@
-//! Tolerations that setguard injects into the template of a DaemonSet.
-
 use crate::rules::prelude::*;
 
 /// The rule that reports tolerations that are injected into the template of a DaemonSet.
 pub static RULE: Rule = rule! {
-    id: "control-plane-injection",
+    id: "control-plane-injection", group: Guard, mode: Mode::Audit;
     title: "setguard adds control-plane tolerations",
     summary: "a DaemonSet that requests control-plane tolerations from setguard",
-    group: Guard,
-    mode: Mode::Audit,
     scopes: [Scope::Engine { kinds: &[Kind::DaemonSet], by: &[Runner::Mutate] }],
 };
 

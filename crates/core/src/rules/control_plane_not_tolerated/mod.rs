@@ -1,16 +1,11 @@
-//! A node agent that does not run on control plane nodes.
-
 use crate::rules::prelude::*;
 use crate::{kubernetes::tolerations, object::annotations};
 
 pub(super) static RULE: Rule = rule! {
-    id: "control-plane-not-tolerated",
+    id: "control-plane-not-tolerated", group: Nodes, mode: Mode::Audit, cel: "cel.yaml";
     title: "the control plane gets no pod",
     summary: "a node agent without a toleration for the control plane",
-    group: Nodes,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: "cel.yaml",
 };
 
 const TAINT: &str = "node-role.kubernetes.io/control-plane";

@@ -1,15 +1,12 @@
-//! Pods for control plane nodes only, or for new nodes, without the toleration that they need there.
-
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Taint};
 
 use crate::kubernetes::tolerations::{tolerates, tolerates_taint};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "control-plane-selected",
+    id: "control-plane-selected", group: Nodes;
     title: "the selected nodes refuse the pods",
     summary: "pods for control plane nodes, or new nodes, that do not tolerate their taint",
-    group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

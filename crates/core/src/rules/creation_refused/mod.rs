@@ -7,10 +7,9 @@ use crate::observed::{LONGEST_WAIT, SLACK};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "creation-refused",
+    id: "creation-refused", group: Cluster;
     title: "the API server refuses to create pods",
     summary: "pods that the API server refuses to create",
-    group: Cluster,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 

@@ -1,12 +1,9 @@
-//! A DaemonSet whose new template excludes nodes that its pods run on.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "daemon-leaves-nodes",
+    id: "daemon-leaves-nodes", group: Nodes;
     title: "pods disappear from many nodes",
     summary: "a DaemonSet whose new node selector takes its pods away from many nodes",
-    group: Nodes,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

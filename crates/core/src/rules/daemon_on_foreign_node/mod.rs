@@ -1,13 +1,10 @@
-//! A DaemonSet whose pods are assigned to nodes that cannot run them.
-
 use crate::inventory::{node::Node, system::System};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "daemon-on-foreign-node",
+    id: "daemon-on-foreign-node", group: Nodes;
     title: "a daemon for Linux runs on other nodes",
     summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
-    group: Nodes,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

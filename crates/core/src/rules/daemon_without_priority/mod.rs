@@ -2,12 +2,10 @@ use crate::finding::ClusterAssumption;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "daemon-without-priority",
+    id: "daemon-without-priority", group: Nodes, cel: "cel.yaml";
     title: "a plugin of the node has no priority",
     summary: "a network, storage or device plugin of the node without a priorityClassName",
-    group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -2,10 +2,9 @@ use super::read::Release;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "database-major-upgrade",
+    id: "database-major-upgrade", group: Data;
     title: "the new release cannot read the data",
     summary: "a new release of a database that does not start with the data of the old one",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 

@@ -1,11 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "database-not-replicated",
+    id: "database-not-replicated", group: Data, mode: Mode::Audit;
     title: "each pod has a database of its own",
     summary: "several replicas of a database image that nothing tells to replicate",
-    group: Data,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "database-without-volume",
+    id: "database-without-volume", group: Data;
     title: "the database has no volume",
     summary: "a database whose data is on no volume",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -6,10 +6,9 @@ use crate::observed::RolloutStatus;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "deletion-refused",
+    id: "deletion-refused", group: Cluster;
     title: "pods cannot be deleted",
     summary: "pods that the API server refuses to delete, so that a rollout does not go on",
-    group: Cluster,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 

@@ -3,10 +3,9 @@ use k8s_openapi::api::core::v1::HostPathVolumeSource;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "device-not-permitted",
+    id: "device-not-permitted", group: NeverStarts;
     title: "the container may not open this device",
     summary: "a device of the node as a hostPath in a container that is not privileged",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,13 +1,9 @@
-//! A pod that wants the socket of Docker.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "docker-socket",
+    id: "docker-socket", group: Upgrade, mode: Mode::Audit;
     title: "nodes have no socket of Docker",
     summary: "a hostPath with the socket of Docker, which Kubernetes no longer uses",
-    group: Upgrade,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

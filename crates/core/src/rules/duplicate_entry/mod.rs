@@ -3,10 +3,9 @@ use crate::rules::prelude::*;
 use crate::validation::pod::util::Seen;
 
 pub(super) static RULE: Rule = rule! {
-    id: "duplicate-entry",
+    id: "duplicate-entry", group: Refused;
     title: "the same entry twice in a list",
     summary: "an entry twice in a list with keys: server-side apply refuses the object",
-    group: Refused,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

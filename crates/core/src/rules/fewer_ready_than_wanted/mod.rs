@@ -1,5 +1,3 @@
-//! Sets with too few ready pods, for a reason that no other rule has found.
-
 use super::{
     no_container_restarts,
     status::{outlook::IDLE, refusal::annotate, template_churn, webhooks::down_for},
@@ -11,10 +9,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "fewer-ready-than-wanted",
+    id: "fewer-ready-than-wanted", group: Cluster;
     title: "fewer pods are ready than wanted",
     summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
-    group: Cluster,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
 

@@ -5,10 +5,9 @@ use crate::object::dropped;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "field-dropped",
+    id: "field-dropped", group: Refused;
     title: "the API server drops this field",
     summary: "a field that the API server drops, because its feature gate is off",
-    group: Refused,
     scopes: [Scope::Object {
         phase: Phase::Manifest,
         openkruise: OpenKruise::DoesNotApply,

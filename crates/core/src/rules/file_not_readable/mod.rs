@@ -3,10 +3,9 @@ use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "file-not-readable",
+    id: "file-not-readable", group: NeverStarts;
     title: "the user cannot read these files",
     summary: "files of a Secret or ConfigMap with a mode that lets only root read them",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,12 +1,9 @@
-//! A fully qualified host name that is longer than Linux allows.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "fqdn-too-long",
+    id: "fqdn-too-long", group: NeverStarts;
     title: "the host name is too long for Linux",
     summary: "setHostnameAsFQDN with a name of more than 64 characters, so that no pod starts",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

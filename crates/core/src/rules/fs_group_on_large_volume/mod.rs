@@ -1,13 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "fs-group-on-large-volume",
+    id: "fs-group-on-large-volume", group: Data, mode: Mode::Audit, cel: "cel.yaml";
     title: "fsGroup changes the owner of every file",
     summary: "fsGroup on a large volume without fsGroupChangePolicy: OnRootMismatch",
-    group: Data,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 const LARGE: &str = "100Gi";

@@ -1,5 +1,3 @@
-//! A DaemonSet for nodes with a GPU that doesn't tolerate the taint of these nodes.
-
 use crate::rules::prelude::*;
 use crate::{
     inventory::nodes::{Alternative, Wanted},
@@ -7,10 +5,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "gpu-taint-not-tolerated",
+    id: "gpu-taint-not-tolerated", group: Nodes;
     title: "the taint of GPU nodes is not tolerated",
     summary: "a DaemonSet for GPU nodes that lacks the toleration of another one of the input",
-    group: Nodes,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Manifest, check }],
 };
 

@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "grace-period-zero",
+    id: "grace-period-zero", group: Data, cel: "cel.yaml";
     title: "pods disappear before they have stopped",
     summary: "a StatefulSet whose pods disappear from the API before they have stopped",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

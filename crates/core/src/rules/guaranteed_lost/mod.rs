@@ -3,11 +3,9 @@ use std::mem;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "guaranteed-lost",
+    id: "guaranteed-lost", group: Nodes, mode: Mode::Audit;
     title: "a second container makes the pod Burstable",
     summary: "a pod that would be Guaranteed, but for an init container or a sidecar",
-    group: Nodes,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "heap-above-limit",
+    id: "heap-above-limit", group: NeverStarts;
     title: "the heap reaches the memory limit",
     summary: "a heap or cache as large as the memory limit, so that the container is killed",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -1,13 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "history-limit-zero",
+    id: "history-limit-zero", group: Rollout, mode: Mode::Audit, cel: "cel.yaml";
     title: "no revision is left to roll back to",
     summary: "revisionHistoryLimit 0: no revision is left to roll back to",
-    group: Rollout,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -2,10 +2,9 @@ use crate::inventory::hosts::{name_in, node_dns, texts};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "host-network-dns",
+    id: "host-network-dns", group: Names;
     title: "the node's DNS does not know the Service",
     summary: "hostNetwork or dnsPolicy: Default, with a name that the node's DNS does not know",
-    group: Names,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check: among },

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "host-path-not-writable",
+    id: "host-path-not-writable", group: NeverStarts;
     title: "the user cannot write to this directory",
     summary: "a hostPath that the kubelet creates for root, mounted for another user",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

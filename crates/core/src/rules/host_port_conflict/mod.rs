@@ -2,10 +2,9 @@ use crate::inventory::{host_port::HostPorts, object_summary::Ports};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "host-port-conflict",
+    id: "host-port-conflict", group: Nodes;
     title: "another controller uses the same host port",
     summary: "a DaemonSet that claims the same port of a node as another controller",
-    group: Nodes,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

@@ -1,15 +1,12 @@
-//! A pod in its node's network that declares the kubelet's port.
-
 use crate::rules::prelude::*;
 
 /// `KubeletPort`, pkg/cluster/ports/ports.go.
 const KUBELET: i32 = 10250;
 
 pub(super) static RULE: Rule = rule! {
-    id: "host-port-of-kubelet",
+    id: "host-port-of-kubelet", group: Nodes;
     title: "the kubelet listens on this port",
     summary: "hostNetwork and port 10250, the kubelet's port on every node",
-    group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

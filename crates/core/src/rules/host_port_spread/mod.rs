@@ -1,14 +1,10 @@
-//! Replicas that each need a node of their own, because they claim one of its ports.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "host-port-spread",
+    id: "host-port-spread", group: Nodes, cel: "cel.yaml";
     title: "no two replicas fit on one node",
     summary: "replicas that claim a port of the node, so that no two fit on one node",
-    group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "image-gone",
+    id: "image-gone", group: NeverStarts;
     title: "the image was removed from its registry",
     summary: "an image whose registry or repository no longer has it",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -1,11 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "image-name-invalid",
+    id: "image-name-invalid", group: NeverStarts, mode: Mode::Deny;
     title: "the kubelet can't parse the image",
     summary: "an image whose name or tag no kubelet can parse",
-    group: NeverStarts,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,13 +1,10 @@
-//! Volumes that are created in a zone before the pod's zone is chosen.
-
 use crate::inventory::nodes::Nodes;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "immediate-binding-across-zones",
+    id: "immediate-binding-across-zones", group: NeverStarts;
     title: "volumes may be in the wrong zone",
     summary: "volumes whose zone is chosen first, for pods that need certain zones",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

@@ -5,10 +5,9 @@ use crate::rules::prelude::*;
 
 /// The rule.
 pub static RULE: Rule = rule! {
-    id: "immutable-field",
+    id: "immutable-field", group: Refused;
     title: "this field cannot be changed",
     summary: "a change to an immutable field, and what to do instead",
-    group: Refused,
     scopes: [Scope::Object {
         phase: Phase::Before {
             operations: &[Operation::Update],

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "immutable-release-label",
+    id: "immutable-release-label", group: Refused;
     title: "this label changes with each release",
     summary: "a label of a release in an immutable field, or in a Service's selector",
-    group: Refused,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },
@@ -25,8 +24,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         report(&SELECTOR.child("matchLabels"), (key, value), "the selector", found);
     }
     let Some(spec) = object.stateful_set() else { return };
-    for (i, (_, claim)) in read::claims(spec).enumerate() {
-        let path = CLAIM_TEMPLATES.index(i);
+    for ((_, claim), path) in CLAIM_TEMPLATES.items(read::claims(spec)) {
         let path = path.child("metadata");
         let ObjectMeta { labels, annotations, .. } = &claim.metadata;
         for (field, entries) in [("labels", labels), ("annotations", annotations)] {

@@ -2,12 +2,10 @@ use crate::rules::prelude::*;
 use crate::{finding::ClusterAssumption, kubernetes::tolerations};
 
 pub(super) static RULE: Rule = rule! {
-    id: "legacy-master-toleration",
+    id: "legacy-master-toleration", group: Upgrade, cel: "cel.yaml";
     title: "only the control plane's old taint is tolerated",
     summary: "a toleration of the control plane's old taint without the new one",
-    group: Upgrade,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";

@@ -3,12 +3,10 @@ use k8s_openapi::api::core::v1::NodeSelectorTerm;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "legacy-node-label",
+    id: "legacy-node-label", group: Upgrade, cel: "cel.yaml";
     title: "nodes no longer have this label",
     summary: "a nodeSelector or node affinity that asks for the control plane's old label",
-    group: Upgrade,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: "cel.yaml",
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";

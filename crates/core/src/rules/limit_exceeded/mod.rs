@@ -18,11 +18,9 @@ use crate::rules::prelude::*;
 
 /// The rule for consequences that the policy forbids.
 pub static RULE: Rule = rule! {
-    id: "limit-exceeded",
+    id: "limit-exceeded", group: Guard, mode: Mode::Deny;
     title: "the policy forbids these consequences",
     summary: "a change with consequences that the policy forbids",
-    group: Guard,
-    mode: Mode::Deny,
     scopes: [Scope::Engine { kinds: SETS, by: &[Runner::Check, Runner::Validate] }],
 };
 

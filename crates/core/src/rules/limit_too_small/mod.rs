@@ -1,18 +1,15 @@
-//! A limit that a volume of its pod cannot keep.
-
 use super::heap_above_limit::limit as memory;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "limit-too-small",
+    id: "limit-too-small", group: NeverStarts;
     title: "the volume may grow above the limit",
     summary: "a volume that may grow above a limit of its pod",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    for (i, volume) in list(&spec.volumes).iter().enumerate() {
+    for (volume, path) in VOLUMES.items(list(&spec.volumes)) {
         let Some(it) = &volume.empty_dir else { continue };
         let Some(shown) = it.size_limit.as_ref().map(|it| &it.0) else { continue };
         let Some(size) = bytes(shown) else { continue };
@@ -31,7 +28,6 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             ),
             _ => continue,
         };
-        let path = VOLUMES.index(i);
         if most.is_some_and(|most| size > most) {
             let message = format!("with a sizeLimit of {shown}, {message}");
             found

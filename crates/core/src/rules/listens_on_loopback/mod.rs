@@ -3,10 +3,9 @@ use crate::rules::prelude::*;
 use crate::{inventory::object_summary::NamedPort, kubernetes::loopback::on_loopback};
 
 pub(super) static RULE: Rule = rule! {
-    id: "listens-on-loopback",
+    id: "listens-on-loopback", group: NeverStarts;
     title: "the program listens only inside its pod",
     summary: "a program that listens on 127.0.0.1, and a probe or Service that asks the pod",
-    group: NeverStarts,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },

@@ -1,13 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "long-ready-seconds",
+    id: "long-ready-seconds", group: Rollout, mode: Mode::Audit, cel: "cel.yaml";
     title: "minReadySeconds makes the rollout very long",
     summary: "minReadySeconds so high that a rollout takes very long",
-    group: Rollout,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 const LONG_STEP: i64 = 600;

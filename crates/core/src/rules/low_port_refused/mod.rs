@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "low-port-refused",
+    id: "low-port-refused", group: NeverStarts;
     title: "the user may not listen on this port",
     summary: "a port of the node below 1024 for a user without NET_BIND_SERVICE",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

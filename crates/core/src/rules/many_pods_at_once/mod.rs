@@ -2,10 +2,9 @@ use super::read::Wave;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "many-pods-at-once",
+    id: "many-pods-at-once", group: Rollout;
     title: "many pods are replaced or removed at once",
     summary: "an update that replaces or removes many pods at once",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::Both(check))],
 };
 

@@ -1,12 +1,9 @@
-//! Containers with too many variables for the Services of their namespace.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "many-service-links",
+    id: "many-service-links", group: NeverStarts;
     title: "pods get too many variables of Services",
     summary: "pods that get so many variables of Services that programs may not start",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

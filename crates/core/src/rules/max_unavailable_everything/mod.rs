@@ -3,10 +3,9 @@ use crate::inventory::object_summary::Called;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "max-unavailable-everything",
+    id: "max-unavailable-everything", group: Rollout;
     title: "an update takes all pods down at once",
     summary: "maxUnavailable so high that an update takes all pods down at once",
-    group: Rollout,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check)),
         Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check: webhook },

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "max-unavailable-ignored",
+    id: "max-unavailable-ignored", group: Rollout;
     title: "maxUnavailable is ignored",
     summary: "maxUnavailable of a StatefulSet while its feature gate is off",
-    group: Rollout,
     scopes: [Scope::Object {
         phase: Phase::Before {
             operations: &[Operation::Create, Operation::Update],

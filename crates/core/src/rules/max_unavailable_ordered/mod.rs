@@ -1,14 +1,10 @@
-//! Pods that are deleted together and recreated one by one.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "max-unavailable-ordered",
+    id: "max-unavailable-ordered", group: Rollout, cel: "cel.yaml";
     title: "maxUnavailable above 1 makes nothing faster",
     summary: "maxUnavailable above 1 with OrderedReady: more pods are down, nothing is faster",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

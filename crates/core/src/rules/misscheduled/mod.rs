@@ -1,14 +1,11 @@
-//! Pods of a DaemonSet on nodes that would not get one.
-
 use super::status::toleration;
 use crate::kubernetes::taints;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "misscheduled",
+    id: "misscheduled", group: Cluster;
     title: "pods run on nodes that are not selected",
     summary: "pods of a DaemonSet on nodes that the DaemonSet no longer selects",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
 };
 

@@ -1,15 +1,10 @@
-//! A name that leaves no room for the controller's suffix.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "name-too-long",
+    id: "name-too-long", group: NeverStarts, mode: Mode::Deny, cel: "cel.yaml";
     title: "the name is too long for pods",
     summary: "a name so long that the controller cannot create pods",
-    group: NeverStarts,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 /// A hyphen and a hash: 32 bits in decimal, usually 10 characters.

@@ -1,5 +1,3 @@
-//! A neighbor of the pods that is applied together with them, and that the API server refuses.
-
 use super::neighbors::services;
 use crate::{
     inventory::{
@@ -9,10 +7,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "neighbor-refused",
+    id: "neighbor-refused", group: NeverStarts;
     title: "the API server refuses what the pods need",
     summary: "a ConfigMap, Secret, Service or the like that the API server refuses",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

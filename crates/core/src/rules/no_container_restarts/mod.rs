@@ -1,15 +1,11 @@
-//! Pods that end although their controller wants them to run forever.
-
 use crate::kubernetes::containers::ends;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "no-container-restarts",
+    id: "no-container-restarts", group: NeverStarts, cel: "cel.yaml";
     title: "no container is restarted after exit code 0",
     summary: "no container is restarted after exit code 0, so pods end and are recreated",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 pub(super) const HELP: &str = "leave out restartPolicy of the container that has to run for ever";

@@ -7,10 +7,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "no-node-matches",
+    id: "no-node-matches", group: NeverStarts;
     title: "no node matches the template",
     summary: "a template whose node selector and affinity no node matches",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }, status::SCOPE],
 };
 

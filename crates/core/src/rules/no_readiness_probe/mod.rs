@@ -2,13 +2,10 @@ use crate::finding::paths::CONTAINERS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "no-readiness-probe",
+    id: "no-readiness-probe", group: Rollout, mode: Mode::Audit, cel: "cel.yaml";
     title: "the rollout waits for nothing",
     summary: "a server without a readiness probe, whose rollout waits for nothing",
-    group: Rollout,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -2,10 +2,9 @@ use super::read::{Action, DOES_NOTHING};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "no-shell-in-image",
+    id: "no-shell-in-image", group: NeverStarts;
     title: "the image does not have this program",
     summary: "a command, probe or hook with a shell or tool that the image lacks",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

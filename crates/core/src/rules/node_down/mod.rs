@@ -1,5 +1,3 @@
-//! Nodes that are down, and the sets whose pods are on them.
-
 use super::{
     pod_stuck_terminating::{OUT_OF_SERVICE, back_in_service},
     status::outlook::IDLE,
@@ -7,10 +5,9 @@ use super::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "node-down",
+    id: "node-down", group: Cluster;
     title: "a node is not ready",
     summary: "a node that is not ready, or is ready and still marked as out of service",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
 };
 

@@ -3,10 +3,9 @@ use crate::kubernetes::taints;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "node-not-wanted",
+    id: "node-not-wanted", group: Cluster;
     title: "a taint keeps the daemon off nodes",
     summary: "nodes without a pod of the DaemonSet, because of a taint",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
 };
 

@@ -1,15 +1,10 @@
-//! A node pin that contradicts the pod's own constraints.
-
 use crate::rules::prelude::*;
 
 /// The rule against a node pin that cannot be met.
 pub static RULE: Rule = rule! {
-    id: "node-pin-conflict",
+    id: "node-pin-conflict", group: Guard, mode: Mode::Deny, adjustable: false;
     title: "the pod is tied to two nodes",
     summary: "a pod created for one node whose own affinity ties it to another",
-    group: Guard,
-    mode: Mode::Deny,
-    adjustable: false,
     scopes: [Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
 };
 

@@ -5,10 +5,9 @@ use super::status::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "node-without-pod",
+    id: "node-without-pod", group: Cluster;
     title: "nodes lack a working pod",
     summary: "nodes that should have a pod of the DaemonSet, and have none that works",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 

@@ -1,14 +1,10 @@
-//! A changed template that the controller does not roll out.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "on-delete-change",
+    id: "on-delete-change", group: Rollout, cel: "cel.yaml";
     title: "running pods do not get this template",
     summary: "a changed template under OnDelete: running pods do not get it",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "on-delete-ignores-rolling-update",
+    id: "on-delete-ignores-rolling-update", group: Rollout, cel: "cel.yaml";
     title: "rollingUpdate is ignored under OnDelete",
     summary: "a DaemonSet with settings for rolling updates under OnDelete",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,17 +1,13 @@
-//! A corrected template that is not rolled out because a pod is broken.
-
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use crate::rules::prelude::*;
 use crate::{kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY, rules::rollout_waits};
 
 pub(super) static RULE: Rule = rule! {
-    id: "ordered-rollout-stuck",
+    id: "ordered-rollout-stuck", group: Rollout, cel: "cel.yaml";
     title: "the rollout waits for a broken pod",
     summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

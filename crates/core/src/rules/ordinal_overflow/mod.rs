@@ -1,13 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "ordinal-overflow",
+    id: "ordinal-overflow", group: NeverStarts, mode: Mode::Deny, cel: "cel.yaml";
     title: "the last ordinals are too large",
     summary: "ordinals.start so high that the last ordinals do not fit into 32 bits",
-    group: NeverStarts,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "ordinals-renumbered",
+    id: "ordinals-renumbered", group: Data, cel: "cel.yaml";
     title: "new ordinals mean new pods and volumes",
     summary: "a new ordinals.start that deletes pods and creates others with new volumes",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

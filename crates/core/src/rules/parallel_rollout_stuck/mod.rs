@@ -5,10 +5,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "parallel-rollout-stuck",
+    id: "parallel-rollout-stuck", group: Rollout;
     title: "broken pods use up maxUnavailable",
     summary: "a new template while broken parallel pods use up maxUnavailable",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
 };
 

@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "partition-covers-all",
+    id: "partition-covers-all", group: Rollout, cel: "cel.yaml";
     title: "partition covers all replicas",
     summary: "a partition that is not below the number of replicas: nothing is rolled out",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "partition-is-an-index",
+    id: "partition-is-an-index", group: Rollout, cel: "cel.yaml";
     title: "partition counts pods, not ordinals",
     summary: "a partition that looks like an ordinal, but counts pods from 0",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,15 +1,10 @@
-//! A partition left over from the previous rollout.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "partition-left-set",
+    id: "partition-left-set", group: Rollout, mode: Mode::Audit, cel: "cel.yaml";
     title: "partition holds back the new template",
     summary: "a new template while the partition still holds back the previous one",
-    group: Rollout,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

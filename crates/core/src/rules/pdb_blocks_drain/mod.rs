@@ -4,9 +4,8 @@ mod status;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "pdb-blocks-drain",
+    id: "pdb-blocks-drain", group: Upgrade;
     title: "the budget never allows an eviction",
     summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
-    group: Upgrade,
     scopes: [neighbors::SCOPE, status::SCOPE],
 };

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "pdb-overlap",
+    id: "pdb-overlap", group: Upgrade;
     title: "two budgets select the same pods",
     summary: "pods that more than one PodDisruptionBudget selects",
-    group: Upgrade,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

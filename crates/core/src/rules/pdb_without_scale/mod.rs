@@ -4,10 +4,9 @@ use crate::inventory::object_summary::DisruptionBudget;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "pdb-without-scale",
+    id: "pdb-without-scale", group: Upgrade;
     title: "the budget cannot count these pods",
     summary: "a DaemonSet with a PodDisruptionBudget that cannot count its pods",
-    group: Upgrade,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

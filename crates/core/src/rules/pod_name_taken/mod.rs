@@ -3,10 +3,9 @@ use crate::rules::prelude::*;
 use crate::{observed::ForeignPod, rollout::stateful_set::Settings};
 
 pub(super) static RULE: Rule = rule! {
-    id: "pod-name-taken",
+    id: "pod-name-taken", group: Cluster;
     title: "another pod has the name",
     summary: "a pod of a StatefulSet that cannot be created: another pod has its name",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 

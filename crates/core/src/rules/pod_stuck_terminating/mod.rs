@@ -2,10 +2,9 @@ use super::status::budget_eaten::eats_budget;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "pod-stuck-terminating",
+    id: "pod-stuck-terminating", group: Cluster;
     title: "the deletion of a pod does not end",
     summary: "a pod whose deletion does not end",
-    group: Cluster,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 

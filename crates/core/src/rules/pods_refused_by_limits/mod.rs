@@ -7,10 +7,9 @@ use crate::kubernetes::quantity;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "pods-refused-by-limits",
+    id: "pods-refused-by-limits", group: NeverStarts;
     title: "limits of the namespace refuse the pods",
     summary: "pods or claims that a LimitRange or ResourceQuota of the namespace refuses",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

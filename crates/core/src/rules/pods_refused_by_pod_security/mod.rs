@@ -1,13 +1,10 @@
-//! Pods that their namespace's Pod Security level rejects.
-
 use crate::kubernetes::pod_security::{FailedCheck, Standard};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "pods-refused-by-pod-security",
+    id: "pods-refused-by-pod-security", group: NeverStarts;
     title: "Pod Security refuses the pods",
     summary: "a template whose pods the Pod Security level of the namespace refuses",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

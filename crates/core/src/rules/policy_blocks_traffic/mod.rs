@@ -1,5 +1,3 @@
-//! NetworkPolicies that keep the pods of a set from DNS, from each other, or from their Service.
-
 use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort};
 
 use super::neighbors::services;
@@ -10,10 +8,9 @@ use crate::inventory::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "policy-blocks-traffic",
+    id: "policy-blocks-traffic", group: Names;
     title: "the NetworkPolicy blocks what the pods need",
     summary: "a NetworkPolicy that blocks DNS, the other pods of the set, or its Service",
-    group: Names,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

@@ -1,14 +1,10 @@
-//! A policy file that became weaker.
-
 use crate::rules::prelude::*;
 
 /// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
 pub static RULE: Rule = rule! {
-    id: "policy-weakened",
+    id: "policy-weakened", group: Guard, adjustable: false;
     title: "this change weakens the policy",
     summary: "a change that weakens the policy that checks it",
-    group: Guard,
-    adjustable: false,
     scopes: [Scope::Engine { kinds: &[Kind::Policy], by: &[Runner::Check] }],
 };
 

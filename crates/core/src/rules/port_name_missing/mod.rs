@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "port-name-missing",
+    id: "port-name-missing", group: NeverStarts;
     title: "the container has no port of this name",
     summary: "a probe or hook that names a port that its container does not have",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "postgres-data-directory",
+    id: "postgres-data-directory", group: Data;
     title: "the volume cannot be this data directory",
     summary: "a postgres or Kafka image whose volume is mounted where it keeps no data",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,12 +1,9 @@
-//! A preStop hook that takes all the time that the pod has to stop.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "pre-stop-outlasts-grace",
+    id: "pre-stop-outlasts-grace", group: Rollout;
     title: "the preStop hook uses the whole grace period",
     summary: "a preStop hook that sleeps for the whole grace period",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "priority-class-missing",
+    id: "priority-class-missing", group: NeverStarts;
     title: "the PriorityClass does not exist",
     summary: "a template whose PriorityClass does not exist",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 

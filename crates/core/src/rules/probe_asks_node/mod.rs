@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "probe-asks-node",
+    id: "probe-asks-node", group: NeverStarts;
     title: "the probe asks the node, not the pod",
     summary: "a probe or hook with the host localhost, which is the node",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "probe-without-tls",
+    id: "probe-without-tls", group: NeverStarts;
     title: "the probe speaks HTTP to an HTTPS port",
     summary: "a probe without scheme HTTPS at a port that is named https",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -3,10 +3,9 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "quantity-unit",
+    id: "quantity-unit", group: NeverStarts;
     title: "the quantity has the wrong unit",
     summary: "memory or storage of a few bytes, or hundreds of processors",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
@@ -17,10 +16,9 @@ const MOST: u128 = 256;
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let claims = subject.object.stateful_set().map(|it| list(&it.volume_claim_templates));
-    for (i, claim) in claims.into_iter().flatten().enumerate() {
+    for (claim, path) in CLAIM_TEMPLATES.items(claims.into_iter().flatten()) {
         let resources = claim.spec.as_ref().and_then(|it| it.resources.as_ref());
         let size = resources.and_then(|it| it.requests.as_ref()?.get("storage"));
-        let path = CLAIM_TEMPLATES.index(i);
         let why = "and the size in a claim template cannot be changed";
         bytes(size, false, "Gi", why, &path.below("spec.resources.requests.storage"), found);
     }

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "removed-option",
+    id: "removed-option", group: NeverStarts;
     title: "the program no longer has the option",
     summary: "an option that the image's release no longer has, so that the program ends",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

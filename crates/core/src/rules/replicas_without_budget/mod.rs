@@ -2,11 +2,9 @@ use super::selector_misses_pods::missing;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "replicas-without-budget",
+    id: "replicas-without-budget", group: Upgrade, mode: Mode::Audit;
     title: "no PodDisruptionBudget protects the pods",
     summary: "a StatefulSet with several pods and no PodDisruptionBudget",
-    group: Upgrade,
-    mode: Mode::Audit,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -2,10 +2,9 @@ use crate::inventory::resources::Resources;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "requests-exceed-node",
+    id: "requests-exceed-node", group: NeverStarts;
     title: "no node has what the pods request",
     summary: "pods that request more CPU or memory than the nodes for them have",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }],
 };
 

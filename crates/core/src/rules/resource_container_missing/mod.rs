@@ -3,10 +3,9 @@ use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, ResourceFieldSelector};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "resource-container-missing",
+    id: "resource-container-missing", group: NeverStarts;
     title: "the pod has no container of this name",
     summary: "a resourceFieldRef to a container that the pod does not have",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

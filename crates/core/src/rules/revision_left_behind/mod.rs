@@ -5,11 +5,9 @@ use crate::rules::prelude::*;
 const DAYS: i64 = 7 * 24 * 3_600;
 
 pub(super) static RULE: Rule = rule! {
-    id: "revision-left-behind",
+    id: "revision-left-behind", group: Cluster, mode: Mode::Audit;
     title: "pods have an old template",
     summary: "pods that have had an older template for more than a week",
-    group: Cluster,
-    mode: Mode::Audit,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Aside(check) }],
 };
 

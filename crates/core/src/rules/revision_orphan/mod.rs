@@ -2,10 +2,9 @@ use crate::observed::Revision;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "revision-orphan",
+    id: "revision-orphan", group: Cluster;
     title: "no set owns these revisions",
     summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::ControllerRevision], check: StatusCheck::Others(check) }],
 };
 

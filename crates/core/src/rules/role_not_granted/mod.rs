@@ -2,10 +2,9 @@ use crate::inventory::access::{Access, Account, Resource};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "role-not-granted",
+    id: "role-not-granted", group: NeverStarts;
     title: "the account does not get the role's rights",
     summary: "a role binding that gives the ServiceAccount of the pods no rights",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

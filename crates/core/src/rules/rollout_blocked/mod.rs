@@ -1,13 +1,10 @@
-//! A rollout that cannot begin because too many pods are unavailable already.
-
 use crate::rules::prelude::*;
 use crate::rules::rollout_waits::Unavailability;
 
 pub(super) static RULE: Rule = rule! {
-    id: "rollout-blocked",
+    id: "rollout-blocked", group: Rollout;
     title: "maxUnavailable pods are unavailable already",
     summary: "a changed template while maxUnavailable pods are unavailable already",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
 };
 

@@ -1,5 +1,3 @@
-//! An update of a DaemonSet that does not go on, because too many pods are unavailable.
-
 use super::{
     pod_stuck_terminating,
     status::budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},
@@ -7,10 +5,9 @@ use super::{
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "rollout-budget-eaten",
+    id: "rollout-budget-eaten", group: Cluster;
     title: "broken pods or nodes use up maxUnavailable",
     summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 

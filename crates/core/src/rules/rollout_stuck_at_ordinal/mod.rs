@@ -6,10 +6,9 @@ use crate::rules::prelude::*;
 use crate::{rollout::stateful_set::COMPLETE, rules::rollout_waits};
 
 pub(super) static RULE: Rule = rule! {
-    id: "rollout-stuck-at-ordinal",
+    id: "rollout-stuck-at-ordinal", group: Cluster;
     title: "the StatefulSet waits for a pod",
     summary: "a StatefulSet that waits for a pod that does not become ready",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 

@@ -1,13 +1,9 @@
-//! A container that has to run as root but must not.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "root-not-allowed",
+    id: "root-not-allowed", group: NeverStarts, mode: Mode::Deny;
     title: "runAsNonRoot forbids the user 0",
     summary: "runAsNonRoot together with runAsUser 0, so that the container never starts",
-    group: NeverStarts,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "runtime-class-missing",
+    id: "runtime-class-missing", group: NeverStarts;
     title: "the RuntimeClass does not exist",
     summary: "a template whose RuntimeClass does not exist",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 

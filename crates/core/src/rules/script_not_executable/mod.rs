@@ -1,15 +1,12 @@
-//! A program in a ConfigMap or Secret that nobody may execute.
-
 use k8s_openapi::api::core::v1::KeyToPath;
 
 use crate::inventory::configs::How;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "script-not-executable",
+    id: "script-not-executable", group: NeverStarts;
     title: "the script cannot be executed",
     summary: "a command that is a file of a ConfigMap or Secret and cannot be executed",
-    group: NeverStarts,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },

@@ -5,10 +5,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "selector-misses-pods",
+    id: "selector-misses-pods", group: Names;
     title: "one label keeps the selector from the pods",
     summary: "a Service, budget or PodMonitor whose selector misses the pods by a single label",
-    group: Names,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

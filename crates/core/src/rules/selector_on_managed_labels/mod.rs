@@ -2,13 +2,10 @@ use crate::kubernetes::managed_labels;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "selector-on-managed-labels",
+    id: "selector-on-managed-labels", group: NeverStarts, mode: Mode::Deny, cel: "cel.yaml";
     title: "the selector uses a label of the controller",
     summary: "a selector on a label that the controller itself sets on its pods",
-    group: NeverStarts,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,5 +1,3 @@
-//! Two controllers whose selectors match the same pods.
-
 mod overlap;
 #[cfg(test)]
 mod tests;
@@ -8,10 +6,9 @@ use self::overlap::Overlap;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "selector-overlap",
+    id: "selector-overlap", group: Names;
     title: "the selector matches pods of another controller",
     summary: "a selector that also matches the pods of another controller",
-    group: Names,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

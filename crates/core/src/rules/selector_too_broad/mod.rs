@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "selector-too-broad",
+    id: "selector-too-broad", group: Names, cel: "cel.yaml";
     title: "the selector matches other pods",
     summary: "a DaemonSet whose selector matches pods that are not its own",
-    group: Names,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: "cel.yaml",
 };
 
 /// Pods of many workloads have these labels with the same value.

@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "self-affinity-in-daemonset",
+    id: "self-affinity-in-daemonset", group: Nodes, cel: "cel.yaml";
     title: "all pods must be where the first is",
     summary: "a DaemonSet whose pods must all run in the zone or on the node of the first",
-    group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

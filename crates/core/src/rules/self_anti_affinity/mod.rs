@@ -1,13 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "self-anti-affinity",
+    id: "self-anti-affinity", group: Nodes, mode: Mode::Audit, cel: "cel.yaml";
     title: "each replica needs its own node or zone",
     summary: "replicas that must not share a node or zone, so that each needs its own",
-    group: Nodes,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -2,10 +2,9 @@ use super::neighbors::missing::only_elsewhere;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "service-account-missing",
+    id: "service-account-missing", group: NeverStarts;
     title: "the ServiceAccount does not exist",
     summary: "a template whose ServiceAccount does not exist",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "service-link-misread",
+    id: "service-link-misread", group: NeverStarts;
     title: "a Service sets a variable of the program",
     summary: "an image that reads the variable of a Service as a setting of its own",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "service-missing",
+    id: "service-missing", group: Names;
     title: "the Service does not exist",
     summary: "a StatefulSet whose serviceName names a Service that does not exist",
-    group: Names,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "service-name-empty",
+    id: "service-name-empty", group: Names, cel: "cel.yaml";
     title: "pods get no DNS names without serviceName",
     summary: "a StatefulSet without serviceName: its pods get no DNS names",
-    group: Names,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,12 +1,9 @@
-//! A StatefulSet whose Service has a cluster IP.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "service-not-headless",
+    id: "service-not-headless", group: Names;
     title: "the Service is not headless",
     summary: "a StatefulSet whose Service is not headless",
-    group: Names,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

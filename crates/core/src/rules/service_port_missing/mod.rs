@@ -6,10 +6,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "service-port-missing",
+    id: "service-port-missing", group: Names;
     title: "the pods or their Service lack a port",
     summary: "a Service with a targetPort that no container has, or without a webhook's port",
-    group: Names,
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

@@ -4,10 +4,9 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = rule! {
-    id: "service-selects-nothing",
+    id: "service-selects-nothing", group: Names;
     title: "the Service does not select the pods",
     summary: "a StatefulSet whose Service does not select its pods",
-    group: Names,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 

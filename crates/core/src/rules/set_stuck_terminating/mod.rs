@@ -2,10 +2,9 @@ use crate::finding::paths::FINALIZERS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "set-stuck-terminating",
+    id: "set-stuck-terminating", group: Cluster;
     title: "the deletion of the set does not end",
     summary: "a DaemonSet or StatefulSet whose deletion does not end",
-    group: Cluster,
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Others(check) }],
 };
 

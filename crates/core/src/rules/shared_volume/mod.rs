@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "shared-volume",
+    id: "shared-volume", group: Data;
     title: "all pods share one volume",
     summary: "a claim or disk in the template: all pods on all nodes share it",
-    group: Data,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
@@ -72,10 +71,9 @@ fn one_for_all_claims(subject: &Subject<'_>, who: &str, found: &mut Findings) {
     let is_new = old.is_none_or(|old| old.replicas.unwrap_or(1) < 2);
     let claims =
         subject.object.stateful_set().filter(|_| is_new).into_iter().flat_map(read::claims);
-    for (i, (_, claim)) in claims.enumerate() {
+    for ((_, claim), path) in CLAIM_TEMPLATES.items(claims) {
         let named = claim.spec.as_ref().and_then(|it| it.volume_name.as_deref());
         let Some(volume) = named.filter(|it| !it.is_empty()) else { continue };
-        let path = CLAIM_TEMPLATES.index(i);
         let message = format!(
             "the claims of {who} ask for the volume {volume:?}, and only one claim can have it: the other pods stay \
              Pending"

@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "spread-in-daemonset",
+    id: "spread-in-daemonset", group: Nodes, cel: "cel.yaml";
     title: "the pods keep each other off nodes",
     summary: "a DaemonSet whose pods keep each other off their nodes",
-    group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: "cel.yaml",
 };
 
 const HOSTNAME: &str = "kubernetes.io/hostname";

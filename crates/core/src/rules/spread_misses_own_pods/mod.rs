@@ -1,13 +1,10 @@
-//! Constraints that should keep the pods of a set apart and select other pods.
-
 use crate::kubernetes::managed_labels;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "spread-misses-own-pods",
+    id: "spread-misses-own-pods", group: Nodes;
     title: "the constraint selects none of its pods",
     summary: "a spread constraint or anti-affinity that misses the pods of its own set",
-    group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "storage-class-missing",
+    id: "storage-class-missing", group: NeverStarts;
     title: "the StorageClass does not exist",
     summary: "a claim template whose StorageClass does not exist, or that needs a default one",
-    group: NeverStarts,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 

@@ -1,15 +1,10 @@
-//! A surge pod that needs the host port of the old pod.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "surge-host-port",
+    id: "surge-host-port", group: Rollout, mode: Mode::Deny, cel: "cel.yaml";
     title: "the new pod cannot get the host port",
     summary: "a DaemonSet with maxSurge whose pods use a host port",
-    group: Rollout,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

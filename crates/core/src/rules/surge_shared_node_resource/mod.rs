@@ -3,12 +3,10 @@ use k8s_openapi::api::core::v1::Probe;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "surge-shared-node-resource",
+    id: "surge-shared-node-resource", group: Rollout, cel: "cel.yaml";
     title: "old and new pod need the same port",
     summary: "a DaemonSet with maxSurge whose pods listen on undeclared ports of the node",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -2,10 +2,9 @@ use crate::kubernetes::pod_security::SAFE_SYSCTLS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "sysctl-refused",
+    id: "sysctl-refused", group: NeverStarts;
     title: "the kubelet refuses the sysctl",
     summary: "a sysctl that makes the kubelet refuse each pod, without end",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
@@ -28,7 +27,7 @@ const OF_THE_NODE: [&str; 5] = [
 fn check(spec: &PodSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let sysctls = spec.security_context.as_ref().map_or(&[][..], |it| list(&it.sysctls));
     let at = POD_SPEC.below("securityContext.sysctls");
-    for (i, sysctl) in sysctls.iter().enumerate() {
+    for (sysctl, path) in at.items(sysctls.iter()) {
         let name = sysctl.name.replace('/', ".");
         let is_safe = SAFE_SYSCTLS.contains(&&*name)
             || cluster.version.minor() >= 37 && SAFE_LATER.contains(&&*name);
@@ -65,7 +64,6 @@ fn check(spec: &PodSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Finding
                 "set it on the nodes, for example with sysctl -w in a privileged init container",
             )
         };
-        let path = at.index(i);
         let path = path.child("name");
         found.report(&path, Reason::Forbidden, message, help).noted_if(may_be_allowed);
     }

@@ -2,10 +2,9 @@ use crate::kubernetes::taints::written;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "taint-no-longer-tolerated",
+    id: "taint-no-longer-tolerated", group: Nodes;
     title: "a taint is no longer tolerated",
     summary: "a new template that does not tolerate a taint of nodes, as the former did",
-    group: Nodes,
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 

@@ -2,12 +2,10 @@ use crate::rules::prelude::*;
 use crate::validation::object_meta;
 
 pub(super) static RULE: Rule = rule! {
-    id: "template-finalizers",
+    id: "template-finalizers", group: Rollout, cel: "cel.yaml";
     title: "deleted pods stay Terminating",
     summary: "a template with finalizers: every deleted pod stays Terminating",
-    group: Rollout,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

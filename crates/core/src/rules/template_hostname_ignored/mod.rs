@@ -1,12 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "template-hostname-ignored",
+    id: "template-hostname-ignored", group: Names, cel: "cel.yaml";
     title: "hostname has no effect",
     summary: "a template with a hostname: it is ignored, or the same for all pods",
-    group: Names,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: "cel.yaml",
 };
 
 /// While this gate is off, the API server drops `hostnameOverride`.

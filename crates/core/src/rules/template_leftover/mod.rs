@@ -1,13 +1,10 @@
-//! Remains of a template in a command or variable, instead of the value that its author meant.
-
 use crate::inventory::leftovers::number;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "template-leftover",
+    id: "template-leftover", group: NeverStarts;
     title: "a template left this in the value",
     summary: "a command, variable or ConfigMap with what a template prints by mistake",
-    group: NeverStarts,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check)),
         Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },

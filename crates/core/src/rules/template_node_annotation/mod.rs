@@ -1,15 +1,11 @@
-//! A template with setguard's annotation for a single node.
-
 use crate::object::annotations::NODE_ANNOTATION;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "template-node-annotation",
+    id: "template-node-annotation", group: Guard, cel: "cel.yaml";
     title: "all pods ask for one node",
     summary: "setguard.io/node in a template: all pods ask for one node",
-    group: Guard,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

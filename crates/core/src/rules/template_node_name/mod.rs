@@ -2,12 +2,10 @@ use crate::rules::prelude::*;
 use crate::validation::created_pod;
 
 pub(super) static RULE: Rule = rule! {
-    id: "template-node-name",
+    id: "template-node-name", group: Nodes, cel: "cel.yaml";
     title: "all pods go to one node",
     summary: "a template with nodeName: all pods go to one node, without the scheduler",
-    group: Nodes,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -2,12 +2,10 @@ use crate::rules::prelude::*;
 use crate::validation::created_pod;
 
 pub(super) static RULE: Rule = rule! {
-    id: "template-scheduling-gates",
+    id: "template-scheduling-gates", group: NeverStarts, cel: "cel.yaml";
     title: "every pod waits for its scheduling gates",
     summary: "a template with schedulingGates: every pod waits for them to be removed",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

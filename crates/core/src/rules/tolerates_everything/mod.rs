@@ -1,13 +1,10 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "tolerates-everything",
+    id: "tolerates-everything", group: Nodes, mode: Mode::Audit, cel: "cel.yaml";
     title: "no taint can move the pods",
     summary: "a toleration of every taint, so that no taint can move the pods off a node",
-    group: Nodes,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

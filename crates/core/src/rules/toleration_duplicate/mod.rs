@@ -1,16 +1,11 @@
-//! A toleration that adds nothing.
-
 use crate::kubernetes::tolerations::{Index, covers};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "toleration-duplicate",
+    id: "toleration-duplicate", group: Nodes, mode: Mode::Audit, cel: "cel.yaml";
     title: "another toleration covers this one",
     summary: "a toleration that a broader one in the list covers already",
-    group: Nodes,
-    mode: Mode::Audit,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
-    cel: "cel.yaml",
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,19 +1,15 @@
-//! A time limit on a daemon pod's toleration.
-
 use crate::kubernetes::tolerations::Index;
 use crate::rules::prelude::*;
 
 pub(crate) static RULE: Rule = rule! {
-    id: "toleration-seconds-loop",
+    id: "toleration-seconds-loop", group: Nodes, cel: "cel.yaml";
     title: "the daemon is evicted again and again",
     summary: "tolerationSeconds on a daemon: it is evicted and recreated again and again",
-    group: Nodes,
     scopes: [
         Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check)),
         // Injection reports it for pods.
         Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] },
     ],
-    cel: "cel.yaml",
 };
 
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -5,15 +5,13 @@ use crate::rules::prelude::*;
 
 /// The rule for objects that are too large to evaluate.
 pub static RULE: Rule = rule! {
-    id: "too-large-to-check",
+    id: "too-large-to-check", group: Guard, cel: "cel.yaml";
     title: "the object is too large to check",
     summary: "an object with so many items or so much text that setguard skips it",
-    group: Guard,
     scopes: [Scope::Engine {
         kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod],
         by: &[Runner::Check, Runner::Validate],
     }],
-    cel: "cel.yaml",
 };
 
 /// The description of this rule.

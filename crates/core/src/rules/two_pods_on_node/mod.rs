@@ -2,10 +2,9 @@ use crate::rollout::daemon_set::Settings;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "two-pods-on-node",
+    id: "two-pods-on-node", group: Cluster;
     title: "a node has two pods of the DaemonSet",
     summary: "nodes with two pods of the DaemonSet, or more",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 

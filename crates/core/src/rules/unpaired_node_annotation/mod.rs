@@ -1,13 +1,10 @@
-//! A node pin's annotation, set by a user who may not set it.
-
 use crate::rules::prelude::*;
 
 /// The rule against the annotation from a user that is not a paired controller.
 pub static RULE: Rule = rule! {
-    id: "unpaired-node-annotation",
+    id: "unpaired-node-annotation", group: Guard;
     title: "the user is not a paired controller",
     summary: "setguard.io/node on a pod from a user that is not a paired controller",
-    group: Guard,
     scopes: [Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
 };
 

@@ -2,10 +2,9 @@ use crate::kubernetes::node_selector;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "unschedulable-affinity",
+    id: "unschedulable-affinity", group: NeverStarts;
     title: "no node can meet this affinity",
     summary: "node affinity that no node can ever meet",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -1,10 +1,9 @@
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "utilization-without-request",
+    id: "utilization-without-request", group: Rollout;
     title: "the autoscaler has no request to compare with",
     summary: "an autoscaler by utilization, and a container without the request",
-    group: Rollout,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 

@@ -1,12 +1,9 @@
-//! A reference to a variable that the container lacks.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "variable-missing",
+    id: "variable-missing", group: NeverStarts;
     title: "the variable is not defined",
     summary: "a reference $(NAME) to a variable that is not defined, or only later",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

@@ -2,10 +2,9 @@ use super::read::Action;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "variable-not-expanded",
+    id: "variable-not-expanded", group: NeverStarts;
     title: "nothing replaces the variable",
     summary: "a variable in a probe or hook that nothing replaces by its value",
-    group: NeverStarts,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 

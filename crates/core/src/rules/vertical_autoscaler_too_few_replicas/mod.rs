@@ -1,13 +1,10 @@
-//! A VerticalPodAutoscaler of a StatefulSet with too few replicas.
-
 use crate::rules::autoscaler_fights_replicas::SCALERS;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "vertical-autoscaler-too-few-replicas",
+    id: "vertical-autoscaler-too-few-replicas", group: Rollout;
     title: "a VerticalPodAutoscaler needs more replicas",
     summary: "a VerticalPodAutoscaler that replaces no pod, or the only one",
-    group: Rollout,
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 

@@ -1,13 +1,10 @@
-//! A pod whose volume can be used only on nodes where the pod cannot run.
-
 use super::status::volumes::{Elsewhere, elsewhere};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "volume-elsewhere",
+    id: "volume-elsewhere", group: Cluster;
     title: "no node of the volume runs the pod",
     summary: "a pod of a StatefulSet whose volume is bound to nodes that cannot run it",
-    group: Cluster,
     scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 

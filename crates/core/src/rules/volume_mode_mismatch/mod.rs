@@ -1,13 +1,9 @@
-//! A block device that a container mounts, or a file system that it wants as a device.
-
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "volume-mode-mismatch",
+    id: "volume-mode-mismatch", group: NeverStarts, mode: Mode::Deny;
     title: "the claim has the wrong volume mode",
     summary: "a block device that is mounted, or a file system that is used as a device",
-    group: NeverStarts,
-    mode: Mode::Deny,
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 

@@ -5,10 +5,9 @@ use crate::observed::Webhook;
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
-    id: "webhook-down",
+    id: "webhook-down", group: Cluster;
     title: "a webhook cannot be called",
     summary: "a webhook that cannot be called, so that pods, claims or nodes are refused",
-    group: Cluster,
     scopes: [Scope::Status {
         kinds: &[Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration],
         check: StatusCheck::Others(check),

@@ -28,8 +28,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
                 return;
             }
             let path = path.child("volumeDevices");
-            for (i, device) in list(&container.volume_devices).iter().enumerate() {
-                let path = path.index(i);
+            for (device, path) in path.items(list(&container.volume_devices)) {
                 if volume == Some(&device.name) {
                     let detail = "must not already exist in volumeMounts";
                     path.child("name").invalid(&device.name, detail);

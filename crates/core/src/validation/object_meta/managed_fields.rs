@@ -34,8 +34,7 @@ pub(crate) fn validate(json: &str, path: &At<'_>) {
     if !entries.iter().all(Entry::is_readable) {
         return;
     }
-    for (i, entry) in entries.iter().enumerate() {
-        let path = path.index(i);
+    for (entry, path) in path.items(entries.iter()) {
         let manager = entry.manager.as_deref().unwrap_or_default();
         if manager.len() > MANAGER_LIMIT {
             path.child("manager").too_long(MANAGER_LIMIT);

@@ -12,8 +12,7 @@ pub(super) fn owner_references(owners: &[OwnerReference], path: &At<'_>, cluster
     let indexed = cluster.has(since::OWNERS_INDEXED);
     let mut first_controller: Option<&OwnerReference> = None;
     let stored = || distinct(owners).map(|(_, owner)| owner);
-    for (i, owner) in stored().enumerate() {
-        let place = path.index(i);
+    for (owner, place) in path.items(stored()) {
         let place = if indexed { &place } else { path };
         each_missing(owner, place, indexed);
         if is_event(owner) {

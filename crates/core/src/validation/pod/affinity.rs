@@ -36,8 +36,7 @@ fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &At<'_>) {
     }
     let path = path.child(PREFERRED);
     let preferred = list(&nodes.preferred_during_scheduling_ignored_during_execution);
-    for (i, term) in preferred.iter().enumerate() {
-        let path = path.index(i);
+    for (term, path) in path.items(preferred) {
         if !(1..=100).contains(&term.weight) {
             path.child("weight").invalid(term.weight, WEIGHT);
         }
@@ -128,8 +127,7 @@ fn terms(terms: &[PodAffinityTerm], opts: &Options, path: &At<'_>) {
 
 /// Follows `validateWeightedPodAffinityTerms`.
 fn weighted_terms(terms: &[WeightedPodAffinityTerm], opts: &Options, path: &At<'_>) {
-    for (i, term) in terms.iter().enumerate() {
-        let path = path.index(i);
+    for (term, path) in path.items(terms) {
         if !(1..=100).contains(&term.weight) {
             path.child("weight").invalid(term.weight, WEIGHT);
         }

@@ -14,8 +14,7 @@ pub(crate) fn validate(containers: &[Container], cx: &PodContext<'_>, path: &At<
         return;
     }
     let mut seen = Seen::new();
-    for (i, container) in containers.iter().enumerate() {
-        let path = path.index(i);
+    for (container, path) in path.items(containers) {
         common(container, cx, &path);
         if !seen.insert(container.name.as_str()) {
             path.child("name").duplicate(&container.name);
@@ -46,8 +45,7 @@ pub(crate) fn validate_init(
     for container in regular.iter().filter(|_| !containers.is_empty()) {
         seen.insert(container.name.as_str());
     }
-    for (i, container) in containers.iter().enumerate() {
-        let at = path.index(i);
+    for (container, at) in path.items(containers) {
         common(container, cx, &at);
         restart::init_container(container, cx.opts, &at);
         let name = container.name.as_str();

@@ -63,8 +63,7 @@ fn searches(config: &PodDNSConfig, opts: &Options, path: &At<'_>) {
         );
         path.invalid(Value::json(&searches), why);
     }
-    for (i, search) in searches.iter().enumerate() {
-        let path = path.index(i);
+    for (search, path) in path.items(searches) {
         let name = search.strip_suffix('.').unwrap_or(search);
         if !opts.relaxed_dns_search {
             subdomain(name, &path);
@@ -76,8 +75,7 @@ fn searches(config: &PodDNSConfig, opts: &Options, path: &At<'_>) {
 
 /// Follows `ValidateHostAliases`.
 pub(crate) fn host_aliases(aliases: &[HostAlias], opts: &Options, path: &At<'_>) {
-    for (i, alias) in aliases.iter().enumerate() {
-        let path = path.index(i);
+    for (alias, path) in path.items(aliases) {
         each(names::ip(&alias.ip, opts.strict_ip), &alias.ip, &path.child("ip"));
         for (j, name) in list(&alias.hostnames).iter().enumerate() {
             subdomain(name, &path.child("hostnames").index(j));

@@ -25,8 +25,7 @@ fn name_messages(name: &str, opts: &Options) -> Messages {
 
 /// Follows `ValidateEnv`.
 pub(crate) fn validate(vars: &[EnvVar], opts: &Options, path: &At<'_>) {
-    for (i, var) in vars.iter().enumerate() {
-        let path = path.index(i);
+    for (var, path) in path.items(vars) {
         filled(&var.name, |name| name_messages(name, opts), &path.child("name"));
         value_from(var, opts, &path.child("valueFrom"));
     }
@@ -198,8 +197,7 @@ fn file_key_ref(file: &FileKeySelector, path: &At<'_>) {
 
 /// Follows `ValidateEnvFrom`.
 pub(crate) fn validate_from(sources: &[EnvFromSource], opts: &Options, path: &At<'_>) {
-    for (i, source) in sources.iter().enumerate() {
-        let at = path.index(i);
+    for (source, at) in path.items(sources) {
         if let Some(prefix) = source.prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
             each(name_messages(prefix, opts), prefix, &at.child("prefix"));
         }

@@ -15,8 +15,7 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
         others.insert(container.name.as_str());
         seen.insert(container.name.as_str());
     }
-    for (i, one) in ephemeral.iter().enumerate() {
-        let path = path.index(i);
+    for (one, path) in path.items(ephemeral) {
         common(&as_container(one), cx, &path);
         let image = text(&one.image);
         if image.trim().len() != image.len() {

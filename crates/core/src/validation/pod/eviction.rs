@@ -18,8 +18,7 @@ pub(crate) fn validate(spec: &PodSpec, path: &At<'_>) {
         return;
     }
     let mut seen = Seen::new();
-    for (i, responder) in responders.iter().enumerate() {
-        let path = path.index(i);
+    for (responder, path) in path.items(responders) {
         if !seen.insert(responder.name.as_str()) {
             let priority = priority(responder);
             let value = json!({"name": responder.name, "priority": priority});

@@ -23,8 +23,7 @@ pub(crate) fn validate(container: &Container, volumes: &Volumes<'_>, path: &At<'
     let devices =
         OtherMounts::new(devices.iter().map(|d| (d.name.as_str(), d.device_path.as_str())));
     let mut seen = Seen::new();
-    for (i, mount) in mounts.iter().enumerate() {
-        let at = path.index(i);
+    for (mount, at) in path.items(mounts) {
         let (name, mount_path) = (mount.name.as_str(), mount.mount_path.as_str());
         if name.is_empty() {
             at.child("name").required("");
@@ -119,8 +118,7 @@ pub(crate) fn devices(container: &Container, volumes: &Volumes<'_>, path: &At<'_
     let mounts = OtherMounts::new(mounts.iter().map(|m| (m.name.as_str(), m.mount_path.as_str())));
     let (mut names_seen, mut paths_seen) = (Seen::new(), Seen::new());
     let goes_back = |path: &str| !names::no_backsteps(path).is_empty();
-    for (i, device) in devices.iter().enumerate() {
-        let at = path.index(i);
+    for (device, at) in path.items(devices) {
         let (name, device_path) = (device.name.as_str(), device.device_path.as_str());
         let (at_name, at_path) = (at.child("name"), at.child("devicePath"));
         if name.is_empty() {

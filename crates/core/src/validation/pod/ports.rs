@@ -5,8 +5,7 @@ use crate::validation::prelude::*;
 /// Follows `validateContainerPorts`.
 pub(crate) fn validate(ports: &[ContainerPort], path: &At<'_>) {
     let mut names_seen = Seen::new();
-    for (i, port) in ports.iter().enumerate() {
-        let path = path.index(i);
+    for (port, path) in path.items(ports) {
         let name = text(&port.name);
         if !name.is_empty() {
             let wrong = names::port_name(name);

@@ -15,8 +15,7 @@ pub(crate) fn names(claims: &[PodResourceClaim]) -> Vec<&str> {
 /// Follows `validatePodResourceClaims`.
 pub(crate) fn validate(claims: &[PodResourceClaim], path: &At<'_>) {
     let mut seen = Seen::new();
-    for (i, claim) in claims.iter().enumerate() {
-        let path = path.index(i);
+    for (claim, path) in path.items(claims) {
         let at = path.child("name");
         if claim.name.is_empty() {
             at.required("");

@@ -239,8 +239,7 @@ fn is_integer_resource(name: &str) -> bool {
 /// Follows `validateResourceClaimNames`. `claim_names` must be sorted.
 fn claims(claims: &[ResourceClaim], claim_names: &[&str], path: &At<'_>) {
     let mut seen: BTreeSet<String> = BTreeSet::new();
-    for (i, claim) in claims.iter().enumerate() {
-        let path = path.index(i);
+    for (claim, path) in path.items(claims) {
         let name = claim.name.as_str();
         if name.is_empty() {
             path.required("");

@@ -24,8 +24,7 @@ pub(crate) fn gates(spec: &PodSpec, path: &At<'_>) {
     }
     let at = path.child("schedulingGates");
     let mut seen = Seen::new();
-    for (i, gate) in list(&spec.scheduling_gates).iter().enumerate() {
-        let at = at.index(i);
+    for (gate, at) in at.items(list(&spec.scheduling_gates)) {
         label_key(&gate.name, &at);
         if !seen.insert(gate.name.as_str()) {
             at.duplicate(&gate.name);

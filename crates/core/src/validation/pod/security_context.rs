@@ -49,8 +49,7 @@ pub(crate) fn pod(spec: &PodSpec, opts: &Options, path: &At<'_>) {
 fn sysctls(context: &PodSecurityContext, spec: &PodSpec, opts: &Options, path: &At<'_>) {
     let sysctls = list(&context.sysctls);
     let mut seen = Seen::new();
-    for (i, sysctl) in sysctls.iter().enumerate() {
-        let path = path.index(i);
+    for (sysctl, path) in path.items(sysctls) {
         let path = path.child("name");
         let name = sysctl.name.as_str();
         let is_new = seen.insert(name);

@@ -108,8 +108,7 @@ fn legacy_match_label_keys(keys: &[String], selector: Option<&LabelSelector>, pa
     if !keys.is_empty() && selector.is_none() {
         path.forbidden(NO_SELECTOR);
     }
-    for (i, key) in keys.iter().enumerate() {
-        let path = path.index(i);
+    for (key, path) in path.items(keys) {
         label_key(key, &path);
         let selected = selector.is_some_and(|selector| {
             selector.match_labels.as_ref().is_some_and(|labels| labels.contains_key(key))
