@@ -1,11 +1,12 @@
 //! The cluster that `setguard plan --live` reads with a kubeconfig. It sends only read requests.
 
-use std::io::Write as _;
+use std::{collections::BTreeMap, io::Write as _};
 
 use setguard_cluster::live::{
     call::Problem,
     reader::{List, Reader, THROTTLED},
 };
+use setguard_core::kubernetes::version::Version;
 use setguard_offline::plan;
 use tokio::runtime::{Builder, Runtime};
 
@@ -26,6 +27,11 @@ pub(super) fn connect(context: Option<&str>) -> anyhow::Result<Box<dyn plan::liv
 impl plan::live::Reader for Cluster {
     fn default_namespace(&self) -> &str {
         self.reader.default_namespace()
+    }
+
+    fn release(&self) -> anyhow::Result<(Version, BTreeMap<String, bool>)> {
+        let release = self.runtime.block_on(self.reader.release())?;
+        Ok((release.version, release.gates))
     }
 
     fn get(&self, path: &str) -> anyhow::Result<Option<String>> {

@@ -170,19 +170,26 @@ enum Format {
 /// Connects with a context of the kubeconfig, or with the current context.
 pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader>>;
 
-/// Runs `setguard plan`. `connect` is called for `--live`. Fails if the policy or a feature gate is invalid, the
+/// Runs `setguard plan`. `connect` is called for a plan of a cluster, whose release counts unless a flag or the policy has one. Fails if the policy or a feature gate is invalid, the
 /// cluster cannot be read, or the plan cannot be written.
 pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     let Some(paths) = args.manifests.paths("plan") else { return Ok(Exit::Error) };
-    let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {
+    let Some(mut policy) = report::policy::load_found(&args.policy, args.no_config)? else {
         return Ok(Exit::Error);
     };
+    let reader = match args.live || args.against_release.is_some() {
+        true => Some(connect(args.context.as_deref())?),
+        false => None,
+    };
+    if let Some((release, gates)) = reader.as_ref().map(|it| it.release()).transpose()? {
+        policy = policy.in_cluster(release, &gates);
+    }
     let mut errors = Vec::new();
     let mut complain = |message: String| {
         let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
         errors.push(message);
     };
-    let mut plan = args.plan(&paths, &policy, connect, &mut complain)?;
+    let mut plan = args.plan(&paths, &policy, reader.as_deref(), &mut complain)?;
     plan.errors = errors;
     let none = match plan.forecasts.is_empty() && !plan.has_unchanged {
         _ if !plan.errors.is_empty() || !plan.unknown.is_empty() => INCOMPLETE,
@@ -214,7 +221,7 @@ impl PlanArgs {
         &self,
         new: &[PathBuf],
         policy: &Policy,
-        connect: Connect<'_>,
+        reader: Option<&dyn Reader>,
         complain: &mut dyn FnMut(String),
     ) -> anyhow::Result<Plan> {
         // The paths in a policy that is named are relative to the working folder.
@@ -263,8 +270,8 @@ impl PlanArgs {
         let delivery = self.delivery.checked()?;
         let mut unknown_pods = self.never_ready.clone();
         for (root, mut input) in inputs {
-            if self.live || self.against_release.is_some() {
-                connect(self.context.as_deref())?.add_to(&mut input)?;
+            if let Some(reader) = reader {
+                reader.add_to(&mut input)?;
             }
             let forecaster = Forecaster {
                 input: &input,

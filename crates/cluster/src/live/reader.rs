@@ -162,8 +162,9 @@ impl Reader {
         self.client.default_namespace()
     }
 
-    /// Returns the release of the API server, with its feature gates if the user may read them.
-    pub(crate) async fn release(&self) -> Result<Release, Problem> {
+    /// Returns the release of the API server, with its feature gates if the user may read them. Fails if the API server
+    /// does not answer or refuses the request.
+    pub async fn release(&self) -> Result<Release, Problem> {
         let mut release = release::parse(&self.get("/version").await?)?;
         release.gates = release::gates(&self.client, self.limits.call).await.unwrap_or_default();
         Ok(release)

@@ -1,10 +1,13 @@
 //! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only with read requests.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
-use setguard_core::{kubernetes::resource::Resource, object::namespace_or_default};
+use setguard_core::{
+    kubernetes::{resource::Resource, version::Version},
+    object::namespace_or_default,
+};
 use setguard_files::report;
 
 use super::input::Input;
@@ -13,6 +16,10 @@ use super::input::Input;
 pub trait Reader {
     /// Returns the namespace of objects that set none.
     fn default_namespace(&self) -> &str;
+
+    /// Returns the release of the API server, and its feature gates if the user may read them. Fails if the API server
+    /// does not answer or rejects the request.
+    fn release(&self) -> anyhow::Result<(Version, BTreeMap<String, bool>)>;
 
     /// Returns the object at a path as JSON; `None` if it does not exist. Fails if the API server does not answer or
     /// rejects the request.
