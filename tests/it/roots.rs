@@ -210,6 +210,7 @@ fn an_object_that_applies_the_same_changes_nothing() {
     for (object, old, new) in [
         (argo, "repoURL: https://e/r", "targetRevision: HEAD, repoURL: https://e/r.git"),
         (flux, "kind: GitRepository, name: g", "name: g, namespace: flux, kind: GitRepository"),
+        (argo, "kustomize: {images: [\"db:1\"]}", "kustomize: {images: [\"db:2\"]}"),
     ] {
         let folder = before(false);
         folder.write("y/kustomization.yaml", PLAIN);

@@ -210,7 +210,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         listing.not_checked.push(empty);
     }
     if let Some(commit) = &found {
-        listing.not_checked.iter_mut().for_each(|it| it.compare_object(&old.not_checked));
+        let (before, limits) = (&old.not_checked, policy.limits_rollouts());
+        listing.not_checked.iter_mut().for_each(|it| it.compare_object(before, limits));
         let built = std::mem::take(&mut old.not_built);
         commit.add_built(built, (&paths, &exclude), &mut listing.not_checked)?;
     }

@@ -34,6 +34,8 @@ pub struct NotChecked {
     pub(super) of: Arc<[PathBuf]>,
     /// The object's own reason, if nothing else in the file counts.
     pub(super) object: Option<String>,
+    /// Whether `object` is only about images, which matter to limits on rollouts.
+    pub(super) only_images: bool,
     /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
     pub by_namespace: bool,
     /// Of a kustomization that changes only the versions of images and of generated ConfigMaps and Secrets: the files
@@ -113,6 +115,7 @@ impl NotChecked {
             is_same: false,
             of: Arc::default(),
             object: None,
+            only_images: false,
             by_namespace: false,
             renews: None,
         }
@@ -145,8 +148,11 @@ impl NotChecked {
         }
     }
 
-    /// Compares the object with those before the change.
-    pub fn compare_object(&mut self, before: &[NotChecked]) {
+    /// Compares the object with those before the change, in a run that may limit rollouts.
+    pub fn compare_object(&mut self, before: &[NotChecked], limits_rollouts: bool) {
+        if self.only_images && !limits_rollouts {
+            return;
+        }
         let is_new = |it: &String| !before.iter().any(|old| old.object.as_ref() == Some(it));
         self.is_changed |= self.object.as_ref().is_some_and(is_new);
     }

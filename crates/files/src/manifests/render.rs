@@ -372,8 +372,9 @@ fn json(text: &str) -> Option<Value> {
 
 /// Returns whether overrides only choose the versions of images, as Argo CD Image Updater writes them.
 fn has_images(overrides: &Value) -> bool {
-    let is_only =
-        |of: &Value, key: &str| of.as_object().is_some_and(|it| it.keys().all(|it| it == key));
+    let is_only = |of: &Value, key: &str| {
+        of.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(|it| it == key))
+    };
     is_only(overrides, "kustomize") && is_only(&overrides["kustomize"], "images")
 }
 

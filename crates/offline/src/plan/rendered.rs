@@ -52,7 +52,10 @@ pub(super) fn sides(
         let old: Result<_, FileError> = old.and_then(|(commit, old): (Commit, Listing)| {
             let before: Vec<_> = old.all_not_checked().cloned().collect();
             let empty = new.empty.iter_mut().map(|(_, it)| it);
-            new.not_checked.iter_mut().chain(empty).for_each(|it| it.compare_object(&before));
+            new.not_checked
+                .iter_mut()
+                .chain(empty)
+                .for_each(|it| it.compare_object(&before, paths.limits_rollouts));
             input::complain_of_edited(&commit, paths.policy, &mut new.not_checked, complain)?;
             let mut empty: Vec<_> = new.empty.iter().map(|(_, it)| it.clone()).collect();
             empty.extend(old.not_compared.iter().cloned());

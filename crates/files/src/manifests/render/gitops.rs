@@ -22,6 +22,7 @@ use self::{
 use super::{
     Rendered,
     applied::Applied,
+    has_images,
     root::{Release, Root},
     shown,
 };
@@ -301,7 +302,8 @@ impl<'a> Releases<'a> {
         for Way { path, mut source } in declared.ways {
             let (at, path) = in_repository(top, &path);
             let mut of = [&holder.of[..], &declared.overrides].concat();
-            if let (Some(_), Some(source)) = (&declared.says, source.as_array_mut()) {
+            // Only Flux reads these.
+            if let Some(source) = source.as_array_mut().filter(|it| it[0].is_object()) {
                 let ignores = self.ignores.entry(at.clone()).or_insert_with(|| ignores(&at, top));
                 source.push(left_out(ignores, &at).into());
                 of.extend(ignores.iter().cloned());
@@ -382,7 +384,8 @@ impl<'a> Releases<'a> {
                 let parts = all_files.chain(at).chain(declared.overrides).filter(|_| is_all);
                 let of = parts.chain(of_object.iter().cloned());
                 let from = if has_set() { declared.from } else { Vec::new() };
-                let entry = NotChecked { by_namespace, object: says, ..entry.of(of) };
+                let only_images = changes == Changes::Images;
+                let entry = NotChecked { by_namespace, only_images, object: says, ..entry.of(of) };
                 self.not_checked.push((entry, from));
             }
             return;
@@ -514,6 +517,8 @@ enum Changes {
     Namespaces,
     /// Placeholders and labels of objects.
     Little,
+    /// The images of a kustomization.
+    Images,
 }
 
 /// A folder from the root of a repository, where the repository comes from, and which files there count.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 pub(super) use self::application_set::application_set;
 use super::{
-    Declared, OPEN, Way, documents_in, fields, is_part, keys, not_understood, text, value_file,
-    without,
+    Changes, Declared, OPEN, Way, documents_in, fields, has_images, is_part, keys, not_understood,
+    sorted, text, value_file, without,
 };
 
 /// The fields of a source that are not about how it is rendered.
@@ -145,6 +145,10 @@ fn application(object: &Value, source: &Value) -> Declared {
         why_not: not_understood(&keys(&rest)),
         ..Declared::by("Application", object)
     };
+    if has_images(&rest) {
+        let says = format!("{} {}", declared.id, sorted(&rest));
+        return Declared { says: Some(says), changes: Changes::Images, ..declared };
+    }
     // These decide about hooks of tests, CustomResourceDefinitions and credentials.
     let helm = "passCredentials skipCrds skipSchemaValidation skipTests version";
     let helm = fields::<ArgoHelm>(without(&source["helm"], helm), "helm");
