@@ -152,9 +152,9 @@ impl Rendering {
         listing.add_not_rendered(taken, &roots);
         let used: HashSet<_> = roots.iter().flat_map(Root::parts).map(|it| whole(&it)).collect();
         let by_folder = roots.iter().rev().map(|it| (&*it.at, it)).collect();
-        let mut values = HashMap::new();
+        let mut folders = HashMap::new();
         for (name, file) in files.iter().filter(|(name, _)| !used.contains(&whole(name))) {
-            let entry = unused(name, file, &by_folder, &listing.overrides, &mut values);
+            let entry = unused(name, file, &by_folder, &listing.overrides, &mut folders);
             listing.not_checked.extend(entry);
         }
         listing.roots = roots;
@@ -329,14 +329,14 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
     roots.iter().filter(move |it| !others.contains(&it.name()))
 }
 
-/// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes. `values` are those of
-/// charts.
+/// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes. `folders` has the values
+/// of a chart, and whether there may be a set.
 fn unused(
     name: &Path,
     file: &Path,
     roots: &HashMap<&Path, &Root>,
     overrides: &HashSet<PathBuf>,
-    values: &mut HashMap<PathBuf, Option<Value>>,
+    folders: &mut HashMap<PathBuf, (Option<Value>, bool)>,
 ) -> Option<NotChecked> {
     let folder = file.parent()?;
     let file_name = file.file_name()?.to_string_lossy();
@@ -351,18 +351,19 @@ fn unused(
         false => folder.ancestors().find(|it| it.join("Chart.yaml").is_file())?,
     };
     let root = roots.get(at)?;
+    let (known, has_set) = folders.entry(at.to_owned()).or_insert_with(|| {
+        let values = files::text(&at.join("values.yaml")).ok().and_then(|it| json(&it));
+        (values, may_build_set(at))
+    });
     let says = match is_override {
+        _ if !*has_set => None,
         true => files::text(file).ok().filter(|it| !json(it).is_some_and(|it| has_images(&it))),
-        false if root.is_chart() => {
-            let read = || files::text(&at.join("values.yaml")).ok().and_then(|it| json(&it));
-            let known = values.entry(at.to_owned()).or_insert_with(read);
-            values_for(at, file, known.as_ref())
-        }
+        false if root.is_chart() => values_for(at, file, known.as_ref()),
         false => None,
     }?;
     let entry = NotChecked::at(name, Cause::Chart, why);
     let object = Some(format!("{} {says}", name.display()));
-    may_build_set(at).then_some(NotChecked { object, ..entry })
+    Some(NotChecked { object, ..entry })
 }
 
 fn json(text: &str) -> Option<Value> {
