@@ -464,13 +464,21 @@ impl<'a> Releases<'a> {
             let read = |it: &PathBuf| is_manifest(it) && files::text(it).map_or(true, has);
             *self.has_set.borrow_mut().entry(file).or_insert_with_key(read)
         };
-        let mut files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
-        in_root(folder).unwrap_or_else(|| {
-            files.any(|it| match is_kustomization(&it) {
-                true => in_root(&whole(it.parent().unwrap_or(&it))).unwrap_or(true),
-                false => has_set(it),
-            })
-        })
+        if let Some(known) = in_root(folder) {
+            return known;
+        }
+        if let Some(known) = self.has_set.borrow().get(folder) {
+            return *known;
+        }
+        let files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
+        let (built, files): (Vec<_>, Vec<_>) = files.partition(|it| is_kustomization(it));
+        let mut folders = built.iter().map(|it| whole(it.parent().unwrap_or(it)));
+        let has_set =
+            folders.any(|it| in_root(&it).unwrap_or(true)) || files.into_iter().any(has_set);
+        if built.is_empty() {
+            self.has_set.borrow_mut().insert(folder.to_owned(), has_set);
+        }
+        has_set
     }
 }
 
