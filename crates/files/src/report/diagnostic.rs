@@ -9,31 +9,23 @@ use setguard_core::{
     finding::{Command, Facts, Fix, Meta, Mode, Reason, count},
     observed::Ready,
     rules::{api_validation, schema::SCHEMA},
+    words,
 };
 
 use super::changes::Change;
 use crate::{exit::Exit, manifests::id::ObjectId};
 
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
-pub enum Severity {
-    /// Worth knowing.
-    #[default]
-    Note,
-    /// Accepted, but not as intended.
-    Warning,
-    /// Denied.
-    Error,
-}
-
-impl Severity {
-    /// Returns the word for the severity in reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
+words! {
+    /// The severity of a finding.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+    pub enum Severity {
+        /// Worth knowing.
+        #[default]
+        Note => "note",
+        /// Accepted, but not as intended.
+        Warning => "warning",
+        /// Denied.
+        Error => "error",
     }
 }
 
