@@ -8,7 +8,7 @@ use crate::{
     rules::{
         daemon_leaves_nodes,
         limit_exceeded::{self, Consequence, LIMIT_EXCEEDED, Leaving, Limits, Wave},
-        rule::inventory::{OldSummary, Query},
+        rule::inventory::Query,
     },
 };
 
@@ -121,7 +121,8 @@ pub(super) fn add_beyond(
 fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
     let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
     let view = cx.view.filter(is_certain)?;
-    let old = OldSummary::Known(subject.old_alone()?.summary());
-    let query = Query::in_cluster(view, subject, &cx.policy.cluster).changed_from(old);
+    let old = subject.old_alone()?.summary();
+    let old = || Some(old);
+    let query = Query::in_cluster(view, subject, &cx.policy.cluster).changed_from(&old);
     daemon_leaves_nodes::leaving(&query).map(|it| it.counts())
 }
