@@ -25,7 +25,7 @@ impl Leaving<'_> {
 /// Returns the nodes that a change of a DaemonSet leaves: `None` without an old state, or if the nodes are unknown.
 pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
     let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet)?;
-    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+    if !query.knows_nodes() {
         return None;
     }
     let old = query.old().and_then(ObjectSummary::details)?;

@@ -15,7 +15,7 @@ const VIRTUAL: [(&str, &str); 2] =
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet);
     let Some(details) = details else { return };
-    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+    if !query.knows_nodes() {
         return;
     }
     let (mut foreign, mut virtual_) = (MatchingNodes::default(), MatchingNodes::default());

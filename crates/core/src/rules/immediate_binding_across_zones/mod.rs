@@ -45,7 +45,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 /// All Nodes must be known.
 fn is_in_one_zone(query: &Query<'_>) -> bool {
     let inventory = query.inventory();
-    if inventory.count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+    if !query.knows_nodes() {
         return false;
     }
     let mut first = None;

@@ -149,6 +149,11 @@ impl<'a> Query<'a> {
         }
     }
 
+    /// There are Nodes, and all of them are known.
+    pub(in crate::rules) fn knows_nodes(&self) -> bool {
+        self.inventory().count(Kind::Node) > 0 && self.knows(Kind::Node, "")
+    }
+
     /// The change removes an object from the namespace of the set, and pods of the set were there before.
     pub(in crate::rules) fn removes(&self, kind: Kind, name: &str) -> bool {
         let Around::Input(_, _, coverage) = self.around else { return false };

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = rule! {
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet);
     let Some(details) = details else { return };
-    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+    if !query.knows_nodes() {
         return;
     }
     let old = query.old().and_then(ObjectSummary::details);
