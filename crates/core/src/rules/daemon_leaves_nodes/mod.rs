@@ -58,16 +58,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let field = field.map_or("nodeSelector", |(field, _)| *field);
     let of =
         if left == all { format!("all {all} nodes") } else { format!("{left} of {all} nodes") };
-    found.report(
-        Kind::Node,
-        &POD_SPEC.child(field),
-        Reason::Invalid,
-        format!(
-            "this change deletes its pods on {of} at once, whatever maxUnavailable is: these nodes are not \
-             selected any more: {}",
-            leaving.nodes
-        ),
-        "correct nodeSelector and node affinity; to leave nodes on purpose, take the label from one node after \
-         the other",
+    let message = format!(
+        "this change deletes its pods on {of} at once, whatever maxUnavailable is: these nodes are not \
+         selected any more: {}",
+        leaving.nodes
     );
+    let help = "correct nodeSelector and node affinity; to leave nodes on purpose, take the label from one node after \
+         the other";
+    found.report(Kind::Node, &POD_SPEC.child(field), Reason::Invalid, message, help);
 }

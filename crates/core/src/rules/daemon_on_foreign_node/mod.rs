@@ -30,28 +30,20 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         false
     });
     if let Some(system) = details.system.filter(|_| foreign.count() > 0) {
-        found.report(
-            Kind::Node,
-            &POD_SPEC,
-            Reason::Invalid,
-            format!(
-                "it needs {}, but its pods also go to {foreign} with another system, where they \
-                 cannot run",
-                system.name(),
-            ),
-            format!("set nodeSelector kubernetes.io/os: {}", system.label()),
+        let message = format!(
+            "it needs {}, but its pods also go to {foreign} with another system, where they \
+             cannot run",
+            system.name(),
         );
+        let help = format!("set nodeSelector kubernetes.io/os: {}", system.label());
+        found.report(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
     }
     if virtual_.count() > 0 {
-        found.report(
-            Kind::Node,
-            &POD_SPEC.child("tolerations"),
-            Reason::Invalid,
-            format!(
-                "it also gets pods on {virtual_}, virtual and without daemons: they stay Pending"
-            ),
-            "tolerate only the taints of machines, or exclude these nodes by node affinity",
+        let message = format!(
+            "it also gets pods on {virtual_}, virtual and without daemons: they stay Pending"
         );
+        let help = "tolerate only the taints of machines, or exclude these nodes by node affinity";
+        found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Invalid, message, help);
     }
 }
 
