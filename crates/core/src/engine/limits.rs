@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
-    let object = Identity::from(&subject.object);
+    let object = Identity::from(&subject.object.metadata);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let lost = OnceCell::new();
     for limit in covering(&object, cx) {
@@ -29,7 +29,7 @@ pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict
 /// Evaluates the waves of a rollout, simulated from the existing pods. The verdict contains only what evaluating the
 /// object alone cannot find.
 pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) -> Verdict {
-    let (object, mut verdict) = (Identity::from(&subject.object), Verdict::default());
+    let (object, mut verdict) = (Identity::from(&subject.object.metadata), Verdict::default());
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     for limit in covering(&object, cx) {
         let find = |limits: &Limits, found: &mut Findings| {
