@@ -10,11 +10,11 @@ mod trust;
 mod version;
 
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use anyhow::{anyhow, bail};
 use arc_swap::ArcSwap;
 use rustls::{
     InconsistentKeys, RootCertStore, ServerConfig,
@@ -58,41 +58,6 @@ pub struct Source {
     pub min_version: MinVersion,
 }
 
-/// Why TLS cannot be set up.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read.
-    #[error("{}: cannot be read: {source}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// A file has unusable content.
-    #[error("{}: {what}", .path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// The problem with the content.
-        what: String,
-    },
-    /// The key does not belong to the certificate.
-    #[error("{} is not the private key of the first certificate in {}", .key.display(), .cert.display())]
-    Mismatch {
-        /// The certificate's file.
-        cert: PathBuf,
-        /// The key's file.
-        key: PathBuf,
-    },
-    /// The files cannot be read in time.
-    #[error("the files of the certificate and the client CA cannot be read: {0}")]
-    Slow(io::Error),
-    /// Anything else that rustls rejects.
-    #[error("TLS cannot be set up: {0}")]
-    Rustls(#[from] rustls::Error),
-}
-
 #[derive(Clone, PartialEq, Eq)]
 struct Contents {
     cert: Vec<u8>,
@@ -128,10 +93,12 @@ struct Built {
 
 fn read_all(
     source: &Arc<Source>,
-    patience: &mut Patience<Result<Contents, TlsError>>,
-) -> Result<Contents, TlsError> {
+    patience: &mut Patience<anyhow::Result<Contents>>,
+) -> anyhow::Result<Contents> {
     let source = source.clone();
-    patience.wait(move || source.read()).unwrap_or_else(|error| Err(TlsError::Slow(error)))
+    patience.wait(move || source.read()).unwrap_or_else(|error| {
+        bail!("the files of the certificate and the client CA cannot be read: {error}")
+    })
 }
 
 /// Reads the files again when they have changed.
@@ -140,11 +107,11 @@ pub struct Reloader {
     tls: Arc<Tls>,
     /// The result of the last read, valid or not, so that each change is tried and reported only once.
     seen: Result<Contents, String>,
-    patience: Patience<Result<Contents, TlsError>>,
+    patience: Patience<anyhow::Result<Contents>>,
 }
 
 /// Reads everything for the first time. The error has the file, and the problem with it.
-pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), TlsError> {
+pub fn load(source: Source, metrics: &Metrics) -> anyhow::Result<(Arc<Tls>, Reloader)> {
     let (source, mut patience) = (Arc::new(source), Patience::default());
     let contents = read_all(&source, &mut patience)?;
     let Built { config, expiry, clients } = source.build(&contents)?;
@@ -196,7 +163,7 @@ impl Source {
         Source { pair, client_ca: None, min_version: MinVersion::default() }
     }
 
-    fn read(&self) -> Result<Contents, TlsError> {
+    fn read(&self) -> anyhow::Result<Contents> {
         let (cert, key) = match &self.pair {
             Pair::Files { cert, key } => (read(cert)?, read(key)?),
             Pair::Memory(slot) => {
@@ -208,7 +175,7 @@ impl Source {
         Ok(Contents { cert, key, client_ca })
     }
 
-    fn build(&self, contents: &Contents) -> Result<Built, TlsError> {
+    fn build(&self, contents: &Contents) -> anyhow::Result<Built> {
         let memory = PathBuf::from("(in memory)");
         let (cert, key) = match &self.pair {
             Pair::Files { cert, key } => (cert, key),
@@ -222,7 +189,8 @@ impl Source {
 
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ServerConfig::builder_with_provider(provider.clone())
-            .with_protocol_versions(self.min_version.accepted())?;
+            .with_protocol_versions(self.min_version.accepted())
+            .map_err(|error| anyhow!("TLS cannot be set up: {error}"))?;
         let client_ca = self.client_ca.as_deref().zip(contents.client_ca.as_deref());
         let clients = client_ca.map(|(path, pem)| verifier(path, pem, provider)).transpose()?;
         let builder = match clients.clone() {
@@ -232,7 +200,8 @@ impl Source {
         // This also checks that the key belongs to the certificate.
         let mut config = builder.with_single_cert(chain, private).map_err(|error| match error {
             rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
-                TlsError::Mismatch { cert: cert.clone(), key: key.clone() }
+                let (cert, key) = (cert.display(), key.display());
+                anyhow!("{key} is not the private key of the first certificate in {cert}")
             }
             error => content(cert, format!("cannot be served: {error}")),
         })?;
@@ -245,16 +214,16 @@ impl Source {
     }
 }
 
-fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, TlsError> {
+fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<u8>> {
     let path = path.as_ref();
-    files::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
+    files::read(path).map_err(|error| content(path, format!("cannot be read: {error}")))
 }
 
-fn content(path: &Path, what: String) -> TlsError {
-    TlsError::Content { path: path.to_owned(), what }
+fn content(path: &Path, what: String) -> anyhow::Error {
+    anyhow!("{}: {what}", path.display())
 }
 
-fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn certificates(path: &Path, pem: &[u8]) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let list: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let list = list.map_err(|error| content(path, format!("is not PEM: {error}")))?;
     if list.is_empty() {
@@ -263,7 +232,7 @@ fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
     Ok(list)
 }
 
-fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
+fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> anyhow::Result<i64> {
     let mut first = i64::MAX;
     for (i, der) in chain.iter().enumerate() {
         let (_, certificate) = X509Certificate::from_der(der).map_err(|error| {
@@ -278,7 +247,7 @@ fn verifier(
     path: &Path,
     pem: &[u8],
     provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+) -> anyhow::Result<Arc<dyn ClientCertVerifier>> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path, pem)? {
         roots

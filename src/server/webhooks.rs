@@ -7,13 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::{
     ByteString,
-    api::admissionregistration::v1::{
-        MatchCondition, MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations,
-        ValidatingWebhook, ValidatingWebhookConfiguration, WebhookClientConfig,
-    },
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
+    api::admissionregistration::v1::{MatchCondition, RuleWithOperations},
 };
 use serde::Serialize;
+use serde_json::{Value, json};
 use setguard_core::admission::Endpoint;
 use setguard_core::{
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
@@ -203,114 +200,81 @@ pub const NAME: &str = "setguard";
 /// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for `kubectl apply -f -`,
 /// or an error if they cannot be serialized as YAML.
 pub fn printed(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
-    let at = Address { host, port, ca };
-    let validating = serde_saphyr::to_string(&validating(&at))?;
-    let mutating = serde_saphyr::to_string(&mutating(&at))?;
-    Ok(format!("---\n{}\n---\n{}\n", validating.trim_end(), mutating.trim_end()))
-}
-
-struct Address<'a> {
-    host: &'a str,
-    port: u16,
-    ca: &'a str,
-}
-
-impl Address<'_> {
-    fn client_config(&self, path: &str) -> WebhookClientConfig {
-        let (host, port) = (self.host, self.port);
-        let url = if host.contains(':') {
-            format!("https://[{host}]:{port}{path}")
-        } else {
-            format!("https://{host}:{port}{path}")
-        };
-        WebhookClientConfig {
-            ca_bundle: Some(ByteString(self.ca.as_bytes().to_vec())),
-            service: None,
-            url: Some(url),
-        }
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    let mut text = String::new();
+    for validates in [true, false] {
+        let registrations = registrations().into_iter();
+        let own = registrations.filter(|it| it.validates() == validates && it.key != SCALE);
+        let webhooks: Vec<_> =
+            own.map(|it| webhook(&it, &format!("https://{host}:{port}{}", it.path), ca)).collect();
+        let kind = if validates { "Validating" } else { "Mutating" };
+        let configuration = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": format!("{kind}WebhookConfiguration"),
+            "metadata": {"name": NAME},
+            "webhooks": webhooks,
+        });
+        let yaml = serde_saphyr::to_string(&configuration)?;
+        text.push_str(&format!("---\n{}\n", yaml.trim_end()));
     }
+    Ok(text)
 }
 
-fn metadata() -> ObjectMeta {
-    ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() }
-}
-
-/// Fails closed while the server is down. Skips kube-system, so that a cluster can repair itself.
-fn validating(at: &Address<'_>) -> ValidatingWebhookConfiguration {
-    let validating = registrations().into_iter().filter(|it| it.validates() && it.key != SCALE);
-    let webhooks = validating.map(|one| validating_webhook(at, one)).collect();
-    ValidatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
-}
-
-fn validating_webhook(at: &Address<'_>, registration: Registration) -> ValidatingWebhook {
-    let not_kube_system = LabelSelectorRequirement {
-        key: "kubernetes.io/metadata.name".to_owned(),
-        operator: "NotIn".to_owned(),
-        values: Some(vec!["kube-system".to_owned()]),
+/// Validation fails closed while the server is down. It skips kube-system, so that a cluster can repair itself.
+fn webhook(registration: &Registration, url: &str, ca: &str) -> Value {
+    let validates = registration.validates();
+    let not_kube_system = json!({
+        "matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]},
+        ],
+    });
+    // Without labels, everything is selected.
+    let selector = |labels: &BTreeMap<&str, &str>| {
+        (!labels.is_empty()).then(|| json!({"matchLabels": labels}))
     };
-    let conditions = registration.match_conditions;
-    ValidatingWebhook {
-        admission_review_versions: vec!["v1".to_owned()],
-        client_config: at.client_config(registration.path),
-        failure_policy: Some("Fail".to_owned()),
-        match_conditions: (!conditions.is_empty()).then_some(conditions),
-        match_policy: Some("Equivalent".to_owned()),
-        name: registration.name.to_owned(),
-        namespace_selector: Some(LabelSelector {
-            match_expressions: Some(vec![not_kube_system]),
-            match_labels: None,
-        }),
-        rules: Some(registration.rules),
-        side_effects: "None".to_owned(),
-        timeout_seconds: Some(5),
-        ..ValidatingWebhook::default()
+    let namespaces = selector(&registration.namespace_labels);
+    let conditions = &registration.match_conditions;
+    let mut webhook = json!({
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"caBundle": ByteString(ca.as_bytes().to_vec()), "url": url},
+        "failurePolicy": if validates { "Fail" } else { "Ignore" },
+        "matchConditions": (!conditions.is_empty()).then_some(conditions),
+        "matchPolicy": "Equivalent",
+        "name": registration.name,
+        "namespaceSelector": if validates { Some(not_kube_system) } else { namespaces },
+        "objectSelector": selector(&registration.object_labels),
+        "reinvocationPolicy": (!validates).then_some("IfNeeded"),
+        "rules": registration.rules,
+        "sideEffects": "None",
+        "timeoutSeconds": 5,
+    });
+    if let Some(fields) = webhook.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
     }
-}
-
-fn mutating(at: &Address<'_>) -> MutatingWebhookConfiguration {
-    let mutating = registrations().into_iter().filter(|one| !one.validates());
-    let webhooks = mutating.map(|one| mutating_webhook(at, one)).collect();
-    MutatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
-}
-
-fn mutating_webhook(at: &Address<'_>, registration: Registration) -> MutatingWebhook {
-    MutatingWebhook {
-        admission_review_versions: vec!["v1".to_owned()],
-        client_config: at.client_config(registration.path),
-        failure_policy: Some("Ignore".to_owned()),
-        match_conditions: Some(registration.match_conditions),
-        match_policy: Some("Equivalent".to_owned()),
-        name: registration.name.to_owned(),
-        namespace_selector: selector(&registration.namespace_labels),
-        object_selector: selector(&registration.object_labels),
-        reinvocation_policy: Some("IfNeeded".to_owned()),
-        rules: Some(registration.rules),
-        side_effects: "None".to_owned(),
-        timeout_seconds: Some(5),
-    }
-}
-
-/// `None` selects everything.
-fn selector(labels: &BTreeMap<&str, &str>) -> Option<LabelSelector> {
-    let owned = labels.iter().map(|(&key, &value)| (key.to_owned(), value.to_owned()));
-    let match_labels = Some(owned.collect());
-    (!labels.is_empty()).then_some(LabelSelector { match_expressions: None, match_labels })
+    webhook
 }
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::admissionregistration::v1::{
+        MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+    };
+
     use super::*;
 
     #[test]
     fn what_is_printed_is_what_was_meant() {
         let text = printed("::1", 8443, "PEM\n").unwrap();
-        let documents: Vec<serde_json::Value> = kube_yaml::parse(&text)
+        let documents: Vec<Value> = kube_yaml::parse(&text)
             .into_iter()
             .map(|document| serde_json::from_str(&document.unwrap().root.to_json()).unwrap())
             .collect();
-        let at = Address { host: "::1", port: 8443, ca: "PEM\n" };
-        assert_eq!(documents[0], serde_json::to_value(validating(&at)).unwrap());
-        assert_eq!(documents[1], serde_json::to_value(mutating(&at)).unwrap());
+        let typed: ValidatingWebhookConfiguration =
+            serde_json::from_value(documents[0].clone()).unwrap();
+        assert_eq!(documents[0], json!(typed));
+        let typed: MutatingWebhookConfiguration =
+            serde_json::from_value(documents[1].clone()).unwrap();
+        assert_eq!(documents[1], json!(typed));
         assert_eq!(documents.len(), 2);
         // Each trap that needs to see the object before validation is in the condition.
         let warned = documents[1]["webhooks"][1]["matchConditions"][1]["expression"].as_str();

@@ -99,7 +99,7 @@ fn mutate<'a>(
             let pod = PartialPod::parse(object(request)?)?;
             reply.name(pod.name());
             let injection = inject::pod(&pod, &request.user_info, &cx.policy.injection);
-            reply.injection(&injection, &pod, cx);
+            reply.injection(&injection, &pod.metadata, cx);
         }
         return Ok(());
     }
@@ -107,7 +107,7 @@ fn mutate<'a>(
     let verdict = engine::evaluate_before_validation(&subject, cx);
     reply.verdict(&verdict);
     let injection = inject::template(&subject.object, false, &cx.policy.injection);
-    reply.injection(&injection, &subject.object, cx);
+    reply.injection(&injection, &subject.object.metadata, cx);
     Ok(())
 }
 
@@ -120,6 +120,6 @@ fn mutate_control_plane<'a>(
 ) -> Result<(), Rejection> {
     let Some(subject) = subject(request, reply)? else { return Ok(()) };
     let injection = inject::template(&subject.object, true, &cx.policy.injection);
-    reply.injection(&injection, &subject.object, cx);
+    reply.injection(&injection, &subject.object.metadata, cx);
     Ok(())
 }

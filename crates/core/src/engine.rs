@@ -19,7 +19,7 @@ use crate::engine::prelude::*;
 use crate::{
     inject::{Injection, left_over},
     object::{
-        namespace_or_default,
+        Metadata, namespace_or_default,
         size::{self, ObjectSize},
     },
     rules::{
@@ -120,9 +120,9 @@ pub fn evaluate_too_large(
 }
 
 /// Evaluates the findings of an injection into an object.
-pub fn evaluate_injection<'a>(
+pub fn evaluate_injection(
     injection: &Injection,
-    object: impl Into<Identity<'a>>,
+    object: &Metadata<'_>,
     cx: &Context<'_>,
 ) -> Verdict {
     let (object, mut verdict) = (object.into(), Verdict::default());
@@ -141,7 +141,7 @@ pub fn evaluate_left_over(
     let mut found = Findings::of(API_VALIDATION);
     left_over::find(subject, is_written, &cx.policy.injection, &mut found);
     let injection = Injection { findings: found.into_vec(), ..Injection::default() };
-    evaluate_injection(&injection, &subject.object, cx)
+    evaluate_injection(&injection, &subject.object.metadata, cx)
 }
 
 /// Returns how many traps did not run because time ran out.
@@ -177,7 +177,7 @@ fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: 
 }
 
 fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
-    let object = Identity::from(&subject.object);
+    let object = Identity::from(&subject.object.metadata);
     let left_out: Vec<_> = findings.left_out().collect();
     let before = Before { subject, cx, traps: RefCell::default() };
     for finding in findings.into_vec() {

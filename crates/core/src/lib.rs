@@ -23,8 +23,23 @@
 //! printable/    text that cannot steer a terminal
 //! ```
 
-/// Declares an enum, each variant with its word.
+/// Declares an enum, each variant with its word. After `all`, it also has the list of its variants.
+#[macro_export]
 macro_rules! words {
+    (
+        all $(#[$about:meta])* $vis:vis enum $name:ident {
+            $($(#[$of:meta])* $variant:ident => $word:literal,)*
+        }
+    ) => {
+        $crate::words! {
+            $(#[$about])* $vis enum $name { $($(#[$of])* $variant => $word,)* }
+        }
+
+        impl $name {
+            /// All variants, in this order.
+            $vis const ALL: [$name; [$($word),*].len()] = [$($name::$variant),*];
+        }
+    };
     (
         $(#[$about:meta])* $vis:vis enum $name:ident {
             $($(#[$of:meta])* $variant:ident => $word:literal,)*

@@ -172,7 +172,8 @@ impl Simulator<'_> {
     ) -> T {
         let Write { json, old, namespace, refused, is_written } = *write;
         let injection = self.injection(&object, self.namespaces, namespace);
-        let mut of_injection = engine::evaluate_injection(&injection, &object, &self.context);
+        let mut of_injection =
+            engine::evaluate_injection(&injection, &object.metadata, &self.context);
         let injected = injection.applied(json);
         let injected = injected.as_deref().and_then(|it| Object::parse(object.resource, it).ok());
         let object = injected.unwrap_or(object);

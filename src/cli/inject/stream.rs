@@ -7,10 +7,10 @@ use kube_yaml::Problem;
 use serde_json::Value;
 use setguard_core::admission::response;
 use setguard_core::{
-    engine::{self, Context, Identity, verdict::Verdict},
+    engine::{self, Context, verdict::Verdict},
     inject::{self, Injection, pod::PartialPod},
     kubernetes::resource::Resource,
-    object::{self, DecodeError, User, size::ObjectSize},
+    object::{self, DecodeError, Metadata, User, size::ObjectSize},
 };
 use setguard_files::manifests::{id::ObjectId, namespaces::Namespaces, objects};
 
@@ -95,7 +95,7 @@ impl<'a> Preview<'a> {
                 pod => pod.ok()?,
             };
             let injection = inject::pod(&pod, &self.user, settings);
-            return Some(self.evaluate(injection, Identity::from(&pod), pod.name()));
+            return Some(self.evaluate(injection, &pod.metadata));
         }
         let resource = Resource::of(object.api_version(), object.kind())?;
         let object = match object::Object::parse(resource, &json) {
@@ -104,7 +104,7 @@ impl<'a> Preview<'a> {
         };
         let asks = self.namespaces.contains(object.metadata.namespace());
         let injection = inject::template(&object, asks, settings);
-        Some(self.evaluate(injection, Identity::from(&object), object.name()))
+        Some(self.evaluate(injection, &object.metadata))
     }
 
     fn refuse(&self, size: &ObjectSize, object: &objects::ManifestObject<'_>) -> Change {
@@ -114,9 +114,9 @@ impl<'a> Preview<'a> {
         Change { injection: Injection::default(), verdict, name: id.name }
     }
 
-    fn evaluate(&self, injection: Injection, object: Identity<'_>, name: &str) -> Change {
+    fn evaluate(&self, injection: Injection, object: &Metadata<'_>) -> Change {
         let verdict = engine::evaluate_injection(&injection, object, &self.context);
-        Change { injection, verdict, name: name.to_owned() }
+        Change { injection, verdict, name: object.name().to_owned() }
     }
 }
 

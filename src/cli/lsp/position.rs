@@ -1,26 +1,22 @@
 //! Positions: bytes of a text, the marks of findings, and the lines and units of the protocol.
 
 use kube_yaml::Mark;
+use setguard_core::words;
 
 use super::protocol::{Position, Range};
 
-/// How the editor counts the characters of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Encoding {
-    Utf8,
-    /// UTF-16 code units. Every editor supports them.
-    #[default]
-    Utf16,
+words! {
+    /// How the editor counts the characters of a line.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(super) enum Encoding {
+        Utf8 => "utf-8",
+        /// UTF-16 code units. Every editor supports them.
+        #[default]
+        Utf16 => "utf-16",
+    }
 }
 
 impl Encoding {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Encoding::Utf8 => "utf-8",
-            Encoding::Utf16 => "utf-16",
-        }
-    }
-
     fn width(self, text: &str) -> usize {
         match self {
             Encoding::Utf8 => text.len(),

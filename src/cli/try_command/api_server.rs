@@ -11,6 +11,7 @@ use setguard_core::{
     kubernetes::resource::{Resource, WorkloadKind},
     object::{DecodeError, Object, Subject},
     policy::Policy,
+    words,
 };
 use setguard_files::manifests::namespaces::Namespaces;
 
@@ -52,25 +53,16 @@ struct Denial {
     causes: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum By {
-    /// The API server, because the object does not fit its type.
-    Decoder,
-    /// The API server's own validation.
-    ApiServer,
-    Setguard,
-    /// The API server, because the webhook gives no valid answer and `failurePolicy` is `Fail`.
-    FailurePolicy,
-}
-
-impl By {
-    const fn as_str(self) -> &'static str {
-        match self {
-            By::Decoder => "by the API server, which cannot read it",
-            By::ApiServer => "by the API server, so the validating webhook is not called",
-            By::Setguard => "by setguard",
-            By::FailurePolicy => "by the API server, because the webhook gives no valid answer",
-        }
+words! {
+    #[derive(Clone, Copy, Debug)]
+    enum By {
+        /// The API server, because the object does not fit its type.
+        Decoder => "by the API server, which cannot read it",
+        /// The API server's own validation.
+        ApiServer => "by the API server, so the validating webhook is not called",
+        Setguard => "by setguard",
+        /// The API server, because the webhook gives no valid answer and `failurePolicy` is `Fail`.
+        FailurePolicy => "by the API server, because the webhook gives no valid answer",
     }
 }
 

@@ -1,28 +1,19 @@
-use setguard_core::kubernetes::names;
+use setguard_core::{kubernetes::names, words};
 
 use super::times::Times;
 
-/// The kinds that the view contains.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Mode {
-    /// None.
-    #[default]
-    Off,
-    /// DaemonSets, StatefulSets, Services, PodDisruptionBudgets, Namespaces, StorageClasses and
-    /// PriorityClasses.
-    Workloads,
-    /// Deployments and Nodes too.
-    Full,
-}
-
-impl Mode {
-    /// Returns the value for the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Mode::Off => "off",
-            Mode::Workloads => "workloads",
-            Mode::Full => "full",
-        }
+words! {
+    /// The kinds that the view contains.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+    pub enum Mode {
+        /// None.
+        #[default]
+        Off => "off",
+        /// DaemonSets, StatefulSets, Services, PodDisruptionBudgets, Namespaces, StorageClasses and
+        /// PriorityClasses.
+        Workloads => "workloads",
+        /// Deployments and Nodes too.
+        Full => "full",
     }
 }
 

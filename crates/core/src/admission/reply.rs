@@ -7,10 +7,10 @@ use super::{
     review::Request,
 };
 use crate::{
-    engine::{self, Context, Identity, verdict::Verdict},
+    engine::{self, Context, verdict::Verdict},
     finding::Mode,
     inject::Injection,
-    object::size::ObjectSize,
+    object::{Metadata, size::ObjectSize},
 };
 
 pub(super) struct Reply<'a> {
@@ -76,10 +76,10 @@ impl<'a> Reply<'a> {
         self.verdict(&verdict);
     }
 
-    pub(super) fn injection<'o>(
+    pub(super) fn injection(
         &mut self,
         injection: &Injection,
-        object: impl Into<Identity<'o>>,
+        object: &Metadata<'_>,
         cx: &Context<'_>,
     ) {
         self.verdict(&engine::evaluate_injection(injection, object, cx));

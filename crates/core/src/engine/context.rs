@@ -5,9 +5,8 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use super::{deadline::Deadline, verdict::Violation};
 use crate::engine::prelude::*;
 use crate::{
-    inject::pod::PartialPod,
     object::{
-        Metadata, Object, User,
+        Metadata, User,
         annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
     },
     policy::Policy,
@@ -118,18 +117,6 @@ impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
             file: None,
             exceed: metadata.annotation(EXCEED_ANNOTATION),
         }
-    }
-}
-
-impl<'a> From<&'a Object<'_>> for Identity<'a> {
-    fn from(object: &'a Object<'_>) -> Self {
-        Identity::from(&object.metadata)
-    }
-}
-
-impl<'a> From<&'a PartialPod<'_>> for Identity<'a> {
-    fn from(pod: &'a PartialPod<'_>) -> Self {
-        Identity::from(&pod.metadata)
     }
 }
 

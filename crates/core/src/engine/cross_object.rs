@@ -34,7 +34,7 @@ pub(super) fn in_cluster(
             continue;
         }
         let query = Query::in_cluster(view, subject, &cx.policy.cluster);
-        let found = rule.run_among(&query.changed_from(OldSummary::Lazy(&old)));
+        let found = rule.run_among(&query.changed_from(&old));
         let left_out = found.left_out();
         for (through, mut finding) in found.into_vec() {
             let mut most = match rule.evidence() {
@@ -129,10 +129,10 @@ impl<'a> Neighbors<'a> {
     pub fn evaluate(&self, index: usize) -> Option<Verdict> {
         let item = self.inventory.get(index)?;
         let old = self.before.same_as(item).next().and_then(|old| self.before.get(old));
-        let old = old.map_or(OldSummary::None, OldSummary::Known);
+        let old = || old;
         let (mut verdict, mut is_found) = (Verdict::default(), false);
         for rule in self.rules.iter().copied() {
-            let found = self.run(rule, self.inventory, index, old);
+            let found = self.run(rule, self.inventory, index, &old);
             if found.is_empty() {
                 continue;
             }
@@ -143,7 +143,7 @@ impl<'a> Neighbors<'a> {
                     let mut old = self.before.same_as(item);
                     old.any(|old| {
                         let file = self.before.get(old).and_then(ObjectSummary::file);
-                        !self.run(rule, self.before, old, OldSummary::None).is_empty()
+                        !self.run(rule, self.before, old, &|| None).is_empty()
                             && !self.cx.was_exempt(&rule.meta, &item.into(), file)
                     })
                 };
@@ -151,7 +151,7 @@ impl<'a> Neighbors<'a> {
             }
             verdict.leave_out(&rule.meta, left_out);
         }
-        let of_limits = self.beyond_limits(item, self.query(self.inventory, index, old)?);
+        let of_limits = self.beyond_limits(item, self.query(self.inventory, index, &old)?);
         if of_limits.violations.is_empty() {
             return is_found.then_some(verdict);
         }

@@ -8,12 +8,12 @@ use crate::{
     rules::{
         daemon_leaves_nodes,
         limit_exceeded::{self, Consequence, LIMIT_EXCEEDED, Leaving, Limits, Wave},
-        rule::inventory::{OldSummary, Query},
+        rule::inventory::Query,
     },
 };
 
 pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
-    let object = Identity::from(&subject.object);
+    let object = Identity::from(&subject.object.metadata);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let lost = OnceCell::new();
     for limit in covering(&object, cx) {
@@ -29,7 +29,7 @@ pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict
 /// Evaluates the waves of a rollout, simulated from the existing pods. The verdict contains only what evaluating the
 /// object alone cannot find.
 pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) -> Verdict {
-    let (object, mut verdict) = (Identity::from(&subject.object), Verdict::default());
+    let (object, mut verdict) = (Identity::from(&subject.object.metadata), Verdict::default());
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     for limit in covering(&object, cx) {
         let find = |limits: &Limits, found: &mut Findings| {
@@ -121,7 +121,8 @@ pub(super) fn add_beyond(
 fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
     let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
     let view = cx.view.filter(is_certain)?;
-    let old = OldSummary::Known(subject.old_alone()?.summary());
-    let query = Query::in_cluster(view, subject, &cx.policy.cluster).changed_from(old);
+    let old = subject.old_alone()?.summary();
+    let old = || Some(old);
+    let query = Query::in_cluster(view, subject, &cx.policy.cluster).changed_from(&old);
     daemon_leaves_nodes::leaving(&query).map(|it| it.counts())
 }

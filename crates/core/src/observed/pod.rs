@@ -52,6 +52,10 @@ pub struct Pod {
 }
 
 impl Pod {
+    pub(crate) fn is_unschedulable(&self) -> bool {
+        self.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable)
+    }
+
     pub(super) fn read_in_namespace(
         json: &str,
     ) -> serde_json::Result<(Box<str>, Option<Owner>, Self)> {

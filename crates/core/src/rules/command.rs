@@ -26,6 +26,12 @@ impl Kubectl<'_> {
         Command::new(line, effect)
     }
 
+    /// Returns a command that changes an object: `kubectl patch KIND NAME --type merge -p PATCH`.
+    pub(super) fn patches(&self, kind: &str, name: &str, patch: &str) -> Command {
+        let words = [name, "--type", "merge", "-p", patch];
+        self.does(Effect::Changes, &format!("patch {kind}"), &words)
+    }
+
     /// Like [`Self::does`], for a command that only reads.
     pub(super) fn looks(&self, command: &str, words: &[&str]) -> Command {
         self.does(Effect::Looks, command, words)

@@ -34,23 +34,6 @@ use super::{
 };
 use crate::prelude::*;
 
-/// The manifests below some paths at a commit.
-#[derive(Debug, Default)]
-pub struct Old {
-    /// In the order of the paths and of the names.
-    pub sources: Vec<Result<Source, FileError>>,
-    /// Deleted files that a walk left out. An object that has moved elsewhere continues the object there.
-    pub moved_out: Vec<Source>,
-    /// Notes about parts that are not read.
-    pub notes: Vec<String>,
-    /// The facts from the path of a file, by the name of its source.
-    pub contexts: HashMap<String, PathContext>,
-    /// The kustomizations and charts whose objects differed from their files.
-    pub not_built: Vec<NotChecked>,
-    /// What was not rendered.
-    pub not_checked: Vec<NotChecked>,
-}
-
 #[derive(Clone, Debug)]
 struct Blob {
     id: String,
@@ -286,8 +269,8 @@ impl Commit {
         exclude: &Exclude,
         clusters: &Clusters,
         names: &FolderNames,
-    ) -> Result<Old, FileError> {
-        let mut old = Old::default();
+    ) -> Result<Listing, FileError> {
+        let mut old = Listing::default();
         for path in paths {
             if path.as_os_str() == "-" {
                 let why = "standard input has no older version in git; use --against";
@@ -570,7 +553,7 @@ impl Commit {
         blobs: &[Blob],
         (path, named): (&Path, &Path),
         (clusters, names): (&Clusters, &FolderNames),
-        old: &mut Old,
+        old: &mut Listing,
     ) -> Result<(), FileError> {
         let of_layout =
             |blob: &&Blob| !blob.is_named && !blob.is_foreign && Layout::is_about(&blob.path);
@@ -580,7 +563,7 @@ impl Commit {
         let layout = Layout::of(about.iter().map(|blob| blob.path.as_path()), &|path| {
             Some(encoding::lossy(texts.get(path)?.as_ref().ok()?.clone()))
         });
-        old.not_built.extend(layout.built_before(&|it| below(path, it, named)));
+        old.not_compared.extend(layout.built_before(&|it| below(path, it, named)));
         let paths = blobs.iter().map(|it| it.path.as_path());
         let context = FolderContext::new(named, layout, paths);
         let blobs: Vec<_> =

@@ -86,12 +86,15 @@ pub struct Listing {
     pub(super) taken: Vec<Source>,
     /// The roots that render to nothing, by name.
     pub empty: Vec<(String, NotChecked)>,
-    /// Of a commit, the roots that lack what is not in git, or come from a different repository now.
+    /// Of a commit, the roots that lack what is not in git, or come from a different repository now, and the kustomizations
+    /// and charts whose objects differed from their files.
     pub not_compared: Vec<NotChecked>,
     /// What the objects of Argo CD and Flux apply.
     pub(super) applied: Vec<Applied>,
     /// The files with which Argo CD overrides Applications here.
     pub(super) overrides: HashSet<PathBuf>,
+    /// Of a commit, the deleted files that a walk left out. An object that has moved elsewhere continues the object there.
+    pub moved_out: Vec<Source>,
 }
 
 impl Listing {
@@ -109,6 +112,7 @@ impl Listing {
         self.not_compared.extend(other.not_compared);
         self.applied.extend(other.applied);
         self.overrides.extend(other.overrides);
+        self.moved_out.extend(other.moved_out);
     }
 
     /// Reads files of roots as they are too, if they were read so at a commit and are edited: a new root must not take

@@ -6,6 +6,7 @@ use std::{
 };
 
 use kube_yaml::Value;
+use setguard_core::words;
 
 use super::{
     document::{DocumentObjects, Manifest},
@@ -43,62 +44,33 @@ pub struct NotChecked {
     pub renews: Option<Vec<PathBuf>>,
 }
 
-/// The reason in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// A flag or the policy excludes it.
-    Excluded,
-    /// It is in a folder of dependencies or test data.
-    Foreign,
-    /// git ignores it.
-    Ignored,
-    /// It is a link that is not followed, or not a regular file.
-    Link,
-    /// It is a template, or cannot be read for a different reason.
-    Unreadable,
-    /// It is a part of an object, such as a patch.
-    Partial,
-    /// It has a value that is replaced before it is applied.
-    Placeholder,
-    /// It is a kustomization that changes its resources.
-    Kustomization,
-    /// It is a chart, or a template of one.
-    Chart,
-    /// It is a chart or a kustomization that renders to nothing, or not from the repository alone.
-    Empty,
-    /// It is a set in a version of its group that setguard does not know.
-    Version,
-}
-
-impl Cause {
-    pub(crate) const ALL: [Cause; 11] = [
-        Cause::Excluded,
-        Cause::Foreign,
-        Cause::Ignored,
-        Cause::Link,
-        Cause::Unreadable,
-        Cause::Partial,
-        Cause::Placeholder,
-        Cause::Kustomization,
-        Cause::Chart,
-        Cause::Empty,
-        Cause::Version,
-    ];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Cause::Excluded => "excluded",
-            Cause::Foreign => "foreign",
-            Cause::Ignored => "ignored",
-            Cause::Link => "link",
-            Cause::Unreadable => "unreadable",
-            Cause::Partial => "partial",
-            Cause::Placeholder => "placeholder",
-            Cause::Kustomization => "kustomization",
-            Cause::Chart => "chart",
-            Cause::Empty => "empty",
-            Cause::Version => "version",
-        }
+words! {
+    all
+    /// The reason in one word.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Cause {
+        /// A flag or the policy excludes it.
+        Excluded => "excluded",
+        /// It is in a folder of dependencies or test data.
+        Foreign => "foreign",
+        /// git ignores it.
+        Ignored => "ignored",
+        /// It is a link that is not followed, or not a regular file.
+        Link => "link",
+        /// It is a template, or cannot be read for a different reason.
+        Unreadable => "unreadable",
+        /// It is a part of an object, such as a patch.
+        Partial => "partial",
+        /// It has a value that is replaced before it is applied.
+        Placeholder => "placeholder",
+        /// It is a kustomization that changes its resources.
+        Kustomization => "kustomization",
+        /// It is a chart, or a template of one.
+        Chart => "chart",
+        /// It is a chart or a kustomization that renders to nothing, or not from the repository alone.
+        Empty => "empty",
+        /// It is a set in a version of its group that setguard does not know.
+        Version => "version",
     }
 }
 

@@ -307,10 +307,10 @@ mod tests {
         FolderContext::new(Path::new(folder), Layout::default(), files.iter().map(Path::new))
     }
 
-    fn found(folder: &str, file: &str, names: &FolderNames) -> Vec<String> {
+    fn found(folder: &str, file: &str) -> Vec<String> {
         let files = ["apps/prod/shop/set.yaml", "apps/test/shop/set.yaml", "test/agent/set.yaml"];
-        let facts = context(folder, &files).facts(Path::new(file), names).unwrap_or_default();
-        facts.lowered.into_iter().map(|it| it.why).collect()
+        let facts = context(folder, &files).facts(Path::new(file), &FolderNames::new());
+        facts.unwrap_or_default().lowered.into_iter().map(|it| it.why).collect()
     }
 
     #[test]
@@ -327,7 +327,7 @@ mod tests {
             ("", "deploy/agent_eks.yaml", &format!("the file agent_eks.yaml {managed}")),
             ("", "k8s-1.22/set.yaml", "the folder k8s-1.22 is named after an older release"),
         ] {
-            assert_eq!(found(folder, file, &FolderNames::new()), [wanted], "{file}");
+            assert_eq!(found(folder, file), [wanted], "{file}");
         }
         for (folder, file) in [
             ("test", "test/agent/set.yaml"),
@@ -342,15 +342,7 @@ mod tests {
             // An environment.
             ("", "apps/test/shop/set.yaml"),
         ] {
-            assert_eq!(found(folder, file, &FolderNames::new()), none, "{file}");
+            assert_eq!(found(folder, file), none, "{file}");
         }
-    }
-
-    #[test]
-    fn a_policy_decides_about_names() {
-        let names = FolderNames::from([("hack".to_owned(), false), ("sandbox".to_owned(), true)]);
-        assert_eq!(found("", "hack/set.yaml", &names), [""; 0]);
-        let wanted = "the folder sandbox is set aside by the policy";
-        assert_eq!(found("", "sandbox/set.yaml", &names), [wanted]);
     }
 }

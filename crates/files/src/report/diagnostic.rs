@@ -9,31 +9,23 @@ use setguard_core::{
     finding::{Command, Facts, Fix, Meta, Mode, Reason, count},
     observed::Ready,
     rules::{api_validation, schema::SCHEMA},
+    words,
 };
 
 use super::changes::Change;
 use crate::{exit::Exit, manifests::id::ObjectId};
 
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
-pub enum Severity {
-    /// Worth knowing.
-    #[default]
-    Note,
-    /// Accepted, but not as intended.
-    Warning,
-    /// Denied.
-    Error,
-}
-
-impl Severity {
-    /// Returns the word for the severity in reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
+words! {
+    /// The severity of a finding.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+    pub enum Severity {
+        /// Worth knowing.
+        #[default]
+        Note => "note",
+        /// Accepted, but not as intended.
+        Warning => "warning",
+        /// Denied.
+        Error => "error",
     }
 }
 
@@ -363,27 +355,18 @@ impl fmt::Display for Summary {
                 )?;
             }
         }
-        if unreadable > 0 {
-            write!(f, ", {} not readable", count(unreadable, "document"))?;
-        }
-        if others > 0 {
-            write!(f, ", {others} of other kinds skipped")?;
-        }
-        if passed_over > 0 {
-            write!(f, ", {} without an object", count(passed_over, "document"))?;
-        }
-        if not_checked > 0 {
-            write!(f, ", {not_checked} not checked")?;
-        }
-        if hidden.by_baseline > 0 {
-            let known = count(hidden.by_baseline, "known finding");
-            write!(f, ", {known} hidden by the baseline")?;
-        }
-        if hidden.as_old > 0 {
-            write!(f, ", {} not new", count(hidden.as_old, "finding"))?;
-        }
-        if hidden.as_unwanted > 0 {
-            write!(f, ", {} not selected", count(hidden.as_unwanted, "finding"))?;
+        let known = count(hidden.by_baseline, "known finding");
+        let more = [
+            (unreadable, format!("{} not readable", count(unreadable, "document"))),
+            (others, format!("{others} of other kinds skipped")),
+            (passed_over, format!("{} without an object", count(passed_over, "document"))),
+            (not_checked, format!("{not_checked} not checked")),
+            (hidden.by_baseline, format!("{known} hidden by the baseline")),
+            (hidden.as_old, format!("{} not new", count(hidden.as_old, "finding"))),
+            (hidden.as_unwanted, format!("{} not selected", count(hidden.as_unwanted, "finding"))),
+        ];
+        for (_, text) in more.iter().filter(|(count, _)| *count > 0) {
+            write!(f, ", {text}")?;
         }
         if has_failed && objects > 0 {
             write!(f, "; not everything could be checked")?;

@@ -5,10 +5,7 @@ use std::{collections::HashMap, path::PathBuf};
 use setguard_core::policy::FolderNames;
 
 use super::old_objects::OldObjects;
-use setguard_files::manifests::{
-    git::Old,
-    render::{root::Root, samples, settle},
-};
+use setguard_files::manifests::render::{root::Root, samples, settle};
 use setguard_files::prelude::*;
 
 /// The previous manifests. By default there are none, and every object is new.
@@ -39,14 +36,14 @@ fn old(
     (exclude, clusters, names): (&Exclude, &Clusters, &FolderNames),
     rendering: Option<(&Rendering, &Listing)>,
     roots: &mut Option<Vec<Root>>,
-) -> Result<Old, FileError> {
+) -> Result<Listing, FileError> {
     let mut old = commit.manifests(paths, exclude, clusters, names)?;
     if let Some((rendering, new)) = rendering {
         let (checkout, done) = (commit.check_out()?, &mut Progress::rendering());
         let mut rendered = rendering.read(Some(&checkout), &exclude.keeping_gone(), names, done);
         rendering.also(&new.roots, Some(&checkout), &mut rendered);
         old.notes.extend(settle(commit, &rendering.settings, new, &mut rendered)?);
-        old.not_built.append(&mut rendered.not_compared);
+        old.not_compared.append(&mut rendered.not_compared);
         old.not_checked = rendered.all_not_checked().cloned().collect();
         rendered.roots.extend(new.added(&checkout));
         let is_empty = |root: &String| new.empty.iter().any(|(it, _)| it == root);
@@ -85,7 +82,7 @@ impl OldManifests {
         let mut sources = match commit.map(old) {
             Some(Ok(old)) => {
                 (notes, read.contexts) = (old.notes, old.contexts);
-                (read.not_built, read.not_checked) = (old.not_built, old.not_checked);
+                (read.not_built, read.not_checked) = (old.not_compared, old.not_checked);
                 old.moved_out.iter().for_each(|it| read.objects.add_moved(it));
                 old.sources
             }

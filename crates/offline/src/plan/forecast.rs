@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use setguard_core::{
     finding::difference::Difference,
     rollout::{Action, Course, Revision, Stop, Target, Waits, node::Placement, undo::Undo},
+    words,
 };
 use setguard_files::manifests::id::ObjectId;
 
@@ -16,29 +17,20 @@ const TEMPLATE: &str = "spec.template";
 /// Chart labels whose values change with each version.
 const VERSIONS: [&str; 4] = ["app.kubernetes.io/version", "chart", "helm.sh/chart", "version"];
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum ChangeKind {
-    Create,
-    Update,
-    Scale,
-    Delete,
-    #[default]
-    None,
-    Refused,
+words! {
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(super) enum ChangeKind {
+        Create => "create",
+        Update => "update",
+        Scale => "scale",
+        Delete => "delete",
+        #[default]
+        None => "none",
+        Refused => "refused",
+    }
 }
 
 impl ChangeKind {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            ChangeKind::Create => "create",
-            ChangeKind::Update => "update",
-            ChangeKind::Scale => "scale",
-            ChangeKind::Delete => "delete",
-            ChangeKind::None => "none",
-            ChangeKind::Refused => "refused",
-        }
-    }
-
     pub(super) const fn for_people(self) -> &'static str {
         match self {
             ChangeKind::None => "unchanged",

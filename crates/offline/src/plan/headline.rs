@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use setguard_core::rollout::Action;
+use setguard_core::{rollout::Action, words};
 
 use super::{
     forecast::{ChangeKind, Forecast, Rollout},
@@ -27,32 +27,18 @@ pub(super) const VERSION_LABELS: &str =
 /// The maximum number of names in a sentence.
 const MOST_NAMES: usize = 20;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FactKind {
-    Error,
-    DataLost,
-    BeyondLimit,
-    Unknown,
-    NeverEnds,
-    Refused,
-    NotRolledOut,
-    PodsDown,
-    Note,
-}
-
-impl FactKind {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            FactKind::Error => "Error",
-            FactKind::DataLost => "Data lost",
-            FactKind::BeyondLimit => "Beyond a limit",
-            FactKind::Unknown => "Not known",
-            FactKind::NeverEnds => "Never ends",
-            FactKind::Refused => "Refused",
-            FactKind::NotRolledOut => "Not rolled out",
-            FactKind::PodsDown => "Pods down",
-            FactKind::Note => "Note",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum FactKind {
+        Error => "Error",
+        DataLost => "Data lost",
+        BeyondLimit => "Beyond a limit",
+        Unknown => "Not known",
+        NeverEnds => "Never ends",
+        Refused => "Refused",
+        NotRolledOut => "Not rolled out",
+        PodsDown => "Pods down",
+        Note => "Note",
     }
 }
 

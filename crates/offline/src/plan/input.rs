@@ -23,7 +23,6 @@ use crate::{
 };
 use setguard_files::manifests::{
     alternatives::Alternatives,
-    git::Old,
     layout::{Layout, clean, shown},
     listing::place,
     not_checked::may_have_set,
@@ -116,7 +115,7 @@ impl Input {
         place(old.iter_mut(), paths.old, paths.new);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it, true)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
-        let (mut unreadable, mut before, mut commit) = (Vec::new(), Old::default(), None);
+        let (mut unreadable, mut before, mut commit) = (Vec::new(), Listing::default(), None);
         if let Some(reference) = paths.old_commit {
             let found = Commit::find_start("--against-ref", reference);
             match found.and_then(|it| Ok((at_commit(&it, paths)?, it))) {
@@ -148,7 +147,7 @@ impl Input {
         let (new, contexts, mut not_read) = texts(&remaining, paths, &mut complain_of_new);
         not_read.retain(|it| it.counts(paths.looks_at_namespaces, true));
         let compared = commit.as_ref().map(|it| {
-            it.add_built(before.not_built, (&remaining, paths.exclude), &mut not_read)?;
+            it.add_built(before.not_compared, (&remaining, paths.exclude), &mut not_read)?;
             it.compare(&mut not_read, false)?;
             for entry in not_read.iter().filter(|it| it.is_changed) {
                 let files = entry.renews.iter().flatten();
@@ -503,7 +502,7 @@ pub(super) fn noting(lacks: &mut bool, complain: &mut dyn FnMut(String)) -> impl
 }
 
 /// Returns the manifests below paths as of a commit, and prints the notes about them.
-fn at_commit(commit: &Commit, paths: &Paths<'_>) -> Result<Old, FileError> {
+fn at_commit(commit: &Commit, paths: &Paths<'_>) -> Result<Listing, FileError> {
     let old = commit.manifests(paths.new, paths.exclude, paths.clusters, &FolderNames::new())?;
     old.notes.iter().for_each(|note| report::note(note));
     Ok(old)

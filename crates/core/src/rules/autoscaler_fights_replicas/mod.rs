@@ -33,16 +33,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         return;
     }
     let Some((other, autoscaler)) = all.first().filter(|_| details.sets_replicas) else { return };
-    found.report(
-        other.kind(),
-        &SPEC.child("replicas"),
-        Reason::Invalid,
-        format!(
-            "another writer of this field is {other}, with {} to {} replicas: each time the manifest is applied, it takes back what \
-             the autoscaler has chosen",
-            autoscaler.least.unwrap_or(1),
-            autoscaler.most
-        ),
-        "leave out replicas; first remove it with kubectl apply edit-last-applied",
+    let message = format!(
+        "another writer of this field is {other}, with {} to {} replicas: each time the manifest is applied, it takes back what \
+         the autoscaler has chosen",
+        autoscaler.least.unwrap_or(1),
+        autoscaler.most
     );
+    let help = "leave out replicas; first remove it with kubectl apply edit-last-applied";
+    found.report(other.kind(), &SPEC.child("replicas"), Reason::Invalid, message, help);
 }

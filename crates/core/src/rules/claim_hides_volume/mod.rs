@@ -15,15 +15,12 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
         let is_meant = volume.empty_dir.is_some()
             || claim.is_some_and(|claim| claim.claim_name == volume.name);
         if !is_meant && claims.contains(volume.name.as_str()) {
-            found.report(
-                &VOLUMES.index(i).child("name"),
-                Reason::Duplicate,
-                format!(
-                    "no pod will have this volume: the claim template {:?} replaces it",
-                    volume.name
-                ),
-                "give one of the two another name, or remove the volume",
+            let message = format!(
+                "no pod will have this volume: the claim template {:?} replaces it",
+                volume.name
             );
+            let help = "give one of the two another name, or remove the volume";
+            found.report(&VOLUMES.index(i).child("name"), Reason::Duplicate, message, help);
         }
     }
 }

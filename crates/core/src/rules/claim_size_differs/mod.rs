@@ -68,10 +68,7 @@ struct OtherSize<'a> {
 fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
     let patch = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
     let patch = patch.to_string();
-    let lines = list.iter().map(|it| {
-        let words = [it.name, "--type", "merge", "-p", &patch];
-        query.kubectl().does(Effect::Changes, "patch pvc", &words)
-    });
+    let lines = list.iter().map(|it| query.kubectl().patches("pvc", it.name, &patch));
     let lines = lines.take(MOST_COMMANDS).reduce(|all, next| all.then(&next));
     let Some(lines) = lines else { return Help::default() };
     let more = if list.len() > MOST_COMMANDS { " and likewise for the others" } else { "" };
@@ -82,10 +79,8 @@ fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help 
         .find(|class| observed.class(class).is_some_and(|class| !class.allows_expansion));
     match rigid {
         Some(class) => {
-            let allow = ["--type", "merge", "-p", r#"{"allowVolumeExpansion":true}"#];
-            let allow = [&[class], allow.as_slice()].concat();
-            let kubectl = query.audit.kubectl_anywhere();
-            let allow = kubectl.does(Effect::Changes, "patch storageclass", &allow);
+            let patch = r#"{"allowVolumeExpansion":true}"#;
+            let allow = query.audit.kubectl_anywhere().patches("storageclass", class, patch);
             Help::say(format!(
                 "their storage class {class} does not allow expansion; if its driver is able to do it, \
                  allow it and resize them: "

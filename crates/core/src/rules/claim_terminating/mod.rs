@@ -48,10 +48,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 
 fn advice<'v>(query: &StatusQuery<'_>, volumes: impl Iterator<Item = &'v str>) -> Help {
     let retain = r#"{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}"#;
-    let keep = |volume: &str| -> Command {
-        let words = [volume, "--type", "merge", "-p", retain];
-        query.audit.kubectl_anywhere().does(Effect::Changes, "patch pv", &words)
-    };
+    let keep = |volume: &str| query.audit.kubectl_anywhere().patches("pv", volume, retain);
     let mut volumes = volumes.peekable();
     let keep = volumes.by_ref().take(MOST_COMMANDS).map(keep);
     let help = Help::say("a deletion cannot be taken back: save the data before such a pod ends");

@@ -236,8 +236,7 @@ fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
             .and(" shows what is used");
     };
     let patch = serde_json::json!({"spec": {"hard": hard}}).to_string();
-    let words = [quota, "--type", "merge", "-p", &patch];
-    let run = kubectl.does(Effect::Changes, "patch resourcequota", &words);
+    let run = kubectl.patches("resourcequota", quota, &patch);
     let text = match message.starts_with(OF_CLAIMS) {
         true => "remove other claims, or raise the quota for all claims that are missing: ",
         false => "remove other pods, or raise the quota for all pods that are missing: ",

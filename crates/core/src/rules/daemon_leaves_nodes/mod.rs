@@ -25,7 +25,7 @@ impl Leaving<'_> {
 /// Returns the nodes that a change of a DaemonSet leaves: `None` without an old state, or if the nodes are unknown.
 pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
     let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet)?;
-    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+    if !query.knows_nodes() {
         return None;
     }
     let old = query.old().and_then(ObjectSummary::details)?;
@@ -58,16 +58,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let field = field.map_or("nodeSelector", |(field, _)| *field);
     let of =
         if left == all { format!("all {all} nodes") } else { format!("{left} of {all} nodes") };
-    found.report(
-        Kind::Node,
-        &POD_SPEC.child(field),
-        Reason::Invalid,
-        format!(
-            "this change deletes its pods on {of} at once, whatever maxUnavailable is: these nodes are not \
-             selected any more: {}",
-            leaving.nodes
-        ),
-        "correct nodeSelector and node affinity; to leave nodes on purpose, take the label from one node after \
-         the other",
+    let message = format!(
+        "this change deletes its pods on {of} at once, whatever maxUnavailable is: these nodes are not \
+         selected any more: {}",
+        leaving.nodes
     );
+    let help = "correct nodeSelector and node affinity; to leave nodes on purpose, take the label from one node after \
+         the other";
+    found.report(Kind::Node, &POD_SPEC.child(field), Reason::Invalid, message, help);
 }

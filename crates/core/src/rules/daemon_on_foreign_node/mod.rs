@@ -15,7 +15,7 @@ const VIRTUAL: [(&str, &str); 2] =
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet);
     let Some(details) = details else { return };
-    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+    if !query.knows_nodes() {
         return;
     }
     let (mut foreign, mut virtual_) = (MatchingNodes::default(), MatchingNodes::default());
@@ -30,28 +30,20 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         false
     });
     if let Some(system) = details.system.filter(|_| foreign.count() > 0) {
-        found.report(
-            Kind::Node,
-            &POD_SPEC,
-            Reason::Invalid,
-            format!(
-                "it needs {}, but its pods also go to {foreign} with another system, where they \
-                 cannot run",
-                system.name(),
-            ),
-            format!("set nodeSelector kubernetes.io/os: {}", system.label()),
+        let message = format!(
+            "it needs {}, but its pods also go to {foreign} with another system, where they \
+             cannot run",
+            system.name(),
         );
+        let help = format!("set nodeSelector kubernetes.io/os: {}", system.label());
+        found.report(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
     }
     if virtual_.count() > 0 {
-        found.report(
-            Kind::Node,
-            &POD_SPEC.child("tolerations"),
-            Reason::Invalid,
-            format!(
-                "it also gets pods on {virtual_}, virtual and without daemons: they stay Pending"
-            ),
-            "tolerate only the taints of machines, or exclude these nodes by node affinity",
+        let message = format!(
+            "it also gets pods on {virtual_}, virtual and without daemons: they stay Pending"
         );
+        let help = "tolerate only the taints of machines, or exclude these nodes by node affinity";
+        found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Invalid, message, help);
     }
 }
 

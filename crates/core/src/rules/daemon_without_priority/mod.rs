@@ -15,16 +15,13 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         return;
     }
     let Some((path, purpose)) = read::plugin_folder(pod) else { return };
+    let message = format!(
+        "the hostPath {path} belongs to a plugin for {purpose}, but on a full node this pod \
+         stays Pending, because it has no priorityClassName"
+    );
+    let help = "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower priority from a \
+         full node, and system-node-critical evicts those of nearly all others, databases too";
     found
-        .report(
-            &POD_SPEC,
-            Reason::Required,
-            format!(
-                "the hostPath {path} belongs to a plugin for {purpose}, but on a full node this pod \
-                 stays Pending, because it has no priorityClassName"
-            ),
-            "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower priority from a \
-             full node, and system-node-critical evicts those of nearly all others, databases too",
-        )
+        .report(&POD_SPEC, Reason::Required, message, help)
         .only_with(ClusterAssumption::FullNodes);
 }

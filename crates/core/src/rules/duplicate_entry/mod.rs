@@ -53,13 +53,10 @@ fn duplicates<'a>(entries: impl Iterator<Item = &'a str>, path: &Path<'_>, found
 }
 
 fn report(key: &str, path: &Path<'_>, found: &mut Findings) {
-    found.report(
-        path,
-        Reason::Duplicate,
-        format!(
-            "{key:?} is in this list already: server-side apply refuses the object, and client-side apply may \
-             drop one of the two"
-        ),
-        "remove one of them",
+    let message = format!(
+        "{key:?} is in this list already: server-side apply refuses the object, and client-side apply may \
+         drop one of the two"
     );
+    let help = "remove one of them";
+    found.report(path, Reason::Duplicate, message, help);
 }

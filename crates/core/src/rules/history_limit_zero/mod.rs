@@ -13,13 +13,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(spec) => spec.revision_history_limit,
     };
     if limit == Some(0) {
+        let message = "once a rollout is complete, no old revision is kept, so `kubectl rollout undo` has nothing to roll back to";
+        let help = "use 1 or more, or leave the field out for the default of 10";
         found
-            .report(
-                &SPEC.child("revisionHistoryLimit"),
-                Reason::Invalid,
-                "once a rollout is complete, no old revision is kept, so `kubectl rollout undo` has nothing to roll back to",
-                "use 1 or more, or leave the field out for the default of 10",
-            )
+            .report(&SPEC.child("revisionHistoryLimit"), Reason::Invalid, message, help)
             .fixed_by(Fix::use_default(&SPEC.child("revisionHistoryLimit")));
     }
 }

@@ -18,16 +18,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         query.counts(item) && item.class().is_some_and(|class| class.chooses_zones)
     };
     let mut report = |path: &Path<'_>, class: &ObjectSummary| {
-        found.report(
-            Kind::StorageClass,
-            path,
-            Reason::Invalid,
-            format!(
-                "the volume is made by {class} in any zone, before the zone of the pod is chosen, but the \
-                 pods are {requirement}: a pod whose volume is elsewhere stays Pending"
-            ),
-            "use a StorageClass with volumeBindingMode: WaitForFirstConsumer",
+        let message = format!(
+            "the volume is made by {class} in any zone, before the zone of the pod is chosen, but the \
+             pods are {requirement}: a pod whose volume is elsewhere stays Pending"
         );
+        let help = "use a StorageClass with volumeBindingMode: WaitForFirstConsumer";
+        found.report(Kind::StorageClass, path, Reason::Invalid, message, help);
     };
     for (template, name) in &details.storage_classes {
         let mut classes = inventory.named(Kind::StorageClass, "", name);
@@ -45,7 +41,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 /// All Nodes must be known.
 fn is_in_one_zone(query: &Query<'_>) -> bool {
     let inventory = query.inventory();
-    if inventory.count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+    if !query.knows_nodes() {
         return false;
     }
     let mut first = None;

@@ -25,15 +25,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(old) = subject.old() else { return };
     let selector = subject.object.selector();
     if selector.is_some() && !semantic::equal(&selector, &old.selector()) {
-        found
-            .report(
-                &SPEC.child("selector"),
-                Reason::Forbidden,
-                "the selector cannot be changed, and orphaned pods that the new one does not match \
-             would stay behind",
-                "use another name, or delete the object with its pods and apply it again",
-            )
-            .instead();
+        let message = "the selector cannot be changed, and orphaned pods that the new one does not match \
+             would stay behind";
+        let help = "use another name, or delete the object with its pods and apply it again";
+        found.report(&SPEC.child("selector"), Reason::Forbidden, message, help).instead();
         // A new object with a different selector does not take over the pods, so the other remedies are wrong.
         return;
     }
@@ -45,14 +40,9 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let delete = read::kubectl(Effect::Changes, delete, &subject.object, name);
     let mut report = |path: &Path<'_>, what: &str, then: Help| {
         let leaves = ", and apply the object again: the pods keep running";
-        found
-            .report(
-                path,
-                Reason::Forbidden,
-                format!("{what} cannot be changed"),
-                Help::say("run ").run(delete.clone()).and(leaves).then(then),
-            )
-            .instead();
+        let message = format!("{what} cannot be changed");
+        let help = Help::say("run ").run(delete.clone()).and(leaves).then(then);
+        found.report(path, Reason::Forbidden, message, help).instead();
     };
     let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
     if service.unwrap_or_default() != old_service.unwrap_or_default() {

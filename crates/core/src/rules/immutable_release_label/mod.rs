@@ -37,15 +37,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 
 fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut Findings) {
     if changes_with_release(key, value) {
-        found.report(
-            &path.key(key),
-            Reason::Invalid,
-            format!(
-                "{value:?} changes with each release and {place} cannot be changed, so the API server \
-                 will refuse the next upgrade"
-            ),
-            "leave it out here; the labels of the set and of its pods may have it",
+        let message = format!(
+            "{value:?} changes with each release and {place} cannot be changed, so the API server \
+             will refuse the next upgrade"
         );
+        let help = "leave it out here; the labels of the set and of its pods may have it";
+        found.report(&path.key(key), Reason::Invalid, message, help);
     }
 }
 

@@ -98,12 +98,9 @@ fn report(wave: &Wave, exceeded: &[Consequence], limits: &Limits, found: &mut Fi
         let most = most.map_or("lower maxUnavailable".to_owned(), |most| {
             format!("maxUnavailable of at most {most}")
         });
-        found.report_at(
-            cause.field(),
-            Reason::Forbidden,
-            format!("this change {what}{}; {}", cause.why(), limits.why(*consequence)),
-            format!("use a {most}, or ask for an exception of the policy"),
-        );
+        let message = format!("this change {what}{}; {}", cause.why(), limits.why(*consequence));
+        let help = format!("use a {most}, or ask for an exception of the policy");
+        found.report_at(cause.field(), Reason::Forbidden, message, help);
     }
 }
 

@@ -17,17 +17,14 @@ pub fn scaled_down(
     found: &mut Findings,
 ) {
     let first = gone.start;
-    found.report(
-        &SPEC.child("replicas"),
-        Reason::Forbidden,
-        format!(
-            "this removes {}, and whenScaled Delete also deletes the claims of each removed pod, such as \
-             {claim}-{name}-{first}; {}",
-            pod_names(name, &gone),
-            limits.why(Consequence::DeletesClaims)
-        ),
-        "set whenScaled to Retain unless the data is safe elsewhere, or ask for an exception of the policy",
+    let message = format!(
+        "this removes {}, and whenScaled Delete also deletes the claims of each removed pod, such as \
+         {claim}-{name}-{first}; {}",
+        pod_names(name, &gone),
+        limits.why(Consequence::DeletesClaims)
     );
+    let help = "set whenScaled to Retain unless the data is safe elsewhere, or ask for an exception of the policy";
+    found.report(&SPEC.child("replicas"), Reason::Forbidden, message, help);
 }
 
 /// Reports a scale-down of a StatefulSet while setguard has not seen the set's last change.
@@ -35,16 +32,13 @@ pub fn unseen(limits: &Limits, found: &mut Findings) {
     if limits.deletes_claims {
         return;
     }
-    found.report(
-        &SPEC.child("replicas"),
-        Reason::Forbidden,
-        format!(
-            "setguard does not see the last change of the StatefulSet yet, so it is not known whether this deletes \
-             claims; {}",
-            limits.why(Consequence::DeletesClaims)
-        ),
-        "try again in a few seconds",
+    let message = format!(
+        "setguard does not see the last change of the StatefulSet yet, so it is not known whether this deletes \
+         claims; {}",
+        limits.why(Consequence::DeletesClaims)
     );
+    let help = "try again in a few seconds";
+    found.report(&SPEC.child("replicas"), Reason::Forbidden, message, help);
 }
 
 /// Reports that a DaemonSet's pods are deleted from nodes. `maxUnavailable` does not slow this down.
@@ -57,14 +51,11 @@ pub fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
         _ if !limits.replaces_all && all > 1 && left >= all => Consequence::ReplacesAll,
         _ => return,
     };
-    found.report(
-        &POD_SPEC,
-        Reason::Forbidden,
-        format!(
-            "this change deletes the pods on {left} of {all} nodes at once, because the template does not select \
-             these nodes any more; {}",
-            limits.why(limit)
-        ),
-        "correct nodeSelector and node affinity, or ask for an exception of the policy",
+    let message = format!(
+        "this change deletes the pods on {left} of {all} nodes at once, because the template does not select \
+         these nodes any more; {}",
+        limits.why(limit)
     );
+    let help = "correct nodeSelector and node affinity, or ask for an exception of the policy";
+    found.report(&POD_SPEC, Reason::Forbidden, message, help);
 }

@@ -35,12 +35,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             total / 60
         ),
     };
-    found.report(
-        &SPEC.child("minReadySeconds"),
-        Reason::Invalid,
-        message,
-        "use only as many seconds as a bad version needs to fail",
-    );
+    let help = "use only as many seconds as a bad version needs to fail";
+    found.report(&SPEC.child("minReadySeconds"), Reason::Invalid, message, help);
 }
 
 /// `None` if the status lacks the number of nodes.

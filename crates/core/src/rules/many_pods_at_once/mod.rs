@@ -18,12 +18,9 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(Wave { down, replaced, all, cause }) = wave else { return };
     let of = if replaced == all { format!("all {all}") } else { format!("{replaced} of {all}") };
     let pace = if down >= replaced { "at once".to_owned() } else { format!("{down} at a time") };
-    found.report_at(
-        cause.field(),
-        Reason::Invalid,
-        format!("this change replaces {of} pods, {pace}{}", cause.why()),
-        "use a lower maxUnavailable if so many pods cannot be down together",
-    );
+    let message = format!("this change replaces {of} pods, {pace}{}", cause.why());
+    let help = "use a lower maxUnavailable if so many pods cannot be down together";
+    found.report_at(cause.field(), Reason::Invalid, message, help);
 }
 
 fn removed(subject: &Subject<'_>, found: &mut Findings) {

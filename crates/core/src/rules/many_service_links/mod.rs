@@ -28,16 +28,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         return;
     }
     let tenths = bytes * 10 / (1 << 20);
-    found.report(
-        Kind::Service,
-        &POD_SPEC,
-        Reason::Invalid,
-        format!(
-            "each container gets variables for {count} Services of namespace {namespace}, {}.{} MiB, \
-             and Linux starts no program with more than 2 MiB of arguments and variables",
-            tenths / 10,
-            tenths % 10,
-        ),
-        "set enableServiceLinks: false; the pods then find Services by DNS",
+    let message = format!(
+        "each container gets variables for {count} Services of namespace {namespace}, {}.{} MiB, \
+         and Linux starts no program with more than 2 MiB of arguments and variables",
+        tenths / 10,
+        tenths % 10,
     );
+    let help = "set enableServiceLinks: false; the pods then find Services by DNS";
+    found.report(Kind::Service, &POD_SPEC, Reason::Invalid, message, help);
 }

@@ -24,13 +24,11 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(_) => None,
     };
     let Some(all) = all else { return };
+    let message =
+        format!("an update takes {all} down at once, and a bad template breaks all of them");
+    let help = "use a lower value, such as 1 or 10%";
     found
-        .report(
-            &ROLLING_UPDATE.child("maxUnavailable"),
-            Reason::Invalid,
-            format!("an update takes {all} down at once, and a bad template breaks all of them"),
-            "use a lower value, such as 1 or 10%",
-        )
+        .report(&ROLLING_UPDATE.child("maxUnavailable"), Reason::Invalid, message, help)
         .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("maxUnavailable")));
 }
 

@@ -19,16 +19,13 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut
     if at_once < 2 || cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) {
         return;
     }
+    let message = format!(
+        "it has no effect because the feature gate {} is off (Kubernetes {}): pods are \
+         updated one at a time, not {at_once}",
+        MAX_UNAVAILABLE_STATEFUL_SET, cluster.version,
+    );
+    let help = "leave it out, or enable the gate in kube-apiserver and kube-controller-manager";
     found
-        .report(
-            &ROLLING_UPDATE.child("maxUnavailable"),
-            Reason::Forbidden,
-            format!(
-                "it has no effect because the feature gate {} is off (Kubernetes {}): pods are \
-             updated one at a time, not {at_once}",
-                MAX_UNAVAILABLE_STATEFUL_SET, cluster.version,
-            ),
-            "leave it out, or enable the gate in kube-apiserver and kube-controller-manager",
-        )
+        .report(&ROLLING_UPDATE.child("maxUnavailable"), Reason::Forbidden, message, help)
         .fixed_by(Fix::remove(&ROLLING_UPDATE.child("maxUnavailable")));
 }

@@ -21,13 +21,10 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut
     if at_once < 2 {
         return;
     }
-    found.report(
-        &ROLLING_UPDATE.child("maxUnavailable"),
-        Reason::Invalid,
-        format!(
-            "with podManagementPolicy OrderedReady an update takes {at_once} pods down together \
-             but brings them back one by one, so more pods are down and nothing is faster"
-        ),
-        "use maxUnavailable 1, or a new StatefulSet with podManagementPolicy Parallel",
+    let message = format!(
+        "with podManagementPolicy OrderedReady an update takes {at_once} pods down together \
+         but brings them back one by one, so more pods are down and nothing is faster"
     );
+    let help = "use maxUnavailable 1, or a new StatefulSet with podManagementPolicy Parallel";
+    found.report(&ROLLING_UPDATE.child("maxUnavailable"), Reason::Invalid, message, help);
 }

@@ -27,15 +27,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         (None, None) => return,
     };
     if length > limit {
-        found.report(
-            &METADATA.child(field),
-            Reason::TooLong,
-            format!(
-                "with a name of {length} characters no pod can be created, unless the template \
-                 happens to have a short hash: the controller appends it to make {becomes}, which \
-                 leaves room for {limit} characters"
-            ),
-            format!("use a {field} of at most {room} characters"),
+        let message = format!(
+            "with a name of {length} characters no pod can be created, unless the template \
+             happens to have a short hash: the controller appends it to make {becomes}, which \
+             leaves room for {limit} characters"
         );
+        let help = format!("use a {field} of at most {room} characters");
+        found.report(&METADATA.child(field), Reason::TooLong, message, help);
     }
 }

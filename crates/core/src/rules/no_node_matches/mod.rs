@@ -39,16 +39,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         return;
     }
     if let Some((node, taint)) = tainted {
-        found.report(
-            Kind::Node,
-            &POD_SPEC.child("tolerations"),
-            Reason::Required,
-            format!(
-                "each node that it may run on has a taint that it does not tolerate, such as {taint} \
-                 of {node}, so it gets no pods, and its rollout counts as complete"
-            ),
-            "tolerate the taint if the pods are meant for these nodes; otherwise select other nodes",
+        let message = format!(
+            "each node that it may run on has a taint that it does not tolerate, such as {taint} \
+             of {node}, so it gets no pods, and its rollout counts as complete"
         );
+        let help = "tolerate the taint if the pods are meant for these nodes; otherwise select other nodes";
+        found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Required, message, help);
         return;
     }
     let outcome = match query.item.kind() {
@@ -64,13 +60,9 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let label = label.unwrap_or_default();
     let selects = || query.inventory().has_node(&nodes.without_affinity(), |_, _| true);
     let field = if *field == "nodeSelector" && selects() { "affinity" } else { field };
-    found.report(
-        Kind::Node,
-        &POD_SPEC.child(field),
-        Reason::NotFound,
-        format!(
-            "none of the {count} nodes matches nodeSelector and node affinity{label}, so {outcome}"
-        ),
-        "correct them, unless nodes that match are added later, as to a pool that is scaled to zero",
+    let message = format!(
+        "none of the {count} nodes matches nodeSelector and node affinity{label}, so {outcome}"
     );
+    let help = "correct them, unless nodes that match are added later, as to a pool that is scaled to zero";
+    found.report(Kind::Node, &POD_SPEC.child(field), Reason::NotFound, message, help);
 }

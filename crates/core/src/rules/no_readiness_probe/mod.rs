@@ -19,14 +19,11 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if is_asked || has_gates {
         return;
     }
-    found.report(
-        &CONTAINERS.index(i),
-        Reason::Required,
-        format!(
-            "container {:?} counts as ready as soon as it has started, so a version that does \
-             not work is rolled out to all pods",
-            spec.containers[i].name
-        ),
-        "give it a readinessProbe",
+    let message = format!(
+        "container {:?} counts as ready as soon as it has started, so a version that does \
+         not work is rolled out to all pods",
+        spec.containers[i].name
     );
+    let help = "give it a readinessProbe";
+    found.report(&CONTAINERS.index(i), Reason::Required, message, help);
 }

@@ -14,10 +14,8 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     if is_owned || object.strategy() != Some("OnDelete") || !subject.template_changes(cluster) {
         return;
     }
-    found.report(
-        &UPDATE_STRATEGY.child("type"),
-        Reason::Invalid,
-        "with OnDelete the changed template reaches a pod only when that pod is deleted by hand",
-        "delete the pods one by one, or use RollingUpdate",
-    );
+    let message =
+        "with OnDelete the changed template reaches a pod only when that pod is deleted by hand";
+    let help = "delete the pods one by one, or use RollingUpdate";
+    found.report(&UPDATE_STRATEGY.child("type"), Reason::Invalid, message, help);
 }

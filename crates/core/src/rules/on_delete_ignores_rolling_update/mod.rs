@@ -19,12 +19,9 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     if strategy.type_.as_deref() != Some("OnDelete") || is_default {
         return;
     }
+    let message = "type OnDelete ignores rollingUpdate: a pod is replaced only after you delete it";
+    let help = "use type RollingUpdate, or leave rollingUpdate out";
     found
-        .report(
-            &UPDATE_STRATEGY.child("rollingUpdate"),
-            Reason::Forbidden,
-            "type OnDelete ignores rollingUpdate: a pod is replaced only after you delete it",
-            "use type RollingUpdate, or leave rollingUpdate out",
-        )
+        .report(&UPDATE_STRATEGY.child("rollingUpdate"), Reason::Forbidden, message, help)
         .fixed_by(Fix::remove(&UPDATE_STRATEGY.child("rollingUpdate")));
 }

@@ -16,13 +16,10 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
     }
     let start = ordinals.start;
     let replicas = ordinals.end - start;
-    found.report(
-        &SPEC.child("ordinals").child("start"),
-        Reason::Invalid,
-        format!(
-            "the ordinals would run from {start} to {last}, and a pod with an ordinal above \
-             {highest} can never be created"
-        ),
-        format!("use a start of at most {} for {replicas} replicas", highest + 1 - replicas),
+    let message = format!(
+        "the ordinals would run from {start} to {last}, and a pod with an ordinal above \
+         {highest} can never be created"
     );
+    let help = format!("use a start of at most {} for {replicas} replicas", highest + 1 - replicas);
+    found.report(&SPEC.child("ordinals").child("start"), Reason::Invalid, message, help);
 }

@@ -23,18 +23,15 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         Some(_) => "with new, empty volumes",
         None => "which clients do not find under the old names",
     };
-    found.report(
-        field,
-        Reason::Invalid,
-        format!(
-            "with ordinals.start {} instead of {}, {} will be deleted and {} created, {with}",
-            after.start,
-            before.start,
-            read::pod_names(name, &gone),
-            read::pod_names(name, &new),
-        ),
-        format!("keep ordinals.start {}, or move the data by hand first", before.start),
+    let message = format!(
+        "with ordinals.start {} instead of {}, {} will be deleted and {} created, {with}",
+        after.start,
+        before.start,
+        read::pod_names(name, &gone),
+        read::pod_names(name, &new),
     );
+    let help = format!("keep ordinals.start {}, or move the data by hand first", before.start);
+    found.report(field, Reason::Invalid, message, help);
 }
 
 /// `None` unless there are both removed and added ordinals.

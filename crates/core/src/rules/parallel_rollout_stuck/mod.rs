@@ -32,20 +32,17 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
         (if created == 1 { "pod" } else { "pods" }, if broken == 1 { "is" } else { "are" });
     let is_bare = is_bare(&subject.object, &status, None, cluster);
     let list = read::kubectl(Effect::Looks, "get pods", &subject.object, "");
-    found.report(
-        &SPEC.child("template"),
-        Reason::Invalid,
-        format!(
-            "{broken} of {created} {pods} {is} not available, and this release counts them against \
-             maxUnavailable, which is {most}: until they are available or deleted, the new template \
-             is not rolled out, even if it is the fix"
-        ),
-        Help::say("if they do not become ready by themselves, delete the pods that ")
-            .run(list)
-            .and(match is_bare {
-                true => " shows as broken",
-                false => " shows as broken: they come back with the new template",
-            })
-            .and(if is_bare { WRITE_BLOCK } else { "" }),
+    let message = format!(
+        "{broken} of {created} {pods} {is} not available, and this release counts them against \
+         maxUnavailable, which is {most}: until they are available or deleted, the new template \
+         is not rolled out, even if it is the fix"
     );
+    let help = Help::say("if they do not become ready by themselves, delete the pods that ")
+        .run(list)
+        .and(match is_bare {
+            true => " shows as broken",
+            false => " shows as broken: they come back with the new template",
+        })
+        .and(if is_bare { WRITE_BLOCK } else { "" });
+    found.report(&SPEC.child("template"), Reason::Invalid, message, help);
 }

@@ -15,20 +15,15 @@ fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mu
     let pods =
         if replicas == 1 { "the only replica".into() } else { format!("all {replicas} replicas") };
     let last = replicas - 1;
+    let message = format!(
+        "partition {partition} covers {pods}, so a changed template reaches no pod and \
+         `kubectl rollout status` still reports success"
+    );
+    let help = match last {
+        0 => "use partition 0, which updates it".to_owned(),
+        _ => format!("use 0 to update all pods, or up to {last} to update only the last ones"),
+    };
     found
-        .report(
-            &ROLLING_UPDATE.child("partition"),
-            Reason::Invalid,
-            format!(
-                "partition {partition} covers {pods}, so a changed template reaches no pod and \
-             `kubectl rollout status` still reports success"
-            ),
-            match last {
-                0 => "use partition 0, which updates it".to_owned(),
-                _ => format!(
-                    "use 0 to update all pods, or up to {last} to update only the last ones"
-                ),
-            },
-        )
+        .report(&ROLLING_UPDATE.child("partition"), Reason::Invalid, message, help)
         .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("partition")));
 }

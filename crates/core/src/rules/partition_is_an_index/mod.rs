@@ -18,13 +18,11 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let name = subject.object.name();
     let held = read::pod_names(name, &(start..start + partition));
     let updated = read::pod_names(name, &(start + partition..ordinals.end));
-    found.report(
-        &ROLLING_UPDATE.child("partition"),
-        Reason::Invalid,
-        format!(
-            "partition {partition} counts pods from 0, not from ordinals.start: it holds back \
-             {held} and updates {updated}"
-        ),
-        format!("use {} to update {name}-{partition} and the pods after it", partition - start),
+    let message = format!(
+        "partition {partition} counts pods from 0, not from ordinals.start: it holds back \
+         {held} and updates {updated}"
     );
+    let help =
+        format!("use {} to update {name}-{partition} and the pods after it", partition - start);
+    found.report(&ROLLING_UPDATE.child("partition"), Reason::Invalid, message, help);
 }

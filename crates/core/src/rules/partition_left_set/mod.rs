@@ -11,14 +11,11 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let Some(partition) = read::partition_still_held(subject, cluster) else { return };
     let ordinals = read::ordinals(spec);
     let below = ordinals.start..ordinals.start + i64::from(partition);
-    found.report(
-        &ROLLING_UPDATE.child("partition"),
-        Reason::Invalid,
-        format!(
-            "partition {partition} still holds back the previous template from {}, and now this \
-             one too",
-            read::pod_names(subject.object.name(), &below)
-        ),
-        "use partition 0 to end the rollout",
+    let message = format!(
+        "partition {partition} still holds back the previous template from {}, and now this \
+         one too",
+        read::pod_names(subject.object.name(), &below)
     );
+    let help = "use partition 0 to end the rollout";
+    found.report(&ROLLING_UPDATE.child("partition"), Reason::Invalid, message, help);
 }

@@ -22,14 +22,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         ),
         None => {
             let patch = r#"{"spec":{"minAvailable":null,"maxUnavailable":1}}"#;
-            let spare = [&**name, "--type", "merge", "-p", patch];
+            let spare = query.kubectl().patches("pdb", name, patch);
             (
                 format!("all of its {expected} pods are healthy, and it requires all of them"),
-                Help::say("let it allow one disruption: ").run(query.kubectl().does(
-                    Effect::Changes,
-                    "patch pdb",
-                    &spare,
-                )),
+                Help::say("let it allow one disruption: ").run(spare),
             )
         }
     };
@@ -77,8 +73,7 @@ fn let_it_select_these(
             .and(" shows what it selects");
     }
     let patch = serde_json::json!({"spec": {"selector": {"matchLabels": more}}}).to_string();
-    let words = [&*budget.name, "--type", "merge", "-p", &patch];
-    let narrow = kubectl.does(Effect::Changes, "patch pdb", &words);
+    let narrow = kubectl.patches("pdb", &budget.name, &patch);
     Help::say(format!(
         "pods of controllers without a scale need a budget with a number as minAvailable; let this one \
          select only the pods of {}: ",

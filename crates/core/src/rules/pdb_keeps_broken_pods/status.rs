@@ -21,8 +21,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let PodDisruptionBudget { name, healthy, desired, .. } = budget;
     let list = names(kept.iter().copied());
     let patch = r#"{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}"#;
-    let words = [&**name, "--type", "merge", "-p", patch];
-    let allow = query.kubectl().does(Effect::Changes, "patch pdb", &words);
+    let allow = query.kubectl().patches("pdb", name, patch);
     let help = Help::say("if broken pods may be evicted at any time, run ").run(allow);
     let facts = Facts::title(format!(
         "PodDisruptionBudget {name} lets not even broken pods be evicted ({list})"

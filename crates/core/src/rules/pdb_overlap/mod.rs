@@ -10,12 +10,9 @@ pub(super) static RULE: Rule = rule! {
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     if let [one, other, ..] = &Protection::all(query)[..] {
         let (one, other) = (one.item, other.item);
-        found.report(
-            Kind::PodDisruptionBudget,
-            &TEMPLATE_LABELS,
-            Reason::Invalid,
-            format!("both {one} and {other} select these pods, so every eviction of them fails"),
-            "change a selector so that each pod has one PodDisruptionBudget",
-        );
+        let message =
+            format!("both {one} and {other} select these pods, so every eviction of them fails");
+        let help = "change a selector so that each pod has one PodDisruptionBudget";
+        found.report(Kind::PodDisruptionBudget, &TEMPLATE_LABELS, Reason::Invalid, message, help);
     }
 }

@@ -21,13 +21,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             "its {item} has {field}, which needs the scale of the pods' \
              controller; a DaemonSet has none, so it allows no eviction at all"
         );
-        found.report(
-            Kind::PodDisruptionBudget,
-            &TEMPLATE_LABELS,
-            Reason::Invalid,
-            message,
-            "set minAvailable to a number there, or do without it",
-        );
+        let help = "set minAvailable to a number there, or do without it";
+        found.report(Kind::PodDisruptionBudget, &TEMPLATE_LABELS, Reason::Invalid, message, help);
     }
 }
 

@@ -11,8 +11,7 @@ pub(super) static RULE: Rule = rule! {
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(details) = query.item.details() else { return };
     // Once the pods exist, the scheduler's message shows it.
-    if query.is_stored() || query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "")
-    {
+    if query.is_stored() || !query.knows_nodes() {
         return;
     }
     let is_daemon = query.item.kind() == Kind::DaemonSet;

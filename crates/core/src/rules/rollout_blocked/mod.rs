@@ -16,11 +16,8 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: 
     let was_on_delete = subject.old().and_then(Object::strategy) == Some("OnDelete");
     let updated = status.updated_number_scheduled.unwrap_or_default();
     if (was_on_delete || updated == budget.desired) && read::begins(subject, cluster) {
-        found.report(
-            &SPEC.child("template"),
-            Reason::Invalid,
-            budget.consequence(),
-            "repair or remove the nodes of those pods, or raise maxUnavailable",
-        );
+        let message = budget.consequence();
+        let help = "repair or remove the nodes of those pods, or raise maxUnavailable";
+        found.report(&SPEC.child("template"), Reason::Invalid, message, help);
     }
 }

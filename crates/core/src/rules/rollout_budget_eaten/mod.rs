@@ -125,10 +125,8 @@ fn of_surge(
         .since(begun.unwrap_or_default())
         .pods(broken.iter().map(|pod| &*pod.name))
         .outlook(pod.map_or_else(Outlook::default, |pod| query.outlook(pod)));
-    let is_pending =
-        |pod: &&Pod| pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
     let help = match pod {
-        Some(pod) if is_pending(&pod) => {
+        Some(pod) if pod.is_unschedulable() => {
             let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();
             let old = daemons.set.status.desired_number_scheduled.saturating_sub(updated);
             // A pod on a node that is down uses up maxUnavailable too.

@@ -112,9 +112,7 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     if let Some(help) = query.not_of_template(pod) {
         return help;
     }
-    let is_unschedulable =
-        pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
-    if let Some(uncordon) = query.uncordon(pod).filter(|_| is_unschedulable) {
+    if let Some(uncordon) = query.uncordon(pod).filter(|_| pod.is_unschedulable()) {
         // Pods of the previous template would wait for the same nodes, unless the change is about nodes.
         let help = match undo.filter(|_| query.changes_placing()) {
             Some(undo) => {
@@ -137,7 +135,7 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
         };
         return help.run(undo);
     }
-    match is_unschedulable {
+    match pod.is_unschedulable() {
         true => Help::say("make room for it, or change what the scheduler names; ")
             .run(look)
             .and(" shows more"),

@@ -1,7 +1,5 @@
 //! The object that a cross-object rule checks, its surroundings, and the rule's findings.
 
-use std::fmt;
-
 use crate::rules::prelude::*;
 use crate::{
     finding::Reported,
@@ -56,8 +54,11 @@ impl Coverage {
     }
 }
 
+/// Reads the old state of a changed object, for the rules that need it: `None` if there is none, or it is unknown.
+pub type OldSummary<'a> = &'a dyn Fn() -> Option<&'a ObjectSummary>;
+
 /// The object that a rule checks, and its surroundings.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Query<'a> {
     pub item: &'a ObjectSummary,
     /// The pod template; `None` if only the summary is available.
@@ -65,28 +66,7 @@ pub struct Query<'a> {
     /// The cluster that the object is meant for.
     pub cluster: &'a Cluster,
     around: Around<'a>,
-    old: OldSummary<'a>,
-}
-
-/// The old state of a changed object.
-#[derive(Clone, Copy)]
-pub enum OldSummary<'a> {
-    /// It does not exist or is unknown.
-    None,
-    Known(&'a ObjectSummary),
-    /// It is read when a rule needs it.
-    Lazy(&'a dyn Fn() -> Option<&'a ObjectSummary>),
-}
-
-impl fmt::Debug for OldSummary<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
-            OldSummary::None => "None",
-            OldSummary::Known(_) => "Known",
-            OldSummary::Lazy(_) => "Lazy",
-        };
-        f.write_str(name)
-    }
+    old: Option<OldSummary<'a>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +87,7 @@ impl<'a> Query<'a> {
     ) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
         let around = Around::Input(inventory, id, coverage);
-        Some(Query { item, template: None, cluster, around, old: OldSummary::None })
+        Some(Query { item, template: None, cluster, around, old: None })
     }
 
     /// Creates a query about an object that a client writes to a cluster.
@@ -119,22 +99,18 @@ impl<'a> Query<'a> {
     /// Creates a query about a stored object that only has a summary.
     pub const fn stored(view: &'a View, item: &'a ObjectSummary, cluster: &'a Cluster) -> Self {
         let around = Around::Cluster(view);
-        Query { item, template: None, cluster, around, old: OldSummary::None }
+        Query { item, template: None, cluster, around, old: None }
     }
 
     /// Adds the object's old state.
     #[must_use]
     pub const fn changed_from(mut self, old: OldSummary<'a>) -> Self {
-        self.old = old;
+        self.old = Some(old);
         self
     }
 
     pub(in crate::rules) fn old(&self) -> Option<&'a ObjectSummary> {
-        match self.old {
-            OldSummary::None => None,
-            OldSummary::Known(item) => Some(item),
-            OldSummary::Lazy(read) => read(),
-        }
+        self.old.and_then(|read| read())
     }
 
     pub(in crate::rules) const fn inventory(&self) -> &'a Inventory {
@@ -171,6 +147,11 @@ impl<'a> Query<'a> {
             }
             Around::Cluster(view) => view.freshness(kind) != Freshness::Unknown,
         }
+    }
+
+    /// There are Nodes, and all of them are known.
+    pub(in crate::rules) fn knows_nodes(&self) -> bool {
+        self.inventory().count(Kind::Node) > 0 && self.knows(Kind::Node, "")
     }
 
     /// The change removes an object from the namespace of the set, and pods of the set were there before.

@@ -19,15 +19,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         if !managed.contains(&key) || is_met(&subject.object, key, operator, values) {
             return;
         }
-        found.report(
-            path,
-            Reason::Invalid,
-            format!(
-                "the controller sets its own {key} on each pod, so its pods stop matching: it \
-                 releases them and {outcome}"
-            ),
-            format!("leave {key} out of the selector"),
+        let message = format!(
+            "the controller sets its own {key} on each pod, so its pods stop matching: it \
+             releases them and {outcome}"
         );
+        let help = format!("leave {key} out of the selector");
+        found.report(path, Reason::Invalid, message, help);
     };
     let labels = SELECTOR.child("matchLabels");
     for (key, value) in selector.match_labels.iter().flatten() {

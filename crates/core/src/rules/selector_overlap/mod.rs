@@ -15,14 +15,10 @@ pub(super) static RULE: Rule = rule! {
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some((other, overlap)) = first_overlap(query) else { return };
     let Some(other) = query.other(other) else { return };
-    found.report(
-        other.kind(),
-        &SELECTOR,
-        Reason::Invalid,
-        overlap.message(other),
-        "give each controller's pods a label of their own and add it to the selector; a selector \
-         cannot be changed later",
-    );
+    let message = overlap.message(other);
+    let help = "give each controller's pods a label of their own and add it to the selector; a selector \
+         cannot be changed later";
+    found.report(other.kind(), &SELECTOR, Reason::Invalid, message, help);
 }
 
 /// Only one of the two controllers reports.

@@ -32,12 +32,9 @@ fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Find
             }
         });
     if is_broad {
-        found.report(
-            &SPEC.child("selector"),
-            Reason::Invalid,
-            "the selector also matches unrelated pods: those without an owner are adopted and \
-             deleted",
-            "select by a label with a value that only these pods have, such as app: NAME",
-        );
+        let message = "the selector also matches unrelated pods: those without an owner are adopted and \
+             deleted";
+        let help = "select by a label with a value that only these pods have, such as app: NAME";
+        found.report(&SPEC.child("selector"), Reason::Invalid, message, help);
     }
 }

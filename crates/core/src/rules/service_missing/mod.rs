@@ -17,12 +17,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             it.set.namespace(),
             it.name
         );
-        found.report(
-            Kind::Service,
-            &SPEC.child("serviceName"),
-            Reason::NotFound,
-            message,
-            "add this Service with clusterIP: None, or set serviceName to one that exists",
-        );
+        let help = "add this Service with clusterIP: None, or set serviceName to one that exists";
+        found.report(Kind::Service, &SPEC.child("serviceName"), Reason::NotFound, message, help);
     }
 }

@@ -20,15 +20,12 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     };
     let name = subject.object.name();
     let first = read::ordinals(spec).start;
-    found.report(
-        field,
-        Reason::Required,
-        format!(
-            "without serviceName no pod gets its own DNS name, such as {name}-{first}.{name}, and \
-             it cannot be set later"
-        ),
-        "set it to the name of the headless Service of these pods",
+    let message = format!(
+        "without serviceName no pod gets its own DNS name, such as {name}-{first}.{name}, and \
+         it cannot be set later"
     );
+    let help = "set it to the name of the headless Service of these pods";
+    found.report(field, Reason::Required, message, help);
 }
 
 fn has_ports(spec: &StatefulSetSpec) -> bool {

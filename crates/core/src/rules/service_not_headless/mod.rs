@@ -13,12 +13,9 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         return;
     }
     if let Some((first, _)) = it.first_unless_any(|service| service.is_headless) {
-        found.report(
-            Kind::Service,
-            &SPEC.child("serviceName"),
-            Reason::Invalid,
-            format!("its {first} is not headless, so the pods may get no DNS names"),
-            "set serviceName to a Service with clusterIP: None; neither can be changed later",
-        );
+        let message = format!("its {first} is not headless, so the pods may get no DNS names");
+        let help =
+            "set serviceName to a Service with clusterIP: None; neither can be changed later";
+        found.report(Kind::Service, &SPEC.child("serviceName"), Reason::Invalid, message, help);
     }
 }

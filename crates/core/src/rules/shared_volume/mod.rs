@@ -36,15 +36,12 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         if let Some(claim) = claim.filter(|claim| writes(claim.read_only)) {
             shared.push((i, claim.claim_name.as_str()));
         } else if let Some(source) = disk(volume) {
-            found.report(
-                &path.child(source),
-                Reason::Invalid,
-                format!(
-                    "{who} attach the same {source} for writing, which only one node can do at a \
-                     time"
-                ),
-                format!("set readOnly, or give each pod its own volume with {instead}"),
+            let message = format!(
+                "{who} attach the same {source} for writing, which only one node can do at a \
+                 time"
             );
+            let help = format!("set readOnly, or give each pod its own volume with {instead}");
+            found.report(&path.child(source), Reason::Invalid, message, help);
         }
     }
     // One finding is enough: the cause and the remedy are the same.

@@ -81,9 +81,7 @@ impl<'a> Daemons<'a> {
         if node.not_ready.is_some() || !query.audit.is_long_ago(query.unready_since(pod)) {
             return None;
         }
-        let is_unschedulable =
-            pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
-        let lack = if is_unschedulable { Lack::Unschedulable } else { Lack::NotReady };
+        let lack = if pod.is_unschedulable() { Lack::Unschedulable } else { Lack::NotReady };
         Some((lack, Some(pod)))
     }
 }

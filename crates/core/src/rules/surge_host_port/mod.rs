@@ -12,16 +12,13 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         return;
     }
     let Some(claimed) = spec.template.spec.as_ref().and_then(read::host_port) else { return };
+    let message = format!(
+        "container {:?} claims port {} of the node, which the old pod still holds, so the \
+         surge pod stays Pending and the rollout never ends",
+        claimed.container.name, claimed.number
+    );
+    let help = "use maxSurge 0 and maxUnavailable 1 or more";
     found
-        .report(
-            &ROLLING_UPDATE.child("maxSurge"),
-            Reason::Invalid,
-            format!(
-                "container {:?} claims port {} of the node, which the old pod still holds, so the \
-             surge pod stays Pending and the rollout never ends",
-                claimed.container.name, claimed.number
-            ),
-            "use maxSurge 0 and maxUnavailable 1 or more",
-        )
+        .report(&ROLLING_UPDATE.child("maxSurge"), Reason::Invalid, message, help)
         .fixed_by(Fix::use_default(&ROLLING_UPDATE));
 }

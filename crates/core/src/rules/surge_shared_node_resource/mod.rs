@@ -12,13 +12,9 @@ pub(super) static RULE: Rule = rule! {
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(pod) = spec.template.spec.as_ref().filter(|_| read::surges(spec)) else { return };
     let Some(shared) = listener(pod) else { return };
+    let help = "use maxSurge 0 and maxUnavailable 1 or more";
     found
-        .report(
-            &ROLLING_UPDATE.child("maxSurge"),
-            Reason::Invalid,
-            shared,
-            "use maxSurge 0 and maxUnavailable 1 or more",
-        )
+        .report(&ROLLING_UPDATE.child("maxSurge"), Reason::Invalid, shared, help)
         .fixed_by(Fix::use_default(&ROLLING_UPDATE));
 }
 

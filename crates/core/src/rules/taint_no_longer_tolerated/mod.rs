@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = rule! {
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet);
     let Some(details) = details else { return };
-    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+    if !query.knows_nodes() {
         return;
     }
     let old = query.old().and_then(ObjectSummary::details);
@@ -30,15 +30,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         false
     });
     let Some(taint) = first else { return };
-    found.report(
-        Kind::Node,
-        &POD_SPEC.child("tolerations"),
-        Reason::Required,
-        format!(
-            "it no longer tolerates {}, a taint of {left}: the rollout deletes the pods there, creates \
-             no new ones, and counts as complete",
-            written(taint)
-        ),
-        "tolerate the taint again; if the pods are to leave, exclude the nodes by a label too",
+    let message = format!(
+        "it no longer tolerates {}, a taint of {left}: the rollout deletes the pods there, creates \
+         no new ones, and counts as complete",
+        written(taint)
     );
+    let help =
+        "tolerate the taint again; if the pods are to leave, exclude the nodes by a label too";
+    found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Required, message, help);
 }

@@ -15,51 +15,38 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut F
     let subdomain = spec.subdomain.as_deref().filter(|it| !it.is_empty());
     let overridden = spec.hostname_override.as_deref().filter(|_| cluster.enabled(OVERRIDE_GATE));
     if let Some(hostname) = overridden.filter(|it| !it.is_empty()) {
-        found.report(
-            &POD_SPEC.child("hostnameOverride"),
-            Reason::Forbidden,
-            format!("all pods have the same hostname, {hostname:?}"),
-            "leave hostnameOverride out: each pod then has its own name",
-        );
+        let message = format!("all pods have the same hostname, {hostname:?}");
+        let help = "leave hostnameOverride out: each pod then has its own name";
+        found.report(&POD_SPEC.child("hostnameOverride"), Reason::Forbidden, message, help);
         return;
     }
     match &subject.object.workload {
         Workload::StatefulSet(set) => {
             if let Some(hostname) = hostname {
+                let message =
+                    format!("hostname {hostname:?} is ignored: each pod gets its own name instead");
+                let help = "leave hostname out";
                 found
-                    .report(
-                        &POD_SPEC.child("hostname"),
-                        Reason::Forbidden,
-                        format!(
-                            "hostname {hostname:?} is ignored: each pod gets its own name instead"
-                        ),
-                        "leave hostname out",
-                    )
+                    .report(&POD_SPEC.child("hostname"), Reason::Forbidden, message, help)
                     .fixed_by(Fix::remove(&POD_SPEC.child("hostname")));
             }
             let service = set.service_name.as_deref().unwrap_or_default();
             if let Some(subdomain) = subdomain.filter(|it| *it != service) {
+                let message = format!(
+                    "subdomain {subdomain:?} is ignored: each pod gets serviceName instead"
+                );
+                let help = "leave subdomain out, and name the Service in spec.serviceName";
                 found
-                    .report(
-                        &POD_SPEC.child("subdomain"),
-                        Reason::Forbidden,
-                        format!(
-                            "subdomain {subdomain:?} is ignored: each pod gets serviceName instead"
-                        ),
-                        "leave subdomain out, and name the Service in spec.serviceName",
-                    )
+                    .report(&POD_SPEC.child("subdomain"), Reason::Forbidden, message, help)
                     .fixed_by(Fix::remove(&POD_SPEC.child("subdomain")));
             }
         }
         // With hostNetwork a pod has the node's hostname, whatever its spec says.
         Workload::DaemonSet(_) if spec.host_network != Some(true) => {
             if let Some(hostname) = hostname {
-                found.report(
-                    &POD_SPEC.child("hostname"),
-                    Reason::Forbidden,
-                    format!("the pods on all nodes have the same hostname, {hostname:?}"),
-                    "leave hostname out: each pod then has its own name",
-                );
+                let message = format!("the pods on all nodes have the same hostname, {hostname:?}");
+                let help = "leave hostname out: each pod then has its own name";
+                found.report(&POD_SPEC.child("hostname"), Reason::Forbidden, message, help);
             }
         }
         Workload::DaemonSet(_) => {}

@@ -23,10 +23,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         ),
     };
     let annotations = TEMPLATE.below("metadata.annotations");
-    found.report(
-        &annotations.key(NODE_ANNOTATION),
-        Reason::Forbidden,
-        message,
-        "remove it: only a paired controller sets it, on each pod that it creates",
-    );
+    let help = "remove it: only a paired controller sets it, on each pod that it creates";
+    found.report(&annotations.key(NODE_ANNOTATION), Reason::Forbidden, message, help);
 }

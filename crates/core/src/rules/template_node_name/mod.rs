@@ -24,12 +24,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
              them or not, and stay Pending if it is missing"
         ),
     };
+    let help = "leave nodeName out and choose nodes by nodeSelector or node affinity";
     found
-        .report(
-            &POD_SPEC.child("nodeName"),
-            Reason::Forbidden,
-            message,
-            "leave nodeName out and choose nodes by nodeSelector or node affinity",
-        )
+        .report(&POD_SPEC.child("nodeName"), Reason::Forbidden, message, help)
         .fixed_by(Fix::use_default(&POD_SPEC.child("nodeName")));
 }

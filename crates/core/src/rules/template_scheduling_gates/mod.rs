@@ -15,15 +15,12 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         return;
     }
     let names: Vec<_> = gates.iter().map(|gate| gate.name.as_str()).collect();
+    let message = format!(
+        "no pod is scheduled until you remove {} from it, again for each new pod",
+        names.join(", ")
+    );
+    let help = "leave the gates out of the template, and let a webhook put them on pods";
     found
-        .report(
-            &POD_SPEC.child("schedulingGates"),
-            Reason::Forbidden,
-            format!(
-                "no pod is scheduled until you remove {} from it, again for each new pod",
-                names.join(", ")
-            ),
-            "leave the gates out of the template, and let a webhook put them on pods",
-        )
+        .report(&POD_SPEC.child("schedulingGates"), Reason::Forbidden, message, help)
         .fixed_by(Fix::use_default(&POD_SPEC.child("schedulingGates")));
 }

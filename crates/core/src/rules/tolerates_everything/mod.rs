@@ -21,11 +21,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     };
     // PreferNoSchedule keeps no pod off a node.
     let (Some(_), Some(i)) = (every("NoSchedule"), every("NoExecute")) else { return };
-    found.report(
-        &TOLERATIONS.index(i),
-        Reason::Invalid,
-        "every taint is tolerated, so the pods also stay on nodes that are drained by a taint \
-         or out of service",
-        "list the taints that the pods must tolerate, or at least set the effect",
-    );
+    let message = "every taint is tolerated, so the pods also stay on nodes that are drained by a taint \
+         or out of service";
+    let help = "list the taints that the pods must tolerate, or at least set the effect";
+    found.report(&TOLERATIONS.index(i), Reason::Invalid, message, help);
 }

@@ -27,13 +27,10 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
     for (i, j) in needless.into_iter().rev() {
         let what = if covers(&list[i], &list[j]) { "is the same" } else { "covers it" };
+        let message = format!("the toleration adds nothing: tolerations[{j}] {what}");
+        let help = "leave it out";
         found
-            .report(
-                &TOLERATIONS.index(i),
-                Reason::Duplicate,
-                format!("the toleration adds nothing: tolerations[{j}] {what}"),
-                "leave it out",
-            )
+            .report(&TOLERATIONS.index(i), Reason::Duplicate, message, help)
             .fixed_by(Fix::remove(&TOLERATIONS.index(i)));
     }
 }

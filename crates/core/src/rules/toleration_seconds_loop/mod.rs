@@ -23,15 +23,12 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
             continue;
         }
         let path = TOLERATIONS.index(i);
-        found.report(
-            &path.child("tolerationSeconds"),
-            Reason::Invalid,
-            format!(
-                "after {seconds} seconds a daemon's pod is evicted from a tainted node, recreated \
-                 on the same node, and evicted again"
-            ),
-            "remove tolerationSeconds, or the toleration",
+        let message = format!(
+            "after {seconds} seconds a daemon's pod is evicted from a tainted node, recreated \
+             on the same node, and evicted again"
         );
+        let help = "remove tolerationSeconds, or the toleration";
+        found.report(&path.child("tolerationSeconds"), Reason::Invalid, message, help);
     }
 }
 

@@ -21,28 +21,22 @@ pub static TOO_LARGE: &Meta = &RULE.meta;
 pub fn too_large(size: &ObjectSize, found: &mut Findings) {
     let mib = |bytes: usize| bytes.div_ceil(1 << 20);
     let largest = &size.largest;
-    found.report_at(
-        largest.field.clone(),
-        Reason::TooMany,
-        format!(
-            "setguard does not evaluate this object: it would take up to {} MiB of memory, \
-             {} MiB for the {} items here",
-            mib(size.bytes),
-            mib(largest.bytes),
-            largest.items
-        ),
-        format!("make it smaller, to at most {} MiB", mib(size::MAX)),
+    let message = format!(
+        "setguard does not evaluate this object: it would take up to {} MiB of memory, \
+         {} MiB for the {} items here",
+        mib(size.bytes),
+        mib(largest.bytes),
+        largest.items
     );
+    let help = format!("make it smaller, to at most {} MiB", mib(size::MAX));
+    found.report_at(largest.field.clone(), Reason::TooMany, message, help);
 }
 
 /// Reports an object that some rules did not check because time ran out.
 pub fn out_of_time(rules: usize, found: &mut Findings) {
-    found.report(
-        &SPEC,
-        Reason::TooMany,
-        format!(
-            "the evaluation took too long and was stopped: {rules} rules have not looked at this object"
-        ),
-        "make the object smaller, or give setguard more processor time",
+    let message = format!(
+        "the evaluation took too long and was stopped: {rules} rules have not looked at this object"
     );
+    let help = "make the object smaller, or give setguard more processor time";
+    found.report(&SPEC, Reason::TooMany, message, help);
 }

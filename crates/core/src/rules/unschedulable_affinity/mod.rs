@@ -22,10 +22,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         WorkloadKind::StatefulSet => "the pods stay Pending forever",
     };
     let others = if reasons.len() > 1 { ", and no other term can be met either" } else { "" };
-    found.report(
-        &NODE_TERMS,
-        Reason::Invalid,
-        format!("{first}{others}, so {outcome}"),
-        "write at least one term that a node can meet together with the nodeSelector",
-    );
+    let message = format!("{first}{others}, so {outcome}");
+    let help = "write at least one term that a node can meet together with the nodeSelector";
+    found.report(&NODE_TERMS, Reason::Invalid, message, help);
 }

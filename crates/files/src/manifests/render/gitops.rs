@@ -40,6 +40,7 @@ use crate::manifests::{
 };
 
 /// The releases of charts that objects describe.
+#[derive(Default)]
 pub(super) struct Releases<'a> {
     /// The charts and kustomizations that were found in folders.
     known: &'a [Root],
@@ -48,7 +49,7 @@ pub(super) struct Releases<'a> {
     /// The folders of those that were rendered, and whether there may be a set.
     rendered: HashMap<PathBuf, bool>,
     /// Returns why a chart in one of the folders is not read.
-    unread: &'a dyn Fn(&Path) -> Option<NotRead>,
+    unread: Option<&'a dyn Fn(&Path) -> Option<NotRead>>,
     roots: Vec<Root>,
     /// The releases that cannot be rendered from the repository alone, by the name of the root, and the ConfigMaps and
     /// Secrets with their values.
@@ -139,30 +140,7 @@ impl<'a> Releases<'a> {
         (known, inner): (&'a [Root], Vec<Root>),
         unread: &'a dyn Fn(&Path) -> Option<NotRead>,
     ) -> Self {
-        let (rendered, charts, configs) = (HashMap::new(), Named::default(), Named::default());
-        let (roots, not_rendered, not_checked) = (Vec::new(), Vec::new(), Vec::new());
-        let (waiting, applied, sources) = (Vec::new(), Vec::new(), Named::default());
-        let (overrides, variables, searched) = (HashSet::new(), HashSet::new(), HashSet::new());
-        let (ignores, has_set) = (HashMap::new(), RefCell::default());
-        Releases {
-            known,
-            inner,
-            rendered,
-            unread,
-            roots,
-            not_rendered,
-            not_checked,
-            charts,
-            waiting,
-            applied,
-            overrides,
-            sources,
-            configs,
-            variables,
-            searched,
-            ignores,
-            has_set,
-        }
+        Releases { known, inner, unread: Some(unread), ..Releases::default() }
     }
 
     /// Adds those in the output of roots that were found in folders.
@@ -331,7 +309,7 @@ impl<'a> Releases<'a> {
             let is_plain = declared.is_directory && found.is_empty();
             let is_chart = at.is_file() || at.join("Chart.yaml").is_file();
             let is_unread = declared.is_release && found.is_empty() && is_chart;
-            let unread = is_unread.then(|| (self.unread)(&at)).flatten();
+            let unread = self.unread.filter(|_| is_unread).and_then(|unread| unread(&at));
             let path = &declared.path;
             if is_here && declared.is_release && found.is_empty() && !is_chart {
                 // Argo CD evaluates it.
