@@ -54,7 +54,7 @@ fn slow_case(case: &str) -> Option<&str> {
             break;
         }
     }
-    eprintln!("{title}: {short:.2} s, {long:.2} s, {:.0} times", long / short);
+    println!("{title}: {short:.2} s, {long:.2} s, {:.0} times", long / short);
     (long / short > MAX_GROWTH).then_some(title)
 }
 

@@ -219,7 +219,7 @@ fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<u8>> {
     files::read(path).map_err(|error| content(path, format!("cannot be read: {error}")))
 }
 
-fn content(path: &Path, what: String) -> anyhow::Error {
+fn content(path: &Path, what: impl std::fmt::Display) -> anyhow::Error {
     anyhow!("{}: {what}", path.display())
 }
 
@@ -227,7 +227,7 @@ fn certificates(path: &Path, pem: &[u8]) -> anyhow::Result<Vec<CertificateDer<'s
     let list: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let list = list.map_err(|error| content(path, format!("is not PEM: {error}")))?;
     if list.is_empty() {
-        return Err(content(path, "has no certificate (-----BEGIN CERTIFICATE-----)".to_owned()));
+        return Err(content(path, "has no certificate (-----BEGIN CERTIFICATE-----)"));
     }
     Ok(list)
 }
@@ -256,7 +256,7 @@ fn verifier(
     }
     WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
         .build()
-        .map_err(|error| content(path, error.to_string()))
+        .map_err(|error| content(path, error))
 }
 
 #[cfg(test)]

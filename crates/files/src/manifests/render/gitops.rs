@@ -48,8 +48,7 @@ pub(super) struct Releases<'a> {
     inner: Vec<Root>,
     /// The folders of those that were rendered, and whether there may be a set.
     rendered: HashMap<PathBuf, bool>,
-    /// Returns why a chart in one of the folders is not read.
-    unread: Option<&'a dyn Fn(&Path) -> Option<NotRead>>,
+    unread: Option<Unread<'a>>,
     roots: Vec<Root>,
     /// The releases that cannot be rendered from the repository alone, by the name of the root, and the ConfigMaps and
     /// Secrets with their values.
@@ -90,7 +89,9 @@ struct Holder {
 
 /// Objects that others refer to, by kind and name, with the namespace and the file of each. A repository can have the
 /// objects of several clusters.
-struct Named<T>(HashMap<(&'static str, String), Vec<(String, PathBuf, T)>>);
+struct Named<T>(HashMap<(&'static str, String), Vec<Placed<T>>>);
+
+type Placed<T> = (String, PathBuf, T);
 
 impl<T> Default for Named<T> {
     fn default() -> Self {
@@ -126,6 +127,9 @@ fn common(one: &Path, other: &Path) -> usize {
     one.components().zip(other.components()).take_while(|(one, other)| one == other).count()
 }
 
+/// Returns why a chart in one of the folders is not read.
+type Unread<'a> = &'a dyn Fn(&Path) -> Option<NotRead>;
+
 /// Why a chart in a folder is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotRead {
@@ -136,10 +140,7 @@ pub(super) enum NotRead {
 }
 
 impl<'a> Releases<'a> {
-    pub(super) fn of(
-        (known, inner): (&'a [Root], Vec<Root>),
-        unread: &'a dyn Fn(&Path) -> Option<NotRead>,
-    ) -> Self {
+    pub(super) fn of((known, inner): (&'a [Root], Vec<Root>), unread: Unread<'a>) -> Self {
         Releases { known, inner, unread: Some(unread), ..Releases::default() }
     }
 
