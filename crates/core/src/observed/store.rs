@@ -85,10 +85,11 @@ impl Observed {
         self.sets.values()
     }
 
-    /// Returns the namespaces with a set that is unhealthy according to its status, or with a revision that no set owns,
-    /// sorted. Their pods and events must be added.
+    /// Returns the namespaces with a set that is unhealthy according to its status or being deleted, or with a revision
+    /// that no set owns, sorted. Their pods and events must be added.
     pub fn namespaces_with_unhealthy_sets(&self) -> Vec<&str> {
-        let mut all = self.namespaces(|set| !self.is_healthy(set));
+        let is_ending = |set: &WorkloadStatus| set.deletion().is_some();
+        let mut all = self.namespaces(|set| is_ending(set) || !self.is_healthy(set));
         all.extend(self.orphans.keys().map(|(namespace, _)| &**namespace));
         all.sort_unstable();
         all.dedup();

@@ -139,7 +139,10 @@ fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     if progress.phase != Phase::Going || !is_known || !pods.iter().all(rests) {
         return None;
     }
+    // The controller goes on once the newest pod is available.
+    let available = pods.iter().map(|it| it.ready.1 + set.min_ready_seconds()).max();
     let begun = set.status_written?.max(set.spec_written.unwrap_or_default());
+    let begun = begun.max(available.unwrap_or_default());
     if !audit.is_long_ago(begun) || waits_for_availability(query) {
         return None;
     }

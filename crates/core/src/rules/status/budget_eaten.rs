@@ -39,7 +39,10 @@ pub(in crate::rules) fn stuck_surge<'a>(
     let nodes = daemons
         .nodes
         .iter()
-        .filter(|(node, placement, _)| *placement == Placement::Runs && node.not_ready.is_none());
+        // The controller counts a pod on a node that should no longer have one too.
+        .filter(|(node, placement, pods)| {
+            node.not_ready.is_none() && (*placement == Placement::Runs || !pods.is_empty())
+        });
     let broken = nodes.filter_map(|(.., pods)| {
         let mut there = pods.iter().copied().filter(|pod| pod.deleted.is_none());
         let is_new = |pod: &&Pod| daemons.is_updated(pod);

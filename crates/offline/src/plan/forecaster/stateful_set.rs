@@ -76,6 +76,9 @@ impl Forecaster<'_> {
         let Present { settings, spec, transition, set, never_ready } = *present;
         let (world, namespace) = (&self.input.world, &transition.id.namespace);
         let state = self.state(present);
+        let failing = failing(&state, never_ready);
+        let all_new = NeverReady { all_new: true, ordinals: never_ready.ordinals.clone() };
+        let never_ready = if failing.is_some() { &all_new } else { never_ready };
         let mut course = simulate(settings, state.clone(), never_ready);
         let moved: BTreeSet<_> = course.steps.iter().filter_map(ordinal).collect();
         let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
@@ -87,6 +90,11 @@ impl Forecaster<'_> {
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
         let remedy = remedy(settings, &state, &course);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
+        let stops = |never_ready| simulate(settings, state.clone(), never_ready).stop.is_some();
+        notes.extend(failing.filter(|_| !stops(present.never_ready)).map(|it| {
+            let pod = format!("{}-{it}", set.id.name);
+            format!("{pod} fails with this template, so the plan expects the next pods to fail too")
+        }));
         let unready_note = self.unready_note(present, &state, &course);
         notes.extend(ending_note(&state, &course));
         notes.extend(add_going(settings, &state, transition, &mut course));
@@ -110,7 +118,7 @@ impl Forecaster<'_> {
             why_kept,
             down_before,
             if_broken,
-            undo: match transition.leaves_template {
+            undo: match transition.leaves_template && failing.is_none() {
                 true => Undo::Manifest,
                 false => world.undo(set, &spec.template, settings.min_ready_seconds),
             },
@@ -334,6 +342,19 @@ fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Returns a pod of the new template that fails, if none is available.
+fn failing(state: &State, never_ready: &NeverReady) -> Option<i64> {
+    let new = state.pods.iter().filter(|(_, it)| it.revision == Revision::New);
+    let is_failing = |(ordinal, it): &(&i64, &Replica)| {
+        it.health == Health::Broken
+            && !state.stranded.contains_key(ordinal)
+            && !never_ready.ordinals.contains(ordinal)
+            && !never_ready.all_new
+    };
+    let works = new.clone().any(|(_, it)| it.health == Health::Available);
+    new.filter(is_failing).map(|(ordinal, _)| *ordinal).next().filter(|_| !works)
 }
 
 fn why_kept(settings: &Settings, course: &Course) -> String {
