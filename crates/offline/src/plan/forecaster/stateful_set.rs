@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 use setguard_core::{
     kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
     object::{Object, StatefulSetSpec},
-    observed::{Member, Pod, TRY_AGAIN},
+    observed::{Member, NotReadyKind, NotReadyReason, Pod, TRY_AGAIN},
     rollout::{
         Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
         stateful_set::{Replica, Settings, State, Strategy, ordinals, simulate},
@@ -76,7 +76,8 @@ impl Forecaster<'_> {
         let Present { settings, spec, transition, set, never_ready } = *present;
         let (world, namespace) = (&self.input.world, &transition.id.namespace);
         let state = self.state(present);
-        let failing = failing(&state, never_ready);
+        let pods = world.pods(set).unwrap_or_default();
+        let failing = failing(&state, never_ready, &pods, &set.id.name);
         let all_new = NeverReady { all_new: true, ordinals: never_ready.ordinals.clone() };
         let never_ready = if failing.is_some() { &all_new } else { never_ready };
         let mut course = simulate(settings, state.clone(), never_ready);
@@ -344,14 +345,22 @@ fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
     words
 }
 
-/// Returns a pod of the new template that fails, if none is available.
-fn failing(state: &State, never_ready: &NeverReady) -> Option<i64> {
+/// Returns a pod that the kubelet cannot start from the new template, if none of these is available. A pod in a crash loop
+/// may fail because of its own data.
+fn failing(state: &State, never_ready: &NeverReady, pods: &[&Member], set: &str) -> Option<i64> {
+    let of_template =
+        |it: &NotReadyReason| it.kind == NotReadyKind::Broken && &*it.reason != "CrashLoopBackOff";
+    let cannot_start = |ordinal: i64| {
+        let mut pods = pods.iter().map(|it| &it.pod).filter(|it| it.ordinal(set) == Some(ordinal));
+        pods.any(|it| it.trouble.as_ref().is_some_and(|it| of_template(it)))
+    };
     let new = state.pods.iter().filter(|(_, it)| it.revision == Revision::New);
     let is_failing = |(ordinal, it): &(&i64, &Replica)| {
         it.health == Health::Broken
             && !state.stranded.contains_key(ordinal)
             && !never_ready.ordinals.contains(ordinal)
             && !never_ready.all_new
+            && cannot_start(**ordinal)
     };
     let works = new.clone().any(|(_, it)| it.health == Health::Available);
     new.filter(is_failing).map(|(ordinal, _)| *ordinal).next().filter(|_| !works)
