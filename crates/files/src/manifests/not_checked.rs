@@ -1,6 +1,7 @@
 //! Files and objects that were not checked, although they may have a DaemonSet or StatefulSet.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -145,10 +146,15 @@ impl NotChecked {
         }
     }
 
-    /// Compares the object with those before the change.
-    pub fn compare_object(&mut self, before: &[NotChecked]) {
-        let is_new = |it: &String| !before.iter().any(|old| old.object.as_ref() == Some(it));
-        self.is_changed |= self.object.as_ref().is_some_and(is_new);
+    /// Compares the objects with those before the change.
+    pub fn compare_objects<'a>(
+        all: impl Iterator<Item = &'a mut NotChecked>,
+        before: &[NotChecked],
+    ) {
+        let before: HashSet<_> = before.iter().filter_map(|it| it.object.as_ref()).collect();
+        for it in all {
+            it.is_changed |= it.object.as_ref().is_some_and(|it| !before.contains(it));
+        }
     }
 
     /// Records an object that was not checked.
