@@ -6,7 +6,13 @@ use std::fs;
 use crate::folder::{Folder, Ran, on_delete};
 
 fn repository() -> Folder {
-    let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
+    // For an Application, git lists what a change edits.
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n\
+                       spec: {source: {path: deploy}}\n";
+    let folder = Folder::new([
+        ("deploy/a.yaml", on_delete("agent", "").as_str()),
+        ("deploy/app.yaml", application),
+    ]);
     folder.commit();
     folder
 }

@@ -17,6 +17,9 @@ const FLUX: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nme
 const ARGO: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: db}\nspec:\n  \
      destination: {namespace: shop}\n  source:\n    path: c\n    helm:\n      releaseName: db\n";
 
+const MADE: &str = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: made}\nspec:\n  generators: \
+     [{list: {elements: [{env: prod}]}}]\n  template:\n    metadata: {name: 'made-{{env}}'}\n    spec:\n      \
+     destination: {namespace: '{{env}}'}\n      source: {path: c, helm: {releaseName: db}}\n";
 const INFRASTRUCTURE: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\nspec:\n  \
      path: ./infra\n  patches: [{patch: '[]', target: {kind: ClusterIssuer}}]\n";
 const LIBRARY: &str = "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n";
@@ -125,7 +128,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
         let left = Ran::from(folder.command("git").args(status).output().unwrap());
         assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 92);
+    assert_eq!(seen, 95);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -158,6 +161,12 @@ fn an_ordinary_change_passes() {
             "helm: {parameters: [{name: x, value: z}]}\n".to_owned(),
             RENDERED,
         ),
+        (
+            "c/.argocd-source-made-prod.yaml",
+            "helm: {parameters: [{name: x, value: z, forcestring: true}]}\n".to_owned(),
+            RENDERED,
+        ),
+        ("config/app.yaml", "svc: z\n".to_owned(), RENDERED),
         ("c/values-x.yaml", "# two\nsvc: x\n".to_owned(), RENDERED),
         ("c/files/dashboard.json", "{\"svc\": 1, \"panels\": []}".to_owned(), RENDERED),
         ("z/kustomization.yaml", format!("# two\n{repaired}"), RENDERED),
@@ -180,6 +189,7 @@ fn an_ordinary_change_passes() {
         folder.write("vars/cm.yaml", variables);
         folder.write("vars/flux.yaml", &substituted);
         folder.write("c/values-x.yaml", "svc: x\n");
+        folder.write("made/set.yaml", MADE);
         if name.starts_with("z/") {
             folder.write("z/kustomization.yaml", &repaired);
             folder.write("z/db.yaml", evil().replace("name: db,", "name: z,"));

@@ -176,7 +176,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let has_namespaces = others.iter().any(|it| !it.namespaces.is_empty() || !it.names.is_empty());
     let patterns: Vec<_> = by_file.iter().map(|it| it.patterns(&whole(&root))).collect();
     let is_exempt = |it: &Root| patterns.iter().any(|own| own.matches(&whole(&it.file())));
-    rendered.inner.retain(|(_, takers)| has_namespaces || takers.iter().any(is_exempt));
+    let has_none = |takers: &[Root]| !has_namespaces && !takers.iter().any(is_exempt);
+    rendered.inner.iter_mut().filter(|it| has_none(&it.1)).for_each(|it| it.1.clear());
     let both = args.manifests.renders().then_some((&rendering, &rendered));
     let mut old = OldManifests::read(
         &args.against,
@@ -191,6 +192,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         old.failures.extend(empty.map(nothing_in));
     }
     old.notes.iter().for_each(|it| reports.note(it));
+    if let Some(commit) = &found {
+        rendering.also_moved(commit, old.sources.iter(), &mut rendered);
+    }
     if let Some(old) = &old.roots {
         rendering.also(old, None, &mut rendered);
         missing(&rendered.roots, old).for_each(|it| reports.note(&format!("{} is new", it.name())));
@@ -210,8 +214,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         listing.not_checked.push(empty);
     }
     if let Some(commit) = &found {
-        let (before, limits) = (&old.not_checked, policy.limits_rollouts());
-        listing.not_checked.iter_mut().for_each(|it| it.compare_object(before, limits));
+        let (new, limits) = (listing.not_checked.iter_mut(), policy.limits_rollouts());
+        NotChecked::compare_objects(new, &old.not_checked, limits);
         let built = std::mem::take(&mut old.not_built);
         commit.add_built(built, (&paths, &exclude), &mut listing.not_checked)?;
     }

@@ -225,6 +225,8 @@ impl<'a> DocumentObjects<'a> {
             let is_meant = is_item || not_a_manifest::is_meant_as_object(&object.node);
             if is_named || is_meant && !not_a_manifest::is_of_others(object.kind()) {
                 self.strays.push(problem);
+            } else if not_a_manifest::placeholder(&object.node).is_some() {
+                self.others.push(object);
             } else {
                 self.passed_over += 1;
             }

@@ -1,7 +1,7 @@
 //! The files that a change edits, and the charts and kustomizations that are made of them.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -25,7 +25,7 @@ pub(super) enum Extent {
 
 /// Absolute paths without links.
 #[derive(Debug)]
-pub(super) struct Edits(pub(super) Vec<PathBuf>);
+pub(super) struct Edits(pub(super) BTreeSet<PathBuf>);
 
 impl Edits {
     /// Returns whether an edited file belongs to a root, or may be a link in the way to it.
@@ -62,8 +62,8 @@ impl Edits {
                 }
             };
             // For git, a submodule is a file.
-            let mut edited = self.0.iter().map(PathBuf::as_path);
-            if edited.any(|it| path.starts_with(it) || it.starts_with(&path) && may_load(it)) {
+            let mut inside = self.0.range(path.clone()..).take_while(|it| it.starts_with(&path));
+            if path.ancestors().any(|it| self.0.contains(it)) || inside.any(|it| may_load(it)) {
                 return true;
             }
             let links = entries(&path).filter(|it| it.path_is_symlink());

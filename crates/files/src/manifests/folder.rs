@@ -46,7 +46,7 @@ pub(super) fn list(
     let wrong = layout.wrong.iter().filter(|(missing, _)| !walk.is_made(missing));
     let wrong = wrong.map(|(_, wrong)| wrong.clone()).collect();
     let mut contents = Listing { wrong, ..Listing::default() };
-    let (notes, mut not_checked) = walk.left_out();
+    let (notes, mut not_checked) = walk.left_out(&mut contents.foreign);
     let is_source = |it: &Result<PathBuf, _>| it.as_ref().map_or(true, |path| is_manifest(path));
     for file in files.into_iter().filter(is_source) {
         contents.sources.push(file.map(|path| {
@@ -336,7 +336,8 @@ impl<'a> Walk<'a> {
         inside.any(|it| *it != *self.base && self.is_ignored(it, it != file))
     }
 
-    fn left_out(self) -> (Vec<String>, Vec<NotChecked>) {
+    /// Returns the notes, and what is not read. Adds the files that objects may take values from.
+    fn left_out(self, values: &mut Vec<PathBuf>) -> (Vec<String>, Vec<NotChecked>) {
         let unread = self.ignores.iter().flat_map(|it| it.take().unread);
         for (path, why) in unread {
             let path =
@@ -346,7 +347,7 @@ impl<'a> Walk<'a> {
         let LeftOut { notes, mut not_checked, unread, ignored } = self.left_out.into_inner();
         for (path, cause, why) in unread {
             not_checked.extend(match cause {
-                Cause::Foreign => foreign(&path, &why, self.exclude, &self.fence),
+                Cause::Foreign => foreign(&path, &why, self.exclude, &self.fence, values),
                 _ => with_sets(&path).map(|it| NotChecked::at(&it, cause, &*why)).collect(),
             });
         }
@@ -375,7 +376,13 @@ fn is_read(path: &Path) -> bool {
 
 /// Returns what may have a set in a folder of dependencies or test data. A link to what is read elsewhere in the folder
 /// of `fence` has nothing of its own.
-fn foreign(folder: &Path, why: &str, exclude: &Exclude, fence: &Fence) -> Vec<NotChecked> {
+fn foreign(
+    folder: &Path,
+    why: &str,
+    exclude: &Exclude,
+    fence: &Fence,
+    values: &mut Vec<PathBuf>,
+) -> Vec<NotChecked> {
     let (files, context, walk) = walk(folder, exclude);
     let read = files.iter().flatten().map(|it| clean(it)).collect();
     let built = context.layout.not_built(&read, false).into_iter();
@@ -396,6 +403,7 @@ fn foreign(folder: &Path, why: &str, exclude: &Exclude, fence: &Fence) -> Vec<No
         })
         .collect();
     // An object of Argo CD or Flux can take values from each of the others.
+    values.extend_from_slice(&parts);
     let parts: Arc<[PathBuf]> = parts.into();
     let files = files.into_iter().map(|(it, describes)| {
         let of = if describes { parts.clone() } else { Arc::default() };
@@ -405,7 +413,7 @@ fn foreign(folder: &Path, why: &str, exclude: &Exclude, fence: &Fence) -> Vec<No
         let target = dunce::canonicalize(&it.file).ok().filter(|it| fence.has(it, &[]));
         it.cause == Cause::Link && target.is_some_and(|it| it.is_dir() || is_manifest(&it))
     };
-    let (_, inside) = walk.left_out();
+    let (_, inside) = walk.left_out(values);
     built.chain(files).chain(inside.into_iter().filter(|it| !is_elsewhere(it))).collect()
 }
 

@@ -31,6 +31,7 @@ use super::{
     folder,
     layout::{Layout, clean},
     path_context::FolderContext,
+    render::{Releases, not_compared},
 };
 use crate::prelude::*;
 
@@ -165,6 +166,13 @@ fn below(path: &Path, file: &Path, folder: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() { path.to_owned() } else { path.join(rest) }
 }
 
+/// Returns whether a walk through a folder leaves out what is at `inside` there, as excluded, a dependency or test data.
+fn is_left_out(inside: &Path, exclude: &Exclude, folder: &Path) -> bool {
+    // A file can have the name of such a folder.
+    inside.parent().is_some_and(|it| it.iter().any(is_foreign))
+        || exclude.has(folder, &below(folder, inside, Path::new("")))
+}
+
 /// Git may change line endings in the work tree. A CR alone is a line break in YAML.
 fn hash(bytes: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
@@ -280,7 +288,47 @@ impl Commit {
             let blobs = self.list((path, &inside), exclude, &mut old.notes)?;
             self.read_all(&blobs, (path, &inside), (clusters, names), &mut old)?;
         }
+        let not_compared = self.not_compared(paths, exclude, &old)?;
+        old.not_compared.extend(not_compared);
         Ok(old)
+    }
+
+    /// Returns the objects of Argo CD and Flux below paths that apply a different part of the repository now.
+    fn not_compared(
+        &self,
+        paths: &[PathBuf],
+        exclude: &Exclude,
+        old: &Listing,
+    ) -> Result<Vec<NotChecked>, FileError> {
+        let marks = ["argoproj.io/", "toolkit.fluxcd.io/"];
+        let describes = |it: &Source| marks.iter().any(|mark| it.text().contains(mark));
+        if !old.sources.iter().flatten().any(describes) {
+            return Ok(Vec::new());
+        }
+        let edits = self.edits()?;
+        let is_edited = |it: &Path| self.resolve(it).is_ok_and(|it| edits.0.contains(&clean(&it)));
+        let before = old.sources.iter().flatten();
+        let before = before.filter_map(|it| Some((it.place()?, it.text())));
+        let (gone, left): (Vec<_>, Vec<_>) = before.partition(|(file, _)| is_edited(file));
+        let mut new = Vec::new();
+        for path in paths {
+            let top = clean(&self.resolve(path)?);
+            let files = edits.0.iter().filter(|it| it.starts_with(&top) && is_manifest(it));
+            let files =
+                files.filter(|it| !is_left_out(it.strip_prefix(&top).unwrap_or(it), exclude, path));
+            let files = files.map(|it| below(path, it, &top));
+            new.extend(files.filter_map(|it| Some((files::text(&it).ok()?, it))));
+        }
+        let new: Vec<_> = new.iter().map(|(text, file)| (&**file, &**text)).collect();
+        let top = &self.git.top;
+        let has = |it: &[(&Path, &str)]| !Releases::applied(it.iter().copied(), top).is_empty();
+        // A copy of the commit takes time.
+        if !has(&new) {
+            return Ok(Vec::new());
+        }
+        let copy = self.check_out()?;
+        let before = Releases::applied(left.iter().chain(&gone).copied(), copy.path());
+        Ok(not_compared(&Releases::applied(left.into_iter().chain(new), top), &before))
     }
 
     /// Returns where a path of the work tree leads at the commit, from the folder of the repository. Only the links of
@@ -304,6 +352,11 @@ impl Commit {
     pub fn resolve(&self, path: &Path) -> Result<PathBuf, FileError> {
         let way = self.git.inside(path).ok_or_else(|| self.outside(path));
         way.map(|way| self.git.top.join(way))
+    }
+
+    /// Returns whether there was anything at a path.
+    pub(super) fn had(&self, path: &Path) -> bool {
+        self.git.inside(path).is_some_and(|it| self.tree().is_ok_and(|tree| tree.has(&it)))
     }
 
     fn outside(&self, path: &Path) -> FileError {
@@ -520,9 +573,7 @@ impl Commit {
         for entry in tree.below(inside) {
             let path = &entry.blob.path;
             let below = path.strip_prefix(inside).unwrap_or(path);
-            // A file can have the name of such a folder.
-            let is_foreign = below.parent().is_some_and(|it| it.iter().any(is_foreign))
-                || exclude.has(named, &self::below(named, path, inside));
+            let is_foreign = is_left_out(below, exclude, named);
             if entry.mode == SUBMODULE {
                 let (path, flag) = (path.display(), self.flag);
                 notes.push(format!("{path} is a submodule; {flag} doesn't read its old files"));

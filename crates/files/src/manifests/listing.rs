@@ -84,6 +84,8 @@ pub struct Listing {
     pub inner: Vec<(Root, Vec<Root>)>,
     /// The files of `roots`. Once these are rendered, those with a set in their output.
     pub(super) taken: Vec<Source>,
+    /// Files that a walk leaves out, and objects may take values from.
+    pub(super) foreign: Vec<PathBuf>,
     /// The roots that render to nothing, by name.
     pub empty: Vec<(String, NotChecked)>,
     /// Of a commit, the roots that lack what is not in git, or come from a different repository now, and the kustomizations
@@ -108,6 +110,7 @@ impl Listing {
         self.roots.extend(other.roots);
         self.inner.extend(other.inner);
         self.taken.extend(other.taken);
+        self.foreign.extend(other.foreign);
         self.empty.extend(other.empty);
         self.not_compared.extend(other.not_compared);
         self.applied.extend(other.applied);

@@ -196,6 +196,15 @@ pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option
 
 /// Returns why an object that may be a set is not checked: its kind or its version is filled in before it is applied.
 pub(crate) fn placeholder(node: &Node<'_>) -> Option<String> {
+    let is_replaced =
+        |text: &str| format!("{text} is replaced before this is applied; check what is applied");
+    let whole = match &node.value {
+        Value::Str(text) => Some(&**text),
+        _ => node.get("items").and_then(Node::as_str),
+    };
+    if let Some(text) = whole.filter(|it| is_placeholder(it)) {
+        return Some(is_replaced(text));
+    }
     let value = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
     let (kind, version) = (value("kind"), value("apiVersion"));
     let group = version.split_once('/').map_or("", |(group, _)| group);
@@ -207,7 +216,27 @@ pub(crate) fn placeholder(node: &Node<'_>) -> Option<String> {
     });
     let text = [version, kind].into_iter().find(|it| has_placeholder(it));
     let text = text.or(is_open.then_some(kind)).filter(|_| may_be_set)?;
-    Some(format!("{text} is replaced before this is applied; check what is applied"))
+    Some(is_replaced(text))
+}
+
+/// Returns whether a text stands for an object, or for a list of objects.
+fn is_placeholder(text: &str) -> bool {
+    text.starts_with(['$', '@', '_', '%', '<', '{', '[', '(', '#'])
+        && (has_placeholder(text) || !text.contains(char::is_whitespace))
+}
+
+/// Returns whether a text that cannot be read has a placeholder in the place of a document, or of the items of a list.
+pub fn has_open_place(text: &str) -> bool {
+    let is_open = |it: &str| it.starts_with("{{") && it.ends_with("}}");
+    let is_all_open = |document: &str| {
+        let mut lines = document.lines().map(str::trim);
+        let mut lines =
+            lines.by_ref().filter(|it| !it.is_empty() && !it.starts_with('#')).peekable();
+        lines.peek().is_some() && lines.all(is_open)
+    };
+    let inner = |it: &str| it.trim().trim_matches(['[', ']', ' ']).to_owned();
+    text.split("\n---").map(|it| it.trim_start_matches('-')).any(is_all_open)
+        || values_of("items", text).any(|it| is_open(&inner(it)))
 }
 
 fn has_placeholder(text: &str) -> bool {

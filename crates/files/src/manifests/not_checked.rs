@@ -1,6 +1,7 @@
 //! Files and objects that were not checked, although they may have a DaemonSet or StatefulSet.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -120,13 +121,16 @@ impl NotChecked {
         }
     }
 
-    /// Compares the object with those before the change, in a run that may limit rollouts.
-    pub fn compare_object(&mut self, before: &[NotChecked], limits_rollouts: bool) {
-        if self.only_images && !limits_rollouts {
-            return;
+    /// Compares the objects with those before the change, in a run that may limit rollouts.
+    pub fn compare_objects<'a>(
+        all: impl Iterator<Item = &'a mut NotChecked>,
+        before: &[NotChecked],
+        limits_rollouts: bool,
+    ) {
+        let before: HashSet<_> = before.iter().filter_map(|it| it.object.as_ref()).collect();
+        for it in all.filter(|it| limits_rollouts || !it.only_images) {
+            it.is_changed |= it.object.as_ref().is_some_and(|it| !before.contains(it));
         }
-        let is_new = |it: &String| !before.iter().any(|old| old.object.as_ref() == Some(it));
-        self.is_changed |= self.object.as_ref().is_some_and(is_new);
     }
 
     /// Records an object that was not checked.

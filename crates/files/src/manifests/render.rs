@@ -17,6 +17,7 @@ use std::{
     num::NonZero,
     ops::Range,
     path::{Path, PathBuf},
+    rc::Rc,
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{self, Sender},
@@ -25,13 +26,17 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use setguard_core::policy::{ChartRelease, FolderNames};
 
-pub(super) use self::{applied::Applied, gitops::describes, helm::local_dependencies};
+pub(super) use self::{
+    applied::{Applied, not_compared},
+    gitops::{Releases, describes},
+    helm::local_dependencies,
+};
 use self::{
     fence::Fence,
-    gitops::{NotRead, Releases, named},
+    gitops::{NotRead, named},
     place::Part,
     root::{Kind, Root, Taker},
 };
@@ -66,6 +71,9 @@ pub struct Rendering {
     pub upgrades_too: bool,
 }
 
+/// The name of a file, and its path.
+type NamedFile = (PathBuf, PathBuf);
+
 /// The most rounds of rendering: the output of a root can have a release of a chart, whose output can have one.
 const ROUNDS: usize = 8;
 
@@ -96,6 +104,7 @@ impl Rendering {
         done: &mut dyn FnMut(usize),
     ) -> Listing {
         let (mut listing, mut taken, mut files) = (Listing::default(), Vec::new(), Vec::new());
+        let mut foreign = Vec::new();
         let find = |path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
         let roots = self.roots.iter().map(|root| root.moved(&find));
         let mut roots: Vec<_> = roots.filter(|it| at.is_none() || it.exists()).collect();
@@ -114,6 +123,8 @@ impl Rendering {
             for root in inner.flat_map(|(it, takers)| takers.iter_mut().chain([it])) {
                 *root = root.clone().shown_in(folder, &there);
             }
+            let left_out = std::mem::take(&mut found.foreign).into_iter();
+            foreign.extend(left_out.map(|it| (named(&it, &there, folder), it)));
             let all = found.sources.iter().flatten().chain(&found.taken);
             let all = all.filter_map(Source::file);
             files.extend(all.map(|(_, file)| (named(&file, &there, folder), file)));
@@ -144,17 +155,20 @@ impl Rendering {
             let by = above.find_map(|it| exclude.excludes(&named(it, &there, folder), it, true));
             Some(if by.is_some() { NotRead::Excluded } else { NotRead::Foreign })
         };
-        let rendered = self.render_found(&mut roots, &files, at, &unread, &mut listing, done);
+        let rendered =
+            self.render_found(&mut roots, (&files, &foreign), at, &unread, &mut listing, done);
         self.record(&roots, rendered, at, &mut listing);
         let as_it_is = applied::as_it_is(&listing.applied);
         let (plain, taken): (Vec<_>, Vec<_>) = taken.into_iter().partition(|(it, _)| as_it_is(it));
         listing.sources.extend(plain.into_iter().map(|(_, source)| Ok(source)));
         listing.add_not_rendered(taken, &roots);
-        let used: HashSet<_> = roots.iter().flat_map(Root::parts).map(|it| whole(&it)).collect();
+        let listed = listing.not_checked.iter().flat_map(|it| it.of.iter().cloned());
+        let used = roots.iter().flat_map(Root::parts).chain(listed);
+        let used: HashSet<_> = used.map(|it| whole(&it)).collect();
         let by_folder = roots.iter().rev().map(|it| (&*it.at, it)).collect();
-        let mut folders = HashMap::new();
+        let mut values = HashMap::new();
         for (name, file) in files.iter().filter(|(name, _)| !used.contains(&whole(name))) {
-            let entry = unused(name, file, &by_folder, &listing.overrides, &mut folders);
+            let entry = unused(name, file, &by_folder, &listing.overrides, &mut values);
             listing.not_checked.extend(entry);
         }
         listing.roots = roots;
@@ -193,6 +207,40 @@ impl Rendering {
         let rendered = all(&roots, &self.settings, at, &mut || {});
         self.record(&roots, rendered, at, known);
         known.roots.extend(roots);
+    }
+
+    /// Renders the kustomizations that the change adds and that others use, if one prints an object of a root that is
+    /// gone, and no root prints it so: a change must not take a root out of sight by a new name for it.
+    pub fn also_moved<'s>(
+        &self,
+        commit: &Commit,
+        old: impl Iterator<Item = &'s Source>,
+        known: &mut Listing,
+    ) {
+        let namespace = self.settings.namespace.as_deref();
+        let is_gone = |it: &Root| !it.is_chart() && !Root::kustomization(&it.folder).exists();
+        let gone = old.filter(|it| it.rendered().is_some_and(|it| is_gone(&it.root)));
+        let gone = gone.flat_map(|it| sets(it, namespace)).map(|it| ObjectId::of(&it.node));
+        let gone: HashSet<_> = gone.collect();
+        let is_new = |it: &&Root| {
+            !known.roots.iter().any(|root| root.folder == it.folder) && !commit.had(&it.file())
+        };
+        let roots = known.inner.iter().map(|(it, _)| it).filter(|_| !gone.is_empty());
+        let roots: Vec<_> = roots.filter(is_new).cloned().collect();
+        let objects = |it: &Source| -> Vec<_> {
+            sets(it, namespace).map(|it| (ObjectId::of(&it.node), it.node.to_json())).collect()
+        };
+        let printed = known.sources.iter().flatten().filter(|it| it.rendered().is_some());
+        let printed: HashSet<_> = printed.filter(|_| !roots.is_empty()).flat_map(objects).collect();
+        let all = all(&roots, &self.settings, None, &mut || {});
+        for (root, source) in roots.into_iter().zip(all) {
+            let Ok(source) = source else { continue };
+            let objects = objects(&source);
+            if objects.iter().any(|it| gone.contains(&it.0) && !printed.contains(it)) {
+                known.sources.push(Ok(source));
+                known.roots.push(root);
+            }
+        }
     }
 
     /// Adds what was rendered.
@@ -252,11 +300,11 @@ impl Rendering {
 
     /// Renders the roots, then the releases of charts that a policy and `files` describe, and then those that the output
     /// of others describes. Beside a release, the default values of a chart need not suffice. `files` has names and
-    /// paths.
+    /// paths, and `foreign` what a walk leaves out and objects may take values from.
     fn render_found(
         &self,
         roots: &mut Vec<Root>,
-        files: &[(PathBuf, PathBuf)],
+        (files, foreign): (&[NamedFile], &[NamedFile]),
         at: Option<&Checkout>,
         unread: &dyn Fn(&Path) -> Option<NotRead>,
         listing: &mut Listing,
@@ -301,6 +349,7 @@ impl Rendering {
                 // The output of a root is applied instead of its file.
                 let left = files.iter().filter(|(_, it)| !origins.contains(&whole(it)));
                 left.for_each(|(name, file)| releases.add_file(name, file));
+                foreign.iter().for_each(|it| releases.add_foreign(it));
             }
             roots.append(&mut releases.take());
             if rendered.len() == roots.len() {
@@ -329,41 +378,59 @@ pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &
     roots.iter().filter(move |it| !others.contains(&it.name()))
 }
 
-/// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes. `folders` has the values
-/// of a chart, and whether there may be a set.
+/// The values of a chart, by folder. Of a root that builds no set, `None`.
+type Values = HashMap<PathBuf, Option<Rc<Value>>>;
+
+/// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes.
 fn unused(
     name: &Path,
     file: &Path,
     roots: &HashMap<&Path, &Root>,
     overrides: &HashSet<PathBuf>,
-    folders: &mut HashMap<PathBuf, (Option<Value>, bool)>,
+    known: &mut Values,
 ) -> Option<NotChecked> {
     let folder = file.parent()?;
     let file_name = file.file_name()?.to_string_lossy();
-    let is_override = file_name.starts_with(".argocd-source");
-    let why = match is_override {
-        true if overrides.contains(&whole(file)) => return None,
-        true => "no Application here reads it",
-        false => "nothing renders its chart with these values; add them to `render` in the policy",
+    let mut values_of = |at: &Path| {
+        let values = || files::text(&at.join("values.yaml")).ok().and_then(|it| json(&it));
+        let values = || may_build_set(at).then(|| Rc::new(values().unwrap_or_default()));
+        known.entry(at.to_owned()).or_insert_with(values).clone()
     };
-    let at = match is_override {
-        true => folder,
-        false => folder.ancestors().find(|it| it.join("Chart.yaml").is_file())?,
+    let (why, says) = if file_name.starts_with(".argocd-source") {
+        if overrides.contains(&whole(file)) {
+            return None;
+        }
+        roots.get(folder).and_then(|_| values_of(folder))?;
+        let text = files::text(file).ok();
+        let says = text.filter(|it| !json(it).is_some_and(|it| has_images(&it)));
+        ("setguard knows no Application that reads it; an ApplicationSet may make one", says)
+    } else {
+        let mut of = |at: &Path| {
+            let values = roots.get(at).filter(|it| it.is_chart()).and_then(|_| values_of(at))?;
+            values_for(at, file, values.as_object())
+        };
+        let chart = folder.ancestors().find(|it| it.join("Chart.yaml").is_file());
+        let says = match chart {
+            Some(chart) => of(chart),
+            None => about(name, roots).find_map(of),
+        };
+        ("nothing renders its chart with these values; add them to `render` in the policy", says)
     };
-    let root = roots.get(at)?;
-    let (known, has_set) = folders.entry(at.to_owned()).or_insert_with(|| {
-        let values = files::text(&at.join("values.yaml")).ok().and_then(|it| json(&it));
-        (values, may_build_set(at))
-    });
-    let says = match is_override {
-        _ if !*has_set => None,
-        true => files::text(file).ok().filter(|it| !json(it).is_some_and(|it| has_images(&it))),
-        false if root.is_chart() => values_for(at, file, known.as_ref()),
-        false => None,
-    }?;
-    let entry = NotChecked::at(name, Cause::Chart, why);
-    let object = Some(format!("{} {says}", name.display()));
-    Some(NotChecked { object, ..entry })
+    let object = Some(format!("{} {}", name.display(), says?));
+    Some(NotChecked { object, ..NotChecked::at(name, Cause::Chart, why) })
+}
+
+/// Returns the charts that a file outside of them may have values for, by its name.
+fn about<'r>(name: &Path, roots: &'r HashMap<&Path, &Root>) -> impl Iterator<Item = &'r Path> {
+    let path = name.to_string_lossy().to_lowercase();
+    let is_of = move |chart: &Path| {
+        let chart = chart.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        path.contains("values") || path.split(['/', '\\', '.']).any(|it| it == chart)
+    };
+    let charts = roots.iter().filter(|(_, it)| it.is_default_chart());
+    let mut charts: Vec<_> = charts.map(|(at, _)| *at).filter(|it| is_of(it)).collect();
+    charts.sort();
+    charts.into_iter()
 }
 
 fn json(text: &str) -> Option<Value> {
@@ -379,26 +446,27 @@ fn has_images(overrides: &Value) -> bool {
     is_only(overrides, "kustomize") && is_only(&overrides["kustomize"], "images")
 }
 
-/// Returns what a file in a chart says, if it may have values: it has a key that the chart has a value for.
-fn values_for(chart: &Path, file: &Path, known: Option<&Value>) -> Option<String> {
-    let inside = file.strip_prefix(chart).ok()?;
+/// Returns what a file says, if it may have values for a chart: it has a key that the chart has a value for. Outside of
+/// the chart, it must have no other.
+fn values_for(chart: &Path, file: &Path, known: Option<&Map<String, Value>>) -> Option<String> {
     let of_helm = "Chart.yaml values.yaml values.schema.json requirements.yaml templates crds charts ci tests";
-    if of_helm.split(' ').any(|it| inside.starts_with(it)) {
+    let inside = file.strip_prefix(chart).ok();
+    if inside.is_some_and(|inside| of_helm.split(' ').any(|it| inside.starts_with(it))) {
         return None;
     }
     let text = files::text(file).ok()?;
-    let known = known.and_then(Value::as_object).filter(|it| !it.is_empty());
-    let is_known = |key: &str| known.is_none_or(|it| it.contains_key(key));
+    let known = known.filter(|it| !it.is_empty());
+    let is_known = |key: &str| known.map_or(inside.is_some(), |it| it.contains_key(key));
     let Some(mut values) = json(&text) else {
         let mut keys = text.lines().filter_map(|it| it.split_once(':'));
-        return keys.any(|(key, _)| is_known(key)).then_some(text);
+        return (inside.is_some() && keys.any(|(key, _)| is_known(key))).then_some(text);
     };
     let fields = values.as_object()?;
     let is_object = ["apiVersion", "kind"].iter().all(|key| fields.contains_key(*key));
     let mut keys = fields.keys();
     // Programs have settings in JSON too, such as dashboards.
-    let has_values = match file.extension().is_some_and(|it| it == "json") {
-        true => keys.all(|it| is_known(it)),
+    let has_values = match inside.is_none() || file.extension().is_some_and(|it| it == "json") {
+        true => !fields.is_empty() && keys.all(|it| is_known(it)),
         false => keys.any(|it| is_known(it)),
     };
     values.sort_all_objects();

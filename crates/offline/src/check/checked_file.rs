@@ -10,7 +10,7 @@ use super::{
     ignores::Ignores,
     manifest_check::{self, CheckedObject, Checker},
 };
-use setguard_files::manifests::{layout, not_checked};
+use setguard_files::manifests::{layout, not_a_manifest::has_open_place, not_checked};
 use setguard_files::prelude::*;
 
 /// The bytes of a stream that a thread checks at a time.
@@ -192,9 +192,11 @@ impl<'a> Reader<'a> {
         if part.is_listed || part.broken.is_some() {
             return;
         }
-        if *self.may_have_set.get_or_init(|| not_checked::may_have_set(self.text)) {
+        let chart = checker.path_context(&self.file).and_then(|it| it.chart.as_ref());
+        let may_have_set =
+            || not_checked::may_have_set(self.text) || chart.is_none() && has_open_place(self.text);
+        if *self.may_have_set.get_or_init(may_have_set) {
             part.is_listed = true;
-            let chart = checker.path_context(&self.file).and_then(|it| it.chart.as_ref());
             let (cause, why) = match chart {
                 Some(chart) => (Cause::Chart, layout::render(chart)),
                 None => (Cause::Unreadable, format!("it cannot be read: {message}")),

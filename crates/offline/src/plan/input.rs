@@ -25,6 +25,7 @@ use setguard_files::manifests::{
     alternatives::Alternatives,
     layout::{Layout, clean, shown},
     listing::place,
+    not_a_manifest::has_open_place,
     not_checked::may_have_set,
     patches::items,
     render::recorded,
@@ -344,7 +345,8 @@ impl Input {
             self.namespaces.add(source.text());
             let context = self.contexts.get(source.name());
             let is_of_chart = context.is_some_and(|it| it.chart.is_some());
-            if !is_of_chart && is_unread_template(source.text()) && may_have_set(source.text()) {
+            let may_have_set = || may_have_set(source.text()) || has_open_place(source.text());
+            if !is_of_chart && is_unread_template(source.text()) && may_have_set() {
                 let (file, why) = (source.name(), "it cannot be read");
                 self.left_out.push(NotChecked::file(file, Cause::Unreadable, why));
             }

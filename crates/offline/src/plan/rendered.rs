@@ -26,6 +26,7 @@ pub(super) fn sides(
         let checkout = commit.check_out()?;
         let mut old = read(Some(&checkout));
         rendering.also(&new.roots, Some(&checkout), &mut old);
+        rendering.also_moved(&commit, old.sources.iter().flatten(), &mut new);
         rendering.also(&old.roots, None, &mut new);
         unknown.extend(settle(&commit, &rendering.settings, &new, &mut old)?);
         new.take_again(&commit, old.sources.iter().flatten());
@@ -52,10 +53,8 @@ pub(super) fn sides(
         let old: Result<_, FileError> = old.and_then(|(commit, old): (Commit, Listing)| {
             let before: Vec<_> = old.all_not_checked().cloned().collect();
             let empty = new.empty.iter_mut().map(|(_, it)| it);
-            new.not_checked
-                .iter_mut()
-                .chain(empty)
-                .for_each(|it| it.compare_object(&before, paths.limits_rollouts));
+            let all = new.not_checked.iter_mut().chain(empty);
+            NotChecked::compare_objects(all, &before, paths.limits_rollouts);
             input::complain_of_edited(&commit, paths.policy, &mut new.not_checked, complain)?;
             let mut empty: Vec<_> = new.empty.iter().map(|(_, it)| it.clone()).collect();
             empty.extend(old.not_compared.iter().cloned());

@@ -80,6 +80,10 @@ impl Checkout {
         inside.map_or_else(|| whole(path), |it| self.folder.path().join(it))
     }
 
+    pub(in crate::manifests) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub(in crate::manifests) fn without_folder(&self, text: &str) -> String {
         let real = dunce::canonicalize(self.folder.path()).unwrap_or_default();
         text.replace(&format!("{}/", real.display()), "")

@@ -19,8 +19,13 @@ impl Commit {
         if let Some(edits) = self.edits.get() {
             return Ok(edits);
         }
+        let filters = self.without_filters()?;
+        let filters: Vec<_> = filters.iter().flat_map(|it| ["-c", it]).collect();
         let list = |args: &[&str]| {
-            let listed = self.git.output(args).map_err(|it| self.incomplete(&it.to_string()))?;
+            let listed = self
+                .git
+                .output(&[&filters, args].concat())
+                .map_err(|it| self.incomplete(&it.to_string()))?;
             let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
             let path = |name| self.git.top.join(path_of(name));
             Ok::<_, FileError>(names.map(path).collect::<Vec<PathBuf>>())
@@ -37,7 +42,22 @@ impl Commit {
         // A folder is a submodule.
         let touched = touched.into_iter().zip(changed).filter(|it| it.1 || it.0.is_dir());
         edited.extend(touched.map(|it| it.0));
-        Ok(self.edits.get_or_init(|| Edits(edited)))
+        Ok(self.edits.get_or_init(|| Edits(edited.into_iter().collect())))
+    }
+
+    /// Returns the settings without which git can run filters: it compares the content of a file as new as its index.
+    fn without_filters(&self) -> Result<Vec<String>, FileError> {
+        let all = self.git.output(&["config", "-z", "--name-only", "--list"])?;
+        let all = String::from_utf8_lossy(&all).into_owned();
+        let all = all.split('\0').filter(|it| it.starts_with("filter."));
+        let without =
+            all.map(|it| match it.contains('=') {
+                true => Err(self
+                    .error(format!("setguard cannot switch off {it:?}, because its name has a ="))),
+                false if it.ends_with(".required") => Ok(format!("{it}=false")),
+                false => Ok(format!("{it}=")),
+            });
+        without.collect()
     }
 
     /// Of kustomizations and what they take, returns those that did not take it at the commit. Fails if git cannot read

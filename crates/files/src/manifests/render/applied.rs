@@ -55,7 +55,7 @@ fn is_built(folder: &Path) -> bool {
 }
 
 /// Returns what is not compared with what it was, because an object applies a different part of a repository now.
-pub(super) fn not_compared(new: &[Applied], old: &[Applied]) -> Vec<NotChecked> {
+pub(in crate::manifests) fn not_compared(new: &[Applied], old: &[Applied]) -> Vec<NotChecked> {
     let (new_by_id, old_by_id) = (by(new, |it| &*it.id), by(old, |it| &*it.id));
     let old_by_path = by(old, |it| &it.path);
     let why = new.iter().filter_map(|now| {

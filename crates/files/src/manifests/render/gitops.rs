@@ -41,7 +41,7 @@ use crate::manifests::{
 
 /// The releases of charts that objects describe.
 #[derive(Default)]
-pub(super) struct Releases<'a> {
+pub(in crate::manifests) struct Releases<'a> {
     /// The charts and kustomizations that were found in folders.
     known: &'a [Root],
     /// The kustomizations that others take, except those that an object applies.
@@ -71,7 +71,7 @@ pub(super) struct Releases<'a> {
     searched: HashSet<PathBuf>,
     /// The files that say what Flux leaves out, by folder.
     ignores: HashMap<PathBuf, Vec<PathBuf>>,
-    /// Whether a file may have a set or a release. Many objects can apply one folder.
+    /// Whether a file or a folder may have a set or a release. Many objects can apply one folder.
     has_set: RefCell<HashMap<PathBuf, bool>>,
 }
 
@@ -144,8 +144,24 @@ impl<'a> Releases<'a> {
         Releases { known, inner, unread: Some(unread), ..Releases::default() }
     }
 
+    /// Returns what the objects in texts apply.
+    pub(in crate::manifests) fn applied<'t>(
+        texts: impl Iterator<Item = (&'t Path, &'t str)>,
+        top: &Path,
+    ) -> Vec<Applied> {
+        let mut releases = Releases::of((&[], Vec::new()), &|_| None);
+        for (file, text) in texts {
+            let (file, of, top) = (file.to_owned(), vec![file.to_owned()], top.to_owned());
+            releases.add(text, &Holder { name: file.display().to_string(), file, of, top });
+        }
+        let mut listing = Listing::default();
+        releases.finish(&mut listing);
+        listing.applied
+    }
+
     /// Adds those in the output of roots that were found in folders.
     pub(super) fn see(&mut self, rendered: &[&Source]) {
+        self.has_set.borrow_mut().clear();
         let roots = rendered.iter().filter_map(|it| Some((it.text(), it.rendered()?)));
         let roots = roots.filter(|(_, it)| it.root.is_found);
         for (text, Rendered { folder, .. }) in roots.clone() {
@@ -218,20 +234,34 @@ impl<'a> Releases<'a> {
                 return;
             }
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![flux_kustomization(&json())],
-            ("v1", "ConfigMap" | "Secret") => {
-                let json = json();
-                let data = ["data", "stringData", "binaryData"].map(|it| json[it].as_object());
-                let data = data.into_iter().flatten().flatten();
-                let data = data.map(|(key, value)| (key.clone(), value.to_string()));
-                let name = json["metadata"]["name"].as_str().map(unhashed);
-                let it =
-                    json!({"metadata": {"name": name, "namespace": json["metadata"]["namespace"]}});
-                self.configs.add("", &it, holder, data.collect());
-                return;
-            }
+            ("v1", "ConfigMap" | "Secret") => return self.add_config(&json(), holder),
             _ => return,
         };
         declared.into_iter().for_each(|it| self.add_declared(it, holder));
+    }
+
+    fn add_config(&mut self, json: &Value, holder: &Holder) {
+        let data = ["data", "stringData", "binaryData"].map(|it| json[it].as_object());
+        let data = data.into_iter().flatten().flatten();
+        let data = data.map(|(key, value)| (key.clone(), value.to_string()));
+        let name = json["metadata"]["name"].as_str().map(unhashed);
+        let it = json!({"metadata": {"name": name, "namespace": json["metadata"]["namespace"]}});
+        self.configs.add("", &it, holder, data.collect());
+    }
+
+    /// Adds the ConfigMaps and Secrets of a file that a walk leaves out.
+    pub(super) fn add_foreign(&mut self, (name, file): &(PathBuf, PathBuf)) {
+        let text = files::text(file).unwrap_or_default();
+        let (of, top) = (Vec::new(), PathBuf::new());
+        let holder = Holder { name: String::new(), file: name.clone(), of, top };
+        for objects in documents(&text, false).flatten() {
+            let is_config = |it: &&ManifestObject<'_>| matches!(it.kind(), "ConfigMap" | "Secret");
+            objects
+                .others
+                .iter()
+                .filter(is_config)
+                .for_each(|it| self.add_config(&json(it), &holder));
+        }
     }
 
     /// Returns the releases so far, also those that take a chart by the name of an object of Flux.
@@ -443,21 +473,16 @@ impl<'a> Releases<'a> {
             let read = |it: &PathBuf| is_manifest(it) && files::text(it).map_or(true, has);
             *self.has_set.borrow_mut().entry(file).or_insert_with_key(read)
         };
-        if let Some(known) = in_root(folder) {
-            return known;
-        }
-        if let Some(known) = self.has_set.borrow().get(folder) {
-            return *known;
-        }
-        let files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
-        let (built, files): (Vec<_>, Vec<_>) = files.partition(|it| is_kustomization(it));
-        let mut folders = built.iter().map(|it| whole(it.parent().unwrap_or(it)));
-        let has_set =
-            folders.any(|it| in_root(&it).unwrap_or(true)) || files.into_iter().any(has_set);
-        if built.is_empty() {
-            self.has_set.borrow_mut().insert(folder.to_owned(), has_set);
-        }
-        has_set
+        let known = in_root(folder).or_else(|| self.has_set.borrow().get(folder).copied());
+        known.unwrap_or_else(|| {
+            let mut files = WalkDir::new(folder).into_iter().flatten().map(DirEntry::into_path);
+            let found = files.any(|it| match is_kustomization(&it) {
+                true => in_root(&whole(it.parent().unwrap_or(&it))).unwrap_or(true),
+                false => has_set(it),
+            });
+            self.has_set.borrow_mut().insert(folder.to_owned(), found);
+            found
+        })
     }
 }
 

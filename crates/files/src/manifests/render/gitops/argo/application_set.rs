@@ -14,10 +14,11 @@ use super::{
         Declared, OPEN, documents_in, keys, may_mean, not_understood, sorted, strings, text,
         without,
     },
-    SOURCE, destination, sources, way,
+    SOURCE, applications, destination, sources, way,
 };
 
-/// The cluster makes Applications of it, so only what changes no release is followed.
+/// The cluster makes Applications of it. If the repository does not say all about them, only what changes no release is
+/// followed.
 pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Declared> {
     let template = &object["spec"]["template"]["spec"];
     let mut generated = Generated { top, files: Vec::new(), is_open: false };
@@ -32,6 +33,7 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
         (filled(&template, element), template)
     };
     let specs: Vec<_> = elements.iter().map(spec).collect();
+    let made = if is_open { Vec::new() } else { made(object, &elements) };
     let has_placeholder =
         |it: &Value| [&it[0], &it[1]].iter().any(|it| it.to_string().contains("{{"));
     let count = specs.iter().map(|(_, it)| sources(it).count()).max().unwrap_or_default();
@@ -51,6 +53,7 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
         }
         let patch = (!object["spec"]["templatePatch"].is_null()).then_some("templatePatch");
         let why_not: Vec<_> = why_not.iter().map(|it| &**it).chain(patch).collect();
+        let is_made = !made.is_empty();
         let ways = all.iter().filter_map(|(spec, ..)| Some(way(spec, sources(spec).nth(i)?)));
         let mut ways: Vec<_> = ways.collect();
         is_open |= ways.iter().any(|it| has_placeholder(&json!([it.path, it.source])));
@@ -67,12 +70,33 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
             path: text(source, "path").unwrap_or_default(),
             files: strings(&source["helm"]["valueFiles"]),
             overrides: overrides.clone(),
-            why_not: not_understood(&why_not),
-            destination: all.iter().find_map(|(.., raw, _)| destination(raw)),
+            why_not: not_understood(&why_not).filter(|_| !is_made),
+            destination: all.iter().find_map(|(.., raw, _)| destination(raw)).filter(|_| !is_made),
             ..Declared::by("ApplicationSet", object)
         }
     };
-    (0..count).map(of).collect()
+    let own: Vec<_> = (0..count).map(of).collect();
+    let applications = made.iter().flat_map(|it| applications(it, top));
+    // The set says where they come from.
+    let applications = applications.map(|it| Declared { ways: Vec::new(), ..it });
+    own.into_iter().chain(applications).collect()
+}
+
+/// Returns the Applications of a set, or none if only the cluster knows one of them.
+fn made(object: &Value, elements: &[Element]) -> Vec<Value> {
+    let (spec, namespace) = (&object["spec"], &object["metadata"]["namespace"]);
+    let made = elements.iter().map(|(element, own)| {
+        let mut template = spec["template"].clone();
+        merge(&mut template, own);
+        let mut made = filled(&template, element);
+        made["metadata"]["namespace"] = namespace.clone();
+        made
+    });
+    let made: Vec<_> = made.collect();
+    let is_known =
+        |it: &Value| text(&it["metadata"], "name").is_some() && !it.to_string().contains("{{");
+    let are_known = spec["templatePatch"].is_null() && made.iter().all(is_known);
+    if are_known { made } else { Vec::new() }
 }
 
 /// What a generator puts into a template, and the generator's own template.
