@@ -42,10 +42,10 @@ use crate::manifests::{
 /// The releases of charts that objects describe.
 #[derive(Default)]
 pub(in crate::manifests) struct Releases<'a> {
-    /// The charts and kustomizations that were found in folders.
-    known: &'a [Root],
-    /// The kustomizations that others take, except those that an object applies.
-    inner: Vec<Root>,
+    /// The charts and kustomizations that were found in folders, by folder.
+    known: HashMap<PathBuf, Vec<&'a Root>>,
+    /// The kustomizations that others take, except those that an object applies, by folder.
+    inner: HashMap<PathBuf, Root>,
     /// The folders of those that were rendered, and whether there may be a set.
     rendered: HashMap<PathBuf, bool>,
     unread: Option<Unread<'a>>,
@@ -69,8 +69,8 @@ pub(in crate::manifests) struct Releases<'a> {
     variables: HashSet<String>,
     /// The folders that were searched for variables.
     searched: HashSet<PathBuf>,
-    /// The files that say what Flux leaves out, by folder.
-    ignores: HashMap<PathBuf, Vec<PathBuf>>,
+    /// What Flux leaves out, and the files that say so, by folder.
+    ignores: HashMap<PathBuf, (String, Vec<PathBuf>)>,
     /// Whether a file or a folder may have a set or a release. Many objects can apply one folder.
     has_set: RefCell<HashMap<PathBuf, bool>>,
 }
@@ -141,7 +141,10 @@ pub(super) enum NotRead {
 
 impl<'a> Releases<'a> {
     pub(super) fn of((known, inner): (&'a [Root], Vec<Root>), unread: Unread<'a>) -> Self {
-        Releases { known, inner, unread: Some(unread), ..Releases::default() }
+        let mut by_folder = HashMap::<_, Vec<_>>::new();
+        known.iter().for_each(|it| by_folder.entry(whole(&it.at)).or_default().push(it));
+        let inner = inner.into_iter().map(|it| (whole(&it.at), it)).collect();
+        Releases { known: by_folder, inner, unread: Some(unread), ..Releases::default() }
     }
 
     /// Returns what the objects in texts apply.
@@ -295,16 +298,14 @@ impl<'a> Releases<'a> {
             let texts = files.filter_map(|it| files::text(it.path()).ok());
             texts.for_each(|it| self.add_variables(&it));
         }
-        let found: Vec<_> = self.known.iter().filter(|it| whole(&it.at) == at).collect();
+        let found = self.known.get(&at).cloned().unwrap_or_default();
         let chart = found.iter().find(|it| it.is_default_chart());
         let is_open = declared.path.contains("{{");
         let folders: Vec<_> = match is_open {
-            true => self
-                .known
-                .iter()
-                .filter(|it| it.is_default_chart())
-                .map(|it| whole(&it.at))
-                .collect(),
+            true => {
+                let charts = self.known.iter().filter(|(_, it)| it.iter().any(|it| it.is_chart()));
+                charts.map(|(at, _)| at.clone()).collect()
+            }
             false => vec![at.clone()],
         };
         let is_here = at.starts_with(top) && at.exists();
@@ -313,13 +314,17 @@ impl<'a> Releases<'a> {
             let mut of = [&holder.of[..], &declared.overrides].concat();
             // Only Flux reads these.
             if let Some(source) = source.as_array_mut().filter(|it| it[0].is_object()) {
-                let ignores = self.ignores.entry(at.clone()).or_insert_with(|| ignores(&at, top));
-                source.push(left_out(ignores, &at).into());
-                of.extend(ignores.iter().cloned());
+                let read = || {
+                    let files = ignores(&at, top);
+                    (left_out(&files, &at), files)
+                };
+                let (left_out, files) = self.ignores.entry(at.clone()).or_insert_with(read);
+                source.push(left_out.clone().into());
+                of.extend(files.iter().cloned());
             }
             let (object, id, top) = (declared.object.clone(), declared.id.clone(), top.clone());
-            let is_release = declared.is_release
-                && self.known.iter().any(|it| it.is_chart() && whole(&it.at) == at);
+            let mut roots = self.known.get(&at).into_iter().flatten();
+            let is_release = declared.is_release && roots.any(|it| it.is_chart());
             let entry = NotChecked::at(&holder.file, Cause::Chart, "").of(of);
             self.applied.push(Applied { object, id, top, path, source, is_release, entry });
         }
@@ -334,9 +339,7 @@ impl<'a> Releases<'a> {
         let of_object = of_object.iter().cloned();
         let (Some(chart), true) = (chart, declared.is_release) else {
             // The object says that a kustomization is applied, although another one takes it.
-            if let Some(i) = self.inner.iter().position(|it| whole(&it.at) == at) {
-                self.roots.push(self.inner.swap_remove(i));
-            }
+            self.roots.extend(self.inner.remove(&at));
             let is_plain = declared.is_directory && found.is_empty();
             let is_chart = at.is_file() || at.join("Chart.yaml").is_file();
             let is_unread = declared.is_release && found.is_empty() && is_chart;

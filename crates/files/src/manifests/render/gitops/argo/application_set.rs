@@ -11,7 +11,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::{
     super::{
-        Declared, OPEN, documents_in, keys, may_mean, not_understood, sorted, strings, text,
+        Declared, OPEN, Way, documents_in, keys, may_mean, not_understood, sorted, strings, text,
         without,
     },
     SOURCE, applications, destination, sources, way,
@@ -26,7 +26,7 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
     if elements.is_empty() {
         elements.push(Element::default());
     }
-    let Generated { files: overrides, mut is_open, .. } = generated;
+    let Generated { files: overrides, is_open, .. } = generated;
     let spec = |(element, own): &Element| {
         let mut template = template.clone();
         merge(&mut template, &own["spec"]);
@@ -34,8 +34,7 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
     };
     let specs: Vec<_> = elements.iter().map(spec).collect();
     let made = if is_open { Vec::new() } else { made(object, &elements) };
-    let has_placeholder =
-        |it: &Value| [&it[0], &it[1]].iter().any(|it| it.to_string().contains("{{"));
+    let has_placeholder = |it: &Way| it.path.contains("{{") || it.source.to_string().contains("{{");
     let count = specs.iter().map(|(_, it)| sources(it).count()).max().unwrap_or_default();
     let of = |i: usize| {
         let all = specs.iter().filter_map(|(spec, raw)| Some((spec, raw, sources(raw).nth(i)?)));
@@ -56,15 +55,13 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
         let is_made = !made.is_empty();
         let ways = all.iter().filter_map(|(spec, ..)| Some(way(spec, sources(spec).nth(i)?)));
         let mut ways: Vec<_> = ways.collect();
-        is_open |= ways.iter().any(|it| has_placeholder(&json!([it.path, it.source])));
-        if is_open {
+        let source = all.first().map_or(&Value::Null, |it| it.2);
+        if is_open || ways.iter().any(has_placeholder) {
             // Only the cluster has these values, so everything that chooses them counts.
-            let says = json!([object["spec"]["generators"], all.iter().map(|it| it.2).next()]);
-            let says = Value::from(sorted(&says));
+            let says = Value::from(sorted(&json!([object["spec"]["generators"], source])));
             let sources = ways.iter_mut().filter_map(|it| it.source.as_array_mut());
             sources.for_each(|it| it.push(says.clone()));
         }
-        let source = all.first().map_or(&Value::Null, |it| it.2);
         Declared {
             ways,
             path: text(source, "path").unwrap_or_default(),
