@@ -1,7 +1,10 @@
 //! `--against-ref` in repositories prepared by the author of a pull request. git must not run any program that a file
 //! in them names.
 
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use crate::folder::{Folder, Ran, on_delete};
 
@@ -193,4 +196,30 @@ fn a_missing_object_is_an_error_that_says_why() {
         .ends(2)
         .reports("A partial clone lacks objects")
         .reports("deploy/a.yaml");
+}
+
+#[test]
+fn a_file_that_a_filter_has_written_is_not_edited() {
+    let patch =
+        "[{\"op\": \"add\", \"path\": \"/metadata/labels\", \"value\": {\"a\": \"LARGE\"}}]\n";
+    let kustomization = "resources: [../deploy/a.yaml]\n\
+                         patches: [{path: p.json, target: {kind: DaemonSet}}]\n";
+    let folder = Folder::new([
+        ("o/kustomization.yaml", kustomization),
+        ("o/p.json", patch),
+        ("deploy/a.yaml", &on_delete("agent", "")),
+        (".gitattributes", "*.json filter=x\n"),
+    ]);
+    folder.git("init -q -b main");
+    // Git LFS stores a pointer likewise.
+    folder.git("config filter.x.clean tr\tLARGE\tsmall");
+    folder.commit();
+    // git must compare the content of a file that is as new as its index.
+    let index = fs::File::options().append(true).open(folder.path(".git/index")).unwrap();
+    index.set_modified(UNIX_EPOCH + Duration::from_secs(1)).unwrap();
+    let ran = against(&folder, ".", "main");
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    folder.write("o/p.json", patch.replace("LARGE", "EDITED"));
+    let ran = against(&folder, ".", "main");
+    assert_eq!(ran.code, 1, "{ran:#?}");
 }

@@ -158,7 +158,12 @@ impl Git {
 
     /// Returns the output without the line break at its end. An error has git's own message.
     pub(super) fn output(&self, args: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, FileError> {
-        let output = self.command(args).output().map_err(|error| cannot_run(&error))?;
+        Git::output_of(&mut self.command(args))
+    }
+
+    /// Returns the output of a command likewise.
+    pub(super) fn output_of(command: &mut Command) -> Result<Vec<u8>, FileError> {
+        let output = command.output().map_err(|error| cannot_run(&error))?;
         if output.status.success() {
             let mut text = output.stdout;
             text.pop_if(|byte| *byte == b'\n');

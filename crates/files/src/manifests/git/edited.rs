@@ -1,8 +1,12 @@
 //! The paths that differ between a commit and the work tree.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::{BTreeSet, HashSet},
+    path::Path,
+    time::SystemTime,
+};
 
-use super::{Commit, FileError, LARGEST_IN_FOLDER, PathBuf, tree::path_of};
+use super::{Commit, FileError, LARGEST_IN_FOLDER, PathBuf, command::Git, tree::path_of};
 use crate::manifests::{
     edits::{Edits, Extent},
     kustomization::{self, Kustomization, Version},
@@ -13,8 +17,8 @@ use crate::manifests::{
 const SUBMODULES: &str = "--ignore-submodules=none";
 
 impl Commit {
-    /// Returns the files that the work tree adds, edits or lacks, except ignored ones. Plumbing commands compare no
-    /// content of the work tree, for which git would run the filters that attributes name.
+    /// Returns the files that the work tree adds, edits or lacks, except ignored ones. Runs no filters that attributes
+    /// name.
     pub(in crate::manifests) fn edits(&self) -> Result<&Edits, FileError> {
         if let Some(edits) = self.edits.get() {
             return Ok(edits);
@@ -36,7 +40,12 @@ impl Commit {
         ])?;
         let mut edited = list(&["ls-files", "--others", "--exclude-standard", "-z"])?;
         // These may differ only in their times.
-        touched.extend(list(&["diff-files", "--name-only", "-z", SUBMODULES])?);
+        let mut unstaged = list(&["diff-files", "--name-only", "-z", SUBMODULES])?;
+        if !filters.is_empty() && !unstaged.is_empty() {
+            let filtered = self.filtered()?;
+            unstaged.retain(|it| !filtered.contains(it));
+        }
+        touched.extend(unstaged);
         let names: Vec<_> = touched.iter().map(PathBuf::as_path).collect();
         let changed = self.changed(&names)?;
         // A folder is a submodule.
@@ -58,6 +67,27 @@ impl Commit {
                 false => Ok(format!("{it}=")),
             });
         without.collect()
+    }
+
+    /// Returns the files with a filter that are as git has written them. Without the filter, git can't compare those that
+    /// are as new as the index.
+    fn filtered(&self) -> Result<HashSet<PathBuf>, FileError> {
+        let args = ["ls-files", "--debug", "-z", "--", ":(exclude,attr:!filter)"];
+        let mut command = self.git.command(&args);
+        let listed = Git::output_of(command.env("GIT_LITERAL_PATHSPECS", "0"))?;
+        // A path, then five lines about it and the next path.
+        let mut parts = listed.split(|byte| *byte == 0);
+        let (mut path, mut same) = (parts.next().unwrap_or_default(), HashSet::new());
+        for part in parts {
+            let mut lines = part.splitn(6, |byte| *byte == b'\n');
+            let head = lines.by_ref().take(5).map(String::from_utf8_lossy).collect::<String>();
+            let file = self.git.top.join(path_of(path));
+            if stamp(&file).is_some_and(|it| head.contains(&it.0) && head.contains(&it.1)) {
+                same.insert(file);
+            }
+            path = lines.next().unwrap_or_default();
+        }
+        Ok(same)
     }
 
     /// Of kustomizations and what they take, returns those that did not take it at the commit. Fails if git cannot read
@@ -107,4 +137,12 @@ impl Commit {
         let changed: Vec<_> = new.iter().filter(is_new).chain(gone).collect();
         Ok(Version::users(&changed, folder))
     }
+}
+
+/// Returns the time and the size of a file as git prints them.
+fn stamp(file: &Path) -> Option<(String, String)> {
+    let metadata = file.symlink_metadata().ok()?;
+    let time = metadata.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let time = format!("  mtime: {}:{}  ", time.as_secs(), time.subsec_nanos());
+    Some((time, format!("  size: {}\t", metadata.len())))
 }
