@@ -389,7 +389,7 @@ impl Forecaster<'_> {
             object,
             before,
             template_changes,
-            leaves_template: change == ChangeKind::Update && !template_changes,
+            leaves_template: change.is_stored_update() && !template_changes,
             starts_anew: change == ChangeKind::Refused,
         };
         let mut simulated = match &object.workload {

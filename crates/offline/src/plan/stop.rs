@@ -108,10 +108,19 @@ fn undo(rollout: &Rollout, forecast: &Forecast, pods: &[String]) -> String {
         OfKind::StatefulSet { .. } => "sts",
         OfKind::DaemonSet { .. } => "ds",
     };
-    let partition = "spec.updateStrategy.rollingUpdate.partition";
+    let changes = |path: &str| forecast.differences.iter().any(|it| it.path == path);
+    let mut pods: Vec<_> = pods.iter().map(String::as_str).collect();
     let (undo, stays) = match rollout.undo {
         Undo::Manifest => {
-            let stays = forecast.differences.iter().any(|it| it.path == partition);
+            // The previous manifest deletes the pods that it lacks.
+            let acts = |action, pod: &str| {
+                let steps = &rollout.course.steps;
+                steps.iter().any(|it| it.action == action && forecast.name(&it.target) == pod)
+            };
+            let is_added = |pod: &str| acts(Action::Create, pod) && !acts(Action::Delete, pod);
+            let grows = changes("spec.replicas") || changes("spec.ordinals.start");
+            pods.retain(|pod| !(grows && is_added(pod)));
+            let stays = changes("spec.updateStrategy.rollingUpdate.partition");
             ("apply the previous manifest".to_owned(), stays)
         }
         _ => {
@@ -120,13 +129,12 @@ fn undo(rollout: &Rollout, forecast: &Forecast, pods: &[String]) -> String {
             (undo, rollout.is_ordered())
         }
     };
-    match stays {
-        true => {
-            let (pod, others) = pods.split_first().map_or(("", &[][..]), |(pod, rest)| (pod, rest));
+    match pods.split_first().filter(|_| stays) {
+        Some((pod, others)) => {
             let delete = format!("kubectl delete pod {pod} -n {}", id.namespace);
             let or = if others.is_empty() { "" } else { ", or likewise " };
             format!("{undo}, and then {delete}{or}{}", others.join(" or "))
         }
-        false => undo,
+        None => undo,
     }
 }

@@ -44,6 +44,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         found.add(Report::new(&POD_SPEC, facts, wait(query, *last)).instead_of(instead_of));
         return;
     }
+    let pods = query.audit.observed.pods(query.set);
     let attempt =
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
     // The controller tries a set that is created again at once.
@@ -52,6 +53,16 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let is_created_again = message.starts_with(OF_CLAIMS) && !is_of_surroundings()
         || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
     let help = if is_created_again { help } else { refusal.try_again(query, help) };
+    // Pods of the previous template were admitted.
+    let is_of_template = !is_created_again
+        && quota::exceeded(message).is_none()
+        && webhooks::failing(message).is_none()
+        && !query.changes().is_empty()
+        && !pods.iter().any(|pod| query.audit.observed.is_updated(query.set, pod));
+    let help = match query.undo().filter(|_| is_of_template) {
+        Some(undo) => help.and("; to go back to the previous template, run ").run(undo),
+        None => help,
+    };
     let cause = webhooks::fault_of_named(query, message).unwrap_or(said);
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
     let facts = facts.effect(attempt).since(*first).outlook(outlook);

@@ -29,9 +29,17 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let has_old = || replicas.pods.values().any(|it| !it.is_of(replicas.update_revision()));
     let keeps = || "with updateStrategy OnDelete the other pods keep their template".to_owned();
     let effect = effect.or_else(|| (query.set.is_on_delete() && has_old()).then(keeps));
+    let either = match &*halt.others {
+        [] => None,
+        [other] => Some(format!("{other} is not ready either")),
+        others => Some(format!("{} are not ready either", names(others.iter().copied()))),
+    };
+    let effects: Vec<_> = effect.into_iter().chain(either).collect();
+    let effect = (!effects.is_empty()).then(|| effects.join("; "));
     let facts = Facts::title(format!("{} {}", pod.name, query.is_how(pod))).cause(query.why(pod));
     let facts = facts.effect(effect).since(query.unready_since(pod)).outlook(query.outlook(pod));
-    let mut facts = facts.pods([&*pod.name]).nodes(pod.node.as_deref());
+    let named = [&*pod.name].into_iter().chain(halt.others.iter().copied());
+    let mut facts = facts.pods(named).nodes(pod.node.as_deref());
     let is_of_node = facts.outlook.state == "node";
     // Even the fix does not replace it.
     let waits_for_old = is_in_the_way || is_ordered && is_old && replicas.is_replacing();

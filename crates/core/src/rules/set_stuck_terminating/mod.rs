@@ -1,3 +1,4 @@
+use super::pod_stuck_terminating;
 use crate::finding::paths::FINALIZERS;
 use crate::rules::prelude::*;
 
@@ -23,17 +24,24 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         {
             continue;
         }
-        let pods = audit.observed.pods(set).iter();
-        let mut held = pods.filter_map(|pod| Some((&pod.name, pod.finalizers.as_ref()?)));
-        let cause = match held.next().filter(|_| waits_for_pods) {
-            Some((pod, finalizers)) => format!("{pod} waits for its finalizers ({finalizers})"),
-            None => format!("it waits for its finalizers ({})", deletion.finalizers.join(", ")),
+        let query = StatusQuery { set, audit };
+        let is_overdue = |pod: &&Pod| pod.deleted.is_some_and(|it| audit.is_long_ago(it));
+        let held = audit.observed.pods(set).iter().find(is_overdue).filter(|_| waits_for_pods);
+        let (cause, help) = match held {
+            Some(pod) => {
+                let (why, help) = pod_stuck_terminating::explain(&query, pod, &[&pod.name]);
+                (format!("{} should be gone: {why}", pod.name), help)
+            }
+            None => {
+                let finalizers = deletion.finalizers.join(", ");
+                let cause = format!("it waits for its finalizers ({finalizers})");
+                (cause, advice(&query, waits_for_pods))
+            }
         };
         let facts = Facts::title("the deletion of the set does not end")
             .cause(cause)
             .effect("no pod of it is created or replaced meanwhile".to_owned())
             .since(deletion.requested);
-        let help = advice(&StatusQuery { set, audit }, waits_for_pods);
         found.add(Report::new(&FINALIZERS, facts, help).about(ObjectName::from(set)));
     }
 }

@@ -5,6 +5,8 @@ use crate::rules::prelude::*;
 pub(in crate::rules) struct Halt<'a> {
     pub(in crate::rules) ordinal: i64,
     pub(in crate::rules) pod: &'a Pod,
+    /// The other pods like it, if the set does not wait for them in order.
+    pub(in crate::rules) others: Vec<&'a str>,
 }
 
 impl<'a> Halt<'a> {
@@ -25,20 +27,23 @@ impl<'a> Halt<'a> {
         let is_fine = |(_, pod): &(i64, &Pod)| !query.is_unready(pod) && pod.deleted.is_none();
         let Range { start, end } = replicas.settings.ordinals;
         let pods = replicas.pods.range(start..end).map(|(ordinal, pod)| (*ordinal, *pod));
-        let halt = if replicas.settings.is_ordered {
+        let mut halts: Vec<_> = if replicas.settings.is_ordered {
             let exist = (start..end).zip(pods).take_while(|(wanted, (at, _))| wanted == at);
-            exist.map(|(_, pod)| pod).find(|pod| !is_fine(pod)).filter(is_late)
+            let first = exist.map(|(_, pod)| pod).find(|pod| !is_fine(pod));
+            first.filter(is_late).into_iter().collect()
         } else if Refusal::of_creation(query).is_some() {
-            None
+            Vec::new()
         } else {
             // An update begins with the last pod, and replaces broken pods of the old template.
             let is_open = |(at, pod): &(i64, &Pod)| {
                 let is_old = replicas.is_updating() && !pod.is_of(replicas.update_revision());
                 !(is_old && replicas.replaces(*at))
             };
-            let unready = pods.rev().filter(|it| !is_fine(it) && is_late(it) && is_open(it));
-            unready.min_by_key(|(_, pod)| query.outlook(pod).hold)
+            pods.rev().filter(|it| !is_fine(it) && is_late(it) && is_open(it)).collect()
         };
-        halt.map(|(ordinal, pod)| Halt { ordinal, pod })
+        halts.sort_by_key(|(_, pod)| query.outlook(pod).hold);
+        let mut halts = halts.into_iter();
+        let (ordinal, pod) = halts.next()?;
+        Some(Halt { ordinal, pod, others: halts.map(|(_, pod)| &*pod.name).collect() })
     }
 }

@@ -5,7 +5,7 @@ use setguard_core::{
     inventory::host_port::share_a_port,
     object::{DaemonSetSpec, Object, Workload},
     rollout::{
-        Course, NeverReady, Revision,
+        Course, Health, NeverReady, Revision,
         daemon_set::{Settings, simulate},
         undo::Undo,
     },
@@ -47,6 +47,9 @@ impl Forecaster<'_> {
         let nodes = self.daemon_nodes(nodes, spec, transition, &never_ready);
         let pods: Vec<_> = nodes.iter().map(|node| node.pods).collect();
         let wanted = pods.iter().filter(|node| node.runs).count();
+        let is_broken = pods.iter().any(|node| node.new == Some(Health::Broken) && !node.is_dead)
+            && (pods.iter().any(|node| node.old.is_some())
+                || !pods.iter().any(|node| node.new == Some(Health::Available)));
         let course = simulate(&settings, pods.clone(), &never_ready);
         let set = transition.set();
         let mut notes: Vec<_> = adopted(world, &set).into_iter().collect();
@@ -76,7 +79,7 @@ impl Forecaster<'_> {
             why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),
             down_before,
             if_broken,
-            undo: match transition.leaves_template {
+            undo: match transition.leaves_template && !is_broken {
                 true => Undo::Manifest,
                 false => world.undo(&set, &spec.template, settings.min_ready_seconds),
             },

@@ -89,7 +89,12 @@ impl Forecaster<'_> {
         let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
         let why_kept =
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
-        let remedy = remedy(settings, &state, &course);
+        let is_broken = breaks(&state);
+        let undo = match transition.leaves_template && !is_broken {
+            true => Undo::Manifest,
+            false => world.undo(set, &spec.template, settings.min_ready_seconds),
+        };
+        let remedy = remedy(settings, &state, &course, undo);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
         let stops = |never_ready| simulate(settings, state.clone(), never_ready).stop.is_some();
         notes.extend(failing.filter(|_| !stops(present.never_ready)).map(|it| {
@@ -119,10 +124,7 @@ impl Forecaster<'_> {
             why_kept,
             down_before,
             if_broken,
-            undo: match transition.leaves_template && failing.is_none() {
-                true => Undo::Manifest,
-                false => world.undo(set, &spec.template, settings.min_ready_seconds),
-            },
+            undo,
             estimate: estimate(&world.times_to_ready(set), &course),
             over_budgets: self.over_budgets(transition, &course),
             of_kind: OfKind::StatefulSet {
@@ -158,7 +160,7 @@ impl Forecaster<'_> {
         };
         let is_unready = state.pods.get(ordinal).is_some_and(is_starting);
         let name = format!("{}-{ordinal}", transition.id.name);
-        let command = match remedy(settings, &stays, &broken) {
+        let command = match remedy(settings, &stays, &broken, Undo::Before) {
             Some(Remedy::Delete(_) | Remedy::GiveUp) => "delete",
             _ => "describe",
         };
@@ -426,7 +428,17 @@ fn ending_note(state: &State, course: &Course) -> Option<String> {
     (!lost.is_empty()).then(note)
 }
 
-fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy> {
+/// Returns whether a pod of the new template is broken before the change, and the template is probably at fault: no other
+/// pod works with it, or pods with the old template are left.
+fn breaks(state: &State) -> bool {
+    let pods = state.pods.iter().filter(|(ordinal, _)| !state.stranded.contains_key(ordinal));
+    let (new, old): (Vec<&Replica>, Vec<_>) =
+        pods.map(|(_, pod)| pod).partition(|pod| pod.revision == Revision::New);
+    let has = |health: Health| new.iter().any(|pod| pod.health == health);
+    has(Health::Broken) && (!old.is_empty() || !has(Health::Available))
+}
+
+fn remedy(settings: &Settings, state: &State, course: &Course, undo: Undo) -> Option<Remedy> {
     let Stop { target: Target::Ordinal(ordinal), .. } = course.stop.as_ref()? else { return None };
     if !settings.ordinals.contains(ordinal) {
         return Some(Remedy::GiveUp);
@@ -443,6 +455,7 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
         Some(Revision::New) if created.is_none() && !comes_back_new => {
             Remedy::Delete(Revision::Old)
         }
+        Some(Revision::New) if created.is_none() && undo == Undo::Manifest => Remedy::Look,
         Some(Revision::New) => Remedy::Undo,
         Some(Revision::Old) if created.is_none() && comes_back_new => Remedy::Delete(Revision::New),
         Some(Revision::Old) if created.is_none() && settings.is_bare => Remedy::Complete,
