@@ -77,10 +77,6 @@ pub fn read_with<T: DeserializeOwned>(
             }
         }
     }
-    let mut problems = progress.found.into_inner().into_problems();
-    problems.extend(progress.broken.into_inner().into_values());
-    problems
-        .extend(progress.missing.into_inner().into_iter().filter_map(|missing| missing.problem));
-    problems.sort_by_key(|problem| problem.mark);
-    Read { value, problems, instead: progress.instead.into_inner() }
+    let (problems, instead) = progress.into_found();
+    Read { value, problems, instead }
 }

@@ -52,6 +52,16 @@ pub(super) struct Progress<'f> {
     pub(super) gave_up: Cell<bool>,
 }
 
+impl Progress<'_> {
+    pub(super) fn into_found(self) -> (Vec<Problem>, Replacements) {
+        let mut problems = self.found.into_inner().into_problems();
+        problems.extend(self.broken.into_inner().into_values());
+        problems.extend(self.missing.into_inner().into_iter().filter_map(|it| it.problem));
+        problems.sort_by_key(|problem| problem.mark);
+        (problems, self.instead.into_inner())
+    }
+}
+
 /// A problem takes about a thousand bytes, and a document can have hundreds of thousands of unknown fields.
 const MAX_FOUND: usize = 100;
 

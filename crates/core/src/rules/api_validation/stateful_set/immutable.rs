@@ -50,7 +50,7 @@ fn as_internal_json(claim: &PersistentVolumeClaim) -> Json {
 
 /// In Go's order.
 fn metadata(metadata: &ObjectMeta) -> Map<String, Json> {
-    let json = serde_json::to_value(metadata).unwrap_or_default();
+    let json = semantic::to_json(metadata).unwrap_or_default();
     let order = [
         "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
         "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
