@@ -98,6 +98,7 @@ rules! {
     database_major_upgrade,
     database_not_replicated,
     database_without_volume,
+    deleted_as_hook,
     deletion_refused,
     device_not_permitted,
     docker_socket,

@@ -29,6 +29,7 @@ pub(super) use setguard_core::{
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     rollout::stateful_set::ordinals,
     rules::{
+        deleted_as_hook::{becomes_hook, recreation},
         limit_exceeded::{Cause, Wave},
         neighbor_refused,
         schema::SCHEMA,
@@ -185,7 +186,8 @@ impl Forecaster<'_> {
             } else if old.metadata.uid.is_some() && !self.prune {
                 plan.left_alone.push(id.to_string());
             } else {
-                plan.forecasts.push(self.deleted(id, &old));
+                let note = "the new manifests lack it; this happens if you delete it".to_owned();
+                plan.forecasts.push(self.deleted(id, &old, note));
             }
         }
         plan
@@ -276,6 +278,13 @@ impl Forecaster<'_> {
         let before = stored.old.and_then(|json| Object::parse(resource, json).ok());
         let mut differs = Vec::new();
         if let Some(before) = &before {
+            if let Some(hook) = becomes_hook(&before.metadata, &object.metadata) {
+                let note = format!(
+                    "`helm upgrade` deletes it, because it becomes a hook, and {}",
+                    recreation(hook)
+                );
+                return self.deleted(id, before, note);
+            }
             let (old, new) = (spec(before), spec(object));
             differences_by_meaning(old.each_ref(), new.each_ref(), "spec", &mut differs);
         }

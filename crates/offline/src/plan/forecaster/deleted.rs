@@ -19,8 +19,7 @@ use crate::plan::{
 
 impl Forecaster<'_> {
     /// Returns the forecast for an object that the change removes from the manifests.
-    pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
-        let note = "the new manifests lack it; this happens if you delete it".to_owned();
+    pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>, note: String) -> Forecast {
         let (more, rollout) = match &old.workload {
             Workload::StatefulSet(spec) => {
                 let set = query(id, old, Some(old));
