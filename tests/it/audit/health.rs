@@ -149,7 +149,10 @@ fn sets_that_need_other_commands_are_not_folded() {
     assert!(folded.contains("kubectl delete pod -n shop a-1\n"), "{text}");
     assert!(folded.contains("; for the others likewise"), "{text}");
     assert!(!folded.contains("rollout undo"), "{text}");
-    assert!(alone.contains("kubectl rollout undo -n shop statefulset/undo\n"), "{text}");
+    assert!(
+        alone.contains("kubectl rollout undo -n shop statefulset/undo --to-revision=1\n"),
+        "{text}"
+    );
     assert!(
         alone.contains(
             "2 pods): it comes back with the new template; the scale-down of scaled-2 then goes on"

@@ -1,4 +1,4 @@
-//! ConfigMaps and Secrets: the keys that they have, and the keys that pods read.
+//! ConfigMaps and Secrets: the keys that they have, and the keys that pods read; and claims that pods name.
 
 use k8s_openapi::api::core::v1::VolumeMount;
 use serde::de::IgnoredAny;
@@ -20,7 +20,7 @@ use crate::kubernetes::{
 
 type Texts = Box<[(Box<str>, Box<str>)]>;
 
-/// A ConfigMap or Secret. Other values are never kept.
+/// A ConfigMap, Secret or claim. Other values are never kept.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
     /// `None` if others may add keys.
@@ -148,7 +148,9 @@ fn is_base64(text: &str) -> bool {
         && plain.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'+' | b'/'))
 }
 
-/// When Helm and Argo CD apply an object.
+const KEEP: &str = "keep";
+
+/// When Helm and Argo CD apply an object, and whether they delete it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Order {
     pub(crate) helm: Option<Box<str>>,
@@ -167,7 +169,10 @@ impl Order {
             deleted: get("helm.sh/hook-delete-policy"),
             argo: get("argocd.argoproj.io/hook"),
             wave: get("argocd.argoproj.io/sync-wave"),
-            policy: get("helm.sh/resource-policy"),
+            policy: get("helm.sh/resource-policy").or_else(|| {
+                let prune = annotation("kustomize.toolkit.fluxcd.io/prune")?;
+                (prune == "disabled").then(|| KEEP.into())
+            }),
             options: get("argocd.argoproj.io/sync-options"),
         }
     }
@@ -178,7 +183,7 @@ impl Order {
 
     /// It stays in the cluster when the manifests no longer have it.
     pub(super) fn is_kept(&self) -> bool {
-        self.policy.as_deref() == Some("keep")
+        self.policy.as_deref() == Some(KEEP)
             || self.options.as_ref().is_some_and(|it| it.contains("Prune=false"))
     }
 
@@ -301,7 +306,7 @@ impl Config {
     }
 }
 
-/// A ConfigMap or Secret that a pod cannot do without.
+/// A ConfigMap, Secret or claim that a pod cannot do without.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Use {
     pub(crate) kind: Kind,
@@ -345,6 +350,12 @@ impl Use {
             }
             uses.push(Use { kind: it.kind, name, key, how, field: path.to_field() });
         });
+        for (volume, path) in VOLUMES.items(list(&pod.volumes)) {
+            let Some(claim) = &volume.persistent_volume_claim else { continue };
+            let field = path.child("persistentVolumeClaim").child("claimName").to_field();
+            let (kind, name) = (Kind::PersistentVolumeClaim, claim.claim_name.as_str().into());
+            uses.push(Use { kind, name, key: None, how: How::Volume, field });
+        }
         visit(pod, &POD_SPEC, &mut |container, path| {
             of_mounts(container, &volumes, path, &mut uses);
             of_arguments(container, &volumes, path, &mut uses);

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use serde_json::Value;
 
 use crate::inventory::prelude::*;
+use crate::kubernetes::quantity::Quantity;
 
 /// The fields, each with a hash of its value: the values of Secrets are never kept.
 pub(crate) type Fixed = Box<[(&'static str, u64)]>;
@@ -31,7 +32,7 @@ const REPLACED_BY: [(&str, &str); 5] = [
 /// The fields of a kind, each with its default.
 ///
 /// Kubernetes: `ValidateStorageClassUpdate`, `ValidateRoleBindingUpdate`, `ValidatePriorityClassUpdate`,
-/// `ValidateSecretUpdate`, `ValidateConfigMapUpdate`, validation.go of each API group.
+/// `ValidateSecretUpdate`, `ValidateConfigMapUpdate`, `ValidatePersistentVolumeClaimUpdate`, validation.go of each API group.
 const fn fields(kind: Kind) -> &'static [(&'static str, &'static str)] {
     match kind {
         Kind::ClusterRoleBinding | Kind::RoleBinding => {
@@ -45,9 +46,21 @@ const fn fields(kind: Kind) -> &'static [(&'static str, &'static str)] {
             ("reclaimPolicy", "Delete"),
             ("volumeBindingMode", "Immediate"),
         ],
+        Kind::PersistentVolumeClaim => &[
+            ("spec.accessModes", ""),
+            ("spec.dataSource", ""),
+            ("spec.dataSourceRef", ""),
+            ("spec.selector", ""),
+            ("spec.storageClassName", ""),
+            ("spec.volumeMode", "Filesystem"),
+            (SIZE, ""),
+        ],
         _ => &[],
     }
 }
+
+/// The size of a claim in thousandths of a byte, which only grows.
+const SIZE: &str = "spec.resources.requests.storage";
 
 /// Returns whether objects of a kind can have such fields.
 pub(super) const fn may_have(kind: Kind) -> bool {
@@ -67,11 +80,20 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<Box<Fixed>> {
         return None;
     }
     let at = |path: &str| path.split('.').fold(&object, |value, key| &value[key]);
-    let with_default = |(path, default): &(&'static str, &str)| {
+    let with_default = |(path, default): &(&'static str, &'static str)| {
         let text = written(at(path));
-        (*path, hash(if text.is_empty() { default } else { &text }))
+        let value = match (kind, &*text) {
+            (_, text) if *path == SIZE => {
+                u64::try_from(Quantity::parse_resource(text)?.thousandths()?).ok()?
+            }
+            // The API server fills in the class, and more.
+            (Kind::PersistentVolumeClaim, "") if default.is_empty() => return None,
+            (_, "") => hash(default),
+            (_, text) => hash(text),
+        };
+        Some((*path, value))
     };
-    let mut all: Vec<_> = fields(kind).iter().map(with_default).collect();
+    let mut all: Vec<_> = fields(kind).iter().filter_map(with_default).collect();
     if matches!(kind, Kind::ConfigMap | Kind::Secret) && object["immutable"] == true {
         // Others may write the same data in base64.
         let name = if object["stringData"].is_null() { "data" } else { "stringData" };
@@ -113,6 +135,7 @@ fn refused(old: &Fixed, new: &Fixed) -> Option<&'static str> {
     let changed = |(field, old): &&(&'static str, u64)| {
         let old = if *old == CHOSEN { hash("") } else { *old };
         match new.iter().find(|it| it.0 == *field) {
+            Some((_, new)) if *field == SIZE => *new < old,
             Some((_, new)) => *new != CHOSEN && *new != old,
             None => *field == "immutable",
         }
@@ -149,9 +172,10 @@ impl Refusals {
     ) -> Option<(&'a ObjectSummary, String)> {
         let field = (*self.0.get(&(kind, namespace.into(), name.into()))?)?;
         let is_data = matches!(kind, Kind::ConfigMap | Kind::Secret) && field != "type";
-        let why = match is_data {
-            true => "it is immutable".to_owned(),
-            false => format!("{field} cannot be changed"),
+        let why = match field {
+            _ if is_data => "it is immutable".to_owned(),
+            SIZE => format!("{field} cannot become smaller"),
+            _ => format!("{field} cannot be changed"),
         };
         Some((inventory.named(kind, namespace, name).next()?, why))
     }

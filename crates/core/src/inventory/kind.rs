@@ -31,7 +31,9 @@ pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
         Kind::VerticalPodAutoscaler => api_version.starts_with("autoscaling.k8s.io/"),
         _ => it.api_version() == api_version,
     };
-    let known = kinds().find(|it| it.as_str() == kind && is_right(it));
+    // Only of manifests: in a cluster, controllers make most claims.
+    let known = kinds().chain([Kind::PersistentVolumeClaim]);
+    let known = known.into_iter().find(|it| it.as_str() == kind && is_right(it));
     known.or_else(|| makes_pods(api_version, kind).then_some(Kind::Pod))
 }
 

@@ -323,12 +323,12 @@ impl ObjectSummary {
         self.config().map_or(&[], |it| &it.hosts)
     }
 
-    /// Returns whether a ConfigMap or Secret stays in the cluster when the manifests no longer have it.
+    /// Returns whether a ConfigMap, Secret or claim stays in the cluster when the manifests no longer have it.
     pub fn is_kept(&self) -> bool {
         self.rare().is_some_and(|it| it.order.is_kept())
     }
 
-    /// Returns whether a hook of Helm makes a ConfigMap or Secret.
+    /// Returns whether a hook of Helm makes a ConfigMap, Secret or claim.
     pub fn is_hook(&self) -> bool {
         self.rare().is_some_and(|it| it.order.helm.is_some())
     }

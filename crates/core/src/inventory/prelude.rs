@@ -12,7 +12,10 @@ pub(in crate::inventory) use k8s_openapi::{
 pub(in crate::inventory) use serde::Deserialize;
 
 pub(in crate::inventory) use crate::{
-    finding::{Field, Path, paths::POD_SPEC},
+    finding::{
+        Field, Path,
+        paths::{POD_SPEC, VOLUMES},
+    },
     inventory::{
         host_port::HostPort,
         index::Key,

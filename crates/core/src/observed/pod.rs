@@ -11,6 +11,9 @@ use crate::{kubernetes::node_selector::required_terms, rollout::Health};
 /// True once a pod has its volumes and network. Every supported kubelet sets this condition.
 const SANDBOX: &str = "PodReadyToStartContainers";
 
+/// How long a pod may wait for a node that an autoscaler adds, in seconds.
+const LONGEST_SCHEDULING: i64 = 300;
+
 /// A pod of a set, reduced to what matters for rollouts.
 #[derive(Clone, Debug)]
 pub struct Pod {
@@ -54,6 +57,11 @@ pub struct Pod {
 impl Pod {
     pub(crate) fn is_unschedulable(&self) -> bool {
         self.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable)
+    }
+
+    /// Returns whether no node has had a place for the pod until this second, for longer than a new node takes.
+    pub fn has_no_place(&self, until: i64) -> bool {
+        self.is_unschedulable() && self.created + LONGEST_SCHEDULING <= until
     }
 
     pub(super) fn read_in_namespace(

@@ -136,7 +136,8 @@ impl CrossObject {
         // Helm deletes what a release had and now makes by a hook.
         let items = items.filter(|it| !it.is_hook());
         let there: HashSet<_> = items.map(|it| (it.kind(), it.name())).collect();
-        let kinds = [Kind::ConfigMap, Kind::Secret, Kind::ServiceAccount];
+        let kinds =
+            [Kind::ConfigMap, Kind::PersistentVolumeClaim, Kind::Secret, Kind::ServiceAccount];
         let old = checker.previous().items().map(|(_, item)| item);
         let old = old.filter(|it| kinds.contains(&it.kind()) && !it.is_kept() && !it.is_hook());
         let gone = old.filter(|it| !there.contains(&(it.kind(), it.name())));

@@ -346,7 +346,10 @@ impl PlannedCluster {
     }
 
     pub(super) fn health(&self, pod: &Pod, min_ready_seconds: i64) -> Health {
-        pod.health(self.now).after(min_ready_seconds)
+        match pod.has_no_place(self.seen) {
+            true => Health::Broken,
+            false => pod.health(self.now).after(min_ready_seconds),
+        }
     }
 
     /// Returns why a pod neither becomes available nor ends, if it doesn't: its node isn't ready, or it should have been

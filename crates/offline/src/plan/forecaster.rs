@@ -3,7 +3,7 @@ mod deleted;
 mod old_state;
 mod stateful_set;
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use kube_yaml::Problem;
 use serde_json::Value;
@@ -330,6 +330,7 @@ impl Forecaster<'_> {
                 .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
                 .chain(removals(&self.simulator().removals(proposal)))
                 .chain(self.refused_neighbors(object))
+                .chain(self.lost_claims(&id.namespace, before.as_ref(), object))
                 .chain(simulated.notes)
                 .collect(),
             settings: simulated.settings,
@@ -352,7 +353,29 @@ impl Forecaster<'_> {
         }
         let set = ObjectSummary::of(object).with_template(object.template());
         let all = neighbor_refused::changes(refusals, new, &set);
-        all.map(|(.., message)| format!("{message}; {}", neighbor_refused::REPLACE)).collect()
+        all.map(|(kind, _, message)| format!("{message}; {}", neighbor_refused::instead(kind)))
+            .collect()
+    }
+
+    /// Returns notes on claims that the pods name and the new manifests lack.
+    fn lost_claims(
+        &self,
+        namespace: &str,
+        before: Option<&Object<'_>>,
+        object: &Object<'_>,
+    ) -> Vec<String> {
+        let pods = before.into_iter().chain([object]).filter_map(|it| it.template().spec.as_ref());
+        let volumes = pods.flat_map(|pod| pod.volumes.iter().flatten());
+        let claims =
+            volumes.filter_map(|it| Some(&*it.persistent_volume_claim.as_ref()?.claim_name));
+        let lost: BTreeSet<_> =
+            claims.filter(|name| self.input.loses_claim(namespace, name)).collect();
+        let note = |name| {
+            format!(
+                "the new manifests lack PersistentVolumeClaim {name}: once no pod uses it, it is deleted with its data"
+            )
+        };
+        lost.into_iter().map(note).collect()
     }
 
     /// Returns the limits that a rollout of the existing pods exceeds.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use kube_yaml::{Node, Problem};
 use setguard_core::{
     inventory::{Inventory, fixed::Refusals, object_summary::ObjectSummary},
-    kubernetes::{resource::Resource, version::Version},
+    kubernetes::{kind::Kind, resource::Resource, version::Version},
     object::storage::Storage,
     policy::FolderNames,
 };
@@ -233,6 +233,17 @@ impl Input {
         (new, self.refusals.get_or_init(compare))
     }
 
+    /// Returns whether the new manifests lack a claim, so that a tool that prunes deletes it.
+    pub(super) fn loses_claim(&self, namespace: &str, name: &str) -> bool {
+        let [old, new] = &self.neighbors;
+        let is_it = |it: &&ObjectSummary| {
+            it.kind() == Kind::PersistentVolumeClaim && it.name() == name && !it.is_hook()
+        };
+        let mut was = old.items().map(|it| it.1).filter(is_it);
+        let is_there = new.items().map(|it| it.1).any(|it| is_it(&it));
+        !self.lacks_new && !is_there && was.any(|it| it.namespace() == namespace && !it.is_kept())
+    }
+
     /// Returns whether an object is only in the previous manifests.
     fn has_lost(&self, id: &ObjectId) -> bool {
         self.sides.old.contains_key(id)
@@ -446,6 +457,8 @@ impl Input {
         if which != Which::Nodes
             && ObjectSummary::may_have_fixed_fields(object.api_version(), kind)
             && may_be_fixed()
+            // The claims in a cluster are rarely those of manifests.
+            && (kind != "PersistentVolumeClaim" || !has_uid(&object.node))
             && let Some(item) = ObjectSummary::of_json(&json())
             && item.has_fixed_fields()
         {

@@ -216,7 +216,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
             let refused = Refused::of_metadata(&metadata);
             item(kind, (metadata, refused.map_or(Role::Named, |it| Role::Refused(Box::new(it)))))
         }
-        Kind::ConfigMap | Kind::Secret => {
+        Kind::ConfigMap | Kind::PersistentVolumeClaim | Kind::Secret => {
             let (metadata, config) = Config::read(kind, json)?;
             item(kind, (metadata, Role::Config(config)))
         }
@@ -239,11 +239,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
             item(kind, webhooks(json)?)
         }
-        Kind::ControllerRevision
-        | Kind::EndpointSlice
-        | Kind::Event
-        | Kind::PersistentVolumeClaim
-        | Kind::Policy => return None,
+        Kind::ControllerRevision | Kind::EndpointSlice | Kind::Event | Kind::Policy => return None,
     })
 }
 

@@ -4,10 +4,16 @@ use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
     id: "config-missing", group: NeverStarts;
-    title: "the ConfigMap or Secret lacks what pods read",
-    summary: "a key that the ConfigMap or Secret lacks, or a slip in its name",
+    title: "what the pods read is not there",
+    summary: "a key that the ConfigMap or Secret lacks, a slip in its name, or a claim that the change removes",
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
+
+/// Kubernetes: `pvcProtectionController`, pkg/controller/volume/pvcprotection. The reclaim policy is usually `Delete`.
+const DATA_LOST: &str = "; its data is deleted with it once no pod uses it";
+
+const KEEP: &str =
+    "keep it with helm.sh/resource-policy: keep or Prune=false until the data is elsewhere";
 
 /// The maximum number of objects that are compared with a name.
 const MOST_COMPARED: usize = 1_000;
@@ -35,10 +41,15 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 ),
                 None => (
                     format!("removes {kind} {name}"),
-                    format!("keep the {kind}, or leave it out of the template too"),
+                    match kind {
+                        Kind::PersistentVolumeClaim => KEEP.to_owned(),
+                        _ => format!("keep the {kind}, or leave it out of the template too"),
+                    },
                 ),
             };
-            let message = format!("the change {change}, and new pods do not start without it");
+            let lost = if *kind == Kind::PersistentVolumeClaim { DATA_LOST } else { "" };
+            let message =
+                format!("the change {change}, and new pods do not start without it{lost}");
             found.report(*kind, field.clone(), Reason::NotFound, message, help);
         } else if is_new
             && it.kind == Kind::ConfigMap
@@ -55,6 +66,18 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         }
         if let Some(key) = it.key.as_deref().filter(|key| keys.insert((it.kind, &*it.name, *key))) {
             lacks(query, it, key, found);
+        }
+    }
+    let old = query.old().and_then(ObjectSummary::details).into_iter().flat_map(|it| &it.configs);
+    for Use { kind, name, .. } in old {
+        if *kind == Kind::PersistentVolumeClaim
+            && names.insert((*kind, name))
+            && query.removes(*kind, name)
+        {
+            let message = format!(
+                "the change removes {kind} {name}, and the pods no longer use it{DATA_LOST}"
+            );
+            found.report(*kind, &POD_SPEC, Reason::NotFound, message, KEEP);
         }
     }
 }

@@ -13,8 +13,13 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 
-/// What to do instead of a change that the API server refuses.
-pub const REPLACE: &str = "give it another name, or delete it and apply it again";
+/// Returns what to do instead of a change that the API server refuses.
+pub const fn instead(kind: Kind) -> &'static str {
+    match kind {
+        Kind::PersistentVolumeClaim => "leave the field as it is, or move the data to a new claim",
+        _ => "give it another name, or delete it and apply it again",
+    }
+}
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
@@ -47,7 +52,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
     let Some(refusals) = query.refusals().filter(|it| !it.is_empty()) else { return };
     for (kind, field, message) in changes(refusals, inventory, query.item) {
-        found.report(kind, field, Reason::Forbidden, message, REPLACE);
+        found.report(kind, field, Reason::Forbidden, message, instead(kind));
     }
 }
 
