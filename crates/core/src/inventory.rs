@@ -26,6 +26,7 @@ mod prelude;
 mod query;
 pub(crate) mod read;
 pub mod relist;
+pub(crate) mod removed_keys;
 pub(crate) mod resources;
 mod shards;
 mod store;

@@ -8,6 +8,7 @@ pub mod config_references;
 pub mod containers;
 pub mod duration;
 pub(crate) mod exec;
+pub(crate) mod image;
 pub mod int_or_percent;
 pub mod kind;
 pub mod labels;

@@ -9,6 +9,7 @@ use super::{
     labels::ALLOCATION,
     leftovers,
     read::shapes::{Marks, Metadata},
+    removed_keys,
 };
 use crate::inventory::prelude::*;
 use crate::kubernetes::{
@@ -37,6 +38,8 @@ pub(crate) struct Rare {
     pub(crate) numbers: Texts,
     /// The files of a ConfigMap that begin as a program, or that a shell cannot read.
     pub(crate) scripts: Box<[Script]>,
+    /// Files with keys that a later release of some program refuses, each with the key.
+    pub(crate) removed_keys: Box<[(Box<str>, &'static str)]>,
     /// When it is applied.
     pub(crate) order: Order,
     pub(crate) refused: Option<Refused>,
@@ -284,7 +287,13 @@ impl Config {
         let keys = Some(keys).filter(|keys| !is_open && !keys.is_empty());
         let order =
             Order::of(|key| metadata.annotations.as_ref()?.get(key).and_then(Value::as_str));
-        let rare = Rare { numbers: leftovers::of_config_map(&texts), scripts, order, refused };
+        let rare = Rare {
+            numbers: leftovers::of_config_map(&texts),
+            scripts,
+            removed_keys: removed_keys::of_config_map(&texts),
+            order,
+            refused,
+        };
         let rare = (rare != Rare::default()).then(|| Box::new(rare));
         Some((metadata, Config { keys, hosts: hosts::of_config_map(&texts), rare }))
     }
@@ -300,6 +309,7 @@ impl Config {
             size_of::<Rare>()
                 + refused
                 + it.scripts.len() * size_of::<Script>()
+                + it.removed_keys.iter().map(|it| it.0.len() + 4 * ALLOCATION).sum::<usize>()
                 + scripts.sum::<usize>()
         });
         keys.chain(texts).chain(rare).sum()

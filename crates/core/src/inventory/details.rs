@@ -11,6 +11,7 @@ use super::{
     hosts::{self, Lookups},
     links,
     object_summary::NamedPort,
+    removed_keys::RemovedKey,
     resources::Resources,
     system::System,
     traffic::Traffic,
@@ -66,6 +67,8 @@ pub(crate) struct Details {
     pub(crate) ports: Box<[NamedPort]>,
     /// Set only before the template is dropped.
     pub(crate) configs: Box<[Use]>,
+    /// Keys that the programs no longer have. Set only before the template is dropped.
+    pub(crate) removed_keys: Box<[&'static RemovedKey]>,
     /// Set only before the template is dropped.
     pub(crate) traffic: Option<Box<Traffic>>,
     /// When the set is applied.

@@ -11,6 +11,7 @@ use super::{
     details::Details,
     fixed::Fixed,
     labels::ALLOCATION,
+    removed_keys,
     traffic::{Traffic, TrafficPolicy},
 };
 use crate::inventory::prelude::*;
@@ -275,6 +276,7 @@ impl ObjectSummary {
             (&mut self.role, &template.spec)
         {
             details.configs = Use::all(pod);
+            details.removed_keys = removed_keys::of_pod(pod);
             details.ports = NamedPort::all(pod);
             details.traffic = Some(Box::new(Traffic::of(pod)));
         }

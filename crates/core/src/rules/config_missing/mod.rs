@@ -5,7 +5,7 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "config-missing", group: NeverStarts;
     title: "what the pods read is not there",
-    summary: "a key that the ConfigMap or Secret lacks, a slip in its name, or a claim that the change removes",
+    summary: "a key, ConfigMap, Secret or claim that the pods need and that is not there",
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 

@@ -1,5 +1,6 @@
 //! Images with known behavior.
 
+pub(crate) use crate::kubernetes::image::{Release, image, numbers};
 use crate::rules::prelude::*;
 
 /// The official images of databases, and the directories of their data: `VOLUME` in the Dockerfiles
@@ -22,22 +23,6 @@ const OTHERS: [(&str, &str, &str); 5] = [
 ];
 
 const ELASTIC: &str = "docker.elastic.co/elasticsearch/elasticsearch";
-
-/// A major and a minor release.
-pub(crate) type Release = (u32, u32);
-
-/// The name of an image in Docker Hub, and its tag; empty for the default one. The name of an image in a different
-/// registry contains the registry.
-pub(crate) fn image(container: &Container) -> (&str, &str) {
-    let image = text(&container.image);
-    let (named, is_pinned) = image.split_once('@').map_or((image, false), |it| (it.0, true));
-    let (name, tag) = match named.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, tag),
-        _ => (named, if is_pinned { "@" } else { "" }),
-    };
-    let of_hub = name.rsplit_once("library/").map(|it| it.1);
-    (of_hub.or_else(|| name.strip_prefix("docker.io/")).unwrap_or(name), tag)
-}
 
 /// The name and the directory of the database that an official image runs, or one made from it. A command may run
 /// anything else.
@@ -63,13 +48,6 @@ pub(crate) fn release(container: &Container) -> Option<(&'static str, Release, &
     let other = || Some(OTHERS.into_iter().find(|it| it.0 == database)?).map(|it| (it.1, it.2));
     let (database, directory) = known.or_else(other)?;
     Some((database, numbers(tag)?, directory))
-}
-
-/// The major and the minor release in a tag such as `v3.6.1` or `8-alpine`; 0 if it has no minor one.
-pub(crate) fn numbers(tag: &str) -> Option<Release> {
-    let mut numbers = tag.strip_prefix('v').unwrap_or(tag).split(|c: char| !c.is_ascii_digit());
-    let major = numbers.next()?.parse().ok()?;
-    Some((major, numbers.next().and_then(|it| it.parse().ok()).unwrap_or(0)))
 }
 
 /// One of the directories contains the other, or they are the same.

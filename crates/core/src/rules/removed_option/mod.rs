@@ -4,14 +4,19 @@ pub(super) static RULE: Rule = rule! {
     id: "removed-option", group: NeverStarts;
     title: "the program no longer has the option",
     summary: "an option that the image's release no longer has, so that the program ends",
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
+    scopes: [
+        Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check)),
+        Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check: among },
+    ],
 };
 
 type Removed = (&'static [&'static str], &'static str, read::Release, &'static str);
 
 /// Images, an option, the first release without it, and what to do. `why.md` names the sources.
-const REMOVED: [Removed; 4] = [
+const REMOVED: [Removed; 6] = [
     (&["mysql"], "default-authentication-plugin", (8, 4), "use --authentication-policy instead"),
+    (&["mysql"], "query-cache-size", (8, 0), "leave it out"),
+    (&["mysql"], "query-cache-type", (8, 0), "leave it out"),
     (SNAPSHOTS, "enable-volume-group-snapshots", (8, 2), GATE),
     (ETCD, "enable-v2", (3, 6), "leave it out"),
     (ETCD, "experimental-enable-v2v3", (3, 6), "leave it out"),
@@ -43,6 +48,32 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
                 "since release {major}.{minor} the program no longer has --{option}, so it ends at once"
             );
             found.report(&path.item(field, i), Reason::NotSupported, message, *help);
+        }
+    }
+}
+
+/// Compares the files of its ConfigMaps.
+fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+    let mut seen = HashSet::new();
+    let Some(details) = query.item.details().filter(|it| !it.removed_keys.is_empty()) else {
+        return;
+    };
+    for it in &details.configs {
+        let objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
+        let files = objects.filter_map(|object| Some((object, &object.rare()?.removed_keys)));
+        for (object, (file, key)) in
+            files.flat_map(|(it, files)| files.iter().map(move |file| (it, file)))
+        {
+            let removed = details.removed_keys.iter().find(|it| it.key == *key);
+            let is_read = it.key.as_ref().is_none_or(|it| it == file);
+            let Some(removed) = removed.filter(|_| is_read && seen.insert((&it.name, key))) else {
+                continue;
+            };
+            let (major, minor) = removed.since;
+            let message = format!(
+                "{file} of {object} has {key}, and since release {major}.{minor} the program refuses that, so it ends at once"
+            );
+            found.report(it.kind, it.field.clone(), Reason::NotSupported, message, removed.help);
         }
     }
 }
