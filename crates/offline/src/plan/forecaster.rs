@@ -5,10 +5,13 @@ mod stateful_set;
 
 use std::{collections::BTreeSet, path::Path};
 
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 use kube_yaml::Problem;
 use serde_json::Value;
+use setguard_core::rollout::undo::Undo;
 
 use super::{
+    cluster::SetQuery,
     forecast::{ChangeKind, Forecast, Rollout},
     headline::UNREAD,
     input::{Given, Input},
@@ -89,6 +92,8 @@ struct Transition<'a> {
     leaves_template: bool,
     /// Whether the object is deleted with orphaned pods and created again.
     starts_anew: bool,
+    /// Whether the API server refuses all pods of a new template.
+    never_created: bool,
 }
 
 #[derive(Default)]
@@ -310,7 +315,10 @@ impl Forecaster<'_> {
         let going = before.as_ref().and_then(|it| self.being_deleted(id, it));
         let simulated = going.unwrap_or_else(|| match change {
             ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
-            _ => self.simulated(id, &stored.subject, before.as_ref(), change),
+            _ => {
+                let is_created = refusal::of_pods(&stored.verdict).is_none();
+                self.simulated(id, &stored.subject, before.as_ref(), change, is_created)
+            }
         });
         let mut exceeded: Vec<_> = refusal::exceeded(&stored.verdict).collect();
         if let Some(rollout) = simulated.rollout.as_ref().filter(|_| change.is_stored_update()) {
@@ -325,6 +333,7 @@ impl Forecaster<'_> {
             exceeded,
             notes: remedies
                 .into_iter()
+                .chain(refusal::of_pods(&stored.verdict))
                 .chain(refusal::remarks(&stored.verdict))
                 .chain(refusal::otherwise(&stored.verdict).filter(|_| change != ChangeKind::None))
                 .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
@@ -355,6 +364,20 @@ impl Forecaster<'_> {
         let all = neighbor_refused::changes(refusals, new, &set);
         all.map(|(kind, _, message)| format!("{message}; {}", neighbor_refused::instead(kind)))
             .collect()
+    }
+
+    /// A new set has no revision to go back to.
+    fn undo(
+        &self,
+        transition: &Transition<'_>,
+        set: &SetQuery<'_>,
+        template: &PodTemplateSpec,
+        min_ready: i64,
+    ) -> Undo {
+        match self.input.world.undo(set, template, min_ready) {
+            Undo::Before if transition.before.is_none() => Undo::None,
+            undo => undo,
+        }
     }
 
     /// Returns notes on claims that the pods name and the new manifests lack.
@@ -409,6 +432,7 @@ impl Forecaster<'_> {
         subject: &Subject<'_>,
         before: Option<&Object<'_>>,
         change: ChangeKind,
+        is_created: bool,
     ) -> Simulated {
         let object = &subject.object;
         if object.resource.is_kruise() {
@@ -423,6 +447,7 @@ impl Forecaster<'_> {
             template_changes,
             leaves_template: change.is_stored_update() && !template_changes,
             starts_anew: change == ChangeKind::Refused,
+            never_created: !is_created && (before.is_none() || template_changes),
         };
         let mut simulated = match &object.workload {
             Workload::StatefulSet(spec) => self.stateful_set(spec, &transition),

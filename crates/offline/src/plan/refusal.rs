@@ -2,7 +2,7 @@ use kube_yaml::Node;
 use setguard_core::{
     engine::verdict::{Verdict, Violation},
     finding::Mode,
-    rules::{api_validation::API_VALIDATION, limit_exceeded::LIMIT_EXCEEDED},
+    rules::{api_validation::API_VALIDATION, limit_exceeded::LIMIT_EXCEEDED, pod_never_created},
 };
 
 use crate::check::manifest_check::placeholder_in;
@@ -46,6 +46,13 @@ pub(super) fn of_ending_namespace(namespace: &str) -> PlanFinding {
 pub(super) fn otherwise(verdict: &Verdict) -> impl Iterator<Item = String> {
     let warnings = verdict.warnings().map(|it| &it.finding).filter(|it| it.is_in_plan);
     warnings.map(|it| format!("{}: {}: {}", it.rule.id, it.field, it.text()))
+}
+
+/// Returns why the API server refuses the pods of an object that it accepts.
+pub(super) fn of_pods(verdict: &Verdict) -> Option<String> {
+    let mut shown = verdict.denials().chain(verdict.warnings()).map(|it| &it.finding);
+    let found = shown.find(|it| it.rule == &pod_never_created::RULE.meta)?;
+    Some(format!("{}: {}: {}", found.rule.id, found.field, found.text()))
 }
 
 pub(super) fn of(verdict: &Verdict, node: &Node<'_>) -> impl Iterator<Item = PlanFinding> {

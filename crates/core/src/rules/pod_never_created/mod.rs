@@ -1,7 +1,7 @@
 use crate::rules::prelude::*;
 use crate::validation::created_pod;
 
-pub(super) static RULE: Rule = rule! {
+pub static RULE: Rule = rule! {
     id: "pod-never-created", group: NeverStarts, mode: Mode::Deny;
     title: "no pod can be created from the template",
     summary: "a template that the API server accepts, but refuses in each pod made from it",

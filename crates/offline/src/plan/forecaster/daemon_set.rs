@@ -42,7 +42,7 @@ impl Forecaster<'_> {
             let note = format!("{shape}; --nodes shows which pods, and in which order");
             return Simulated { settings, ..Simulated::none(note) };
         };
-        let all_new = self.never_ready.iter().any(|pod| pod == "new");
+        let all_new = transition.never_created || self.never_ready.iter().any(|pod| pod == "new");
         let never_ready = NeverReady { all_new, ..NeverReady::default() };
         let nodes = self.daemon_nodes(nodes, spec, transition, &never_ready);
         let pods: Vec<_> = nodes.iter().map(|node| node.pods).collect();
@@ -81,7 +81,7 @@ impl Forecaster<'_> {
             if_broken,
             undo: match transition.leaves_template && !is_broken {
                 true => Undo::Manifest,
-                false => world.undo(&set, &spec.template, settings.min_ready_seconds),
+                false => self.undo(transition, &set, &spec.template, settings.min_ready_seconds),
             },
             estimate: estimate(&world.times_to_ready(&set), &course),
             over_budgets: self.over_budgets(transition, &course),

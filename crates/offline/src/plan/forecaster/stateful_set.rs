@@ -67,7 +67,7 @@ impl Forecaster<'_> {
             spec,
             transition,
             set: &transition.set(),
-            never_ready: &self.never_ready(&transition.id.name),
+            never_ready: &self.never_ready(transition),
         };
         self.simulated_set(&present)
     }
@@ -92,7 +92,7 @@ impl Forecaster<'_> {
         let is_broken = breaks(&state);
         let undo = match transition.leaves_template && !is_broken {
             true => Undo::Manifest,
-            false => world.undo(set, &spec.template, settings.min_ready_seconds),
+            false => self.undo(transition, set, &spec.template, settings.min_ready_seconds),
         };
         let remedy = remedy(settings, &state, &course, undo);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
@@ -297,13 +297,13 @@ impl Forecaster<'_> {
         }
     }
 
-    fn never_ready(&self, set: &str) -> NeverReady {
+    fn never_ready(&self, transition: &Transition<'_>) -> NeverReady {
         let ordinals = self.never_ready.iter().filter_map(|pod| {
             let (name, ordinal) = pod.rsplit_once('-')?;
-            (name == set).then(|| ordinal.parse().ok())?
+            (name == transition.id.name).then(|| ordinal.parse().ok())?
         });
         NeverReady {
-            all_new: self.never_ready.iter().any(|pod| pod == "new"),
+            all_new: transition.never_created || self.never_ready.iter().any(|pod| pod == "new"),
             ordinals: ordinals.collect(),
         }
     }
