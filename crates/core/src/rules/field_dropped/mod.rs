@@ -23,19 +23,21 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut F
     for (gate, without) in dropped::disabled(spec, cluster) {
         let Some((spec, without)) = to_json(spec).zip(to_json(&without)) else { continue };
         differences(&POD_SPEC, &spec, &without, &mut |path| {
-            found.report(
-                path,
-                Reason::Forbidden,
-                format!(
-                    "it is dropped without a message because the feature gate {gate} is off \
+            found
+                .report(
+                    path,
+                    Reason::Forbidden,
+                    format!(
+                        "it is dropped without a message because the feature gate {gate} is off \
                      (Kubernetes {})",
-                    cluster.version
-                ),
-                format!(
-                    "leave it out, or enable the gate in the cluster and check with \
+                        cluster.version
+                    ),
+                    format!(
+                        "leave it out, or enable the gate in the cluster and check with \
                      --feature-gates {gate}=true"
-                ),
-            );
+                    ),
+                )
+                .planned_if(true);
         });
     }
 }

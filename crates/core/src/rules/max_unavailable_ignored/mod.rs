@@ -27,5 +27,6 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut
     let help = "leave it out, or enable the gate in kube-apiserver and kube-controller-manager";
     found
         .report(&ROLLING_UPDATE.child("maxUnavailable"), Reason::Forbidden, message, help)
+        .planned_if(true)
         .fixed_by(Fix::remove(&ROLLING_UPDATE.child("maxUnavailable")));
 }
