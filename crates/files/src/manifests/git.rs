@@ -519,8 +519,9 @@ impl Commit {
         (paths, exclude): (&[PathBuf], &Exclude),
         not_checked: &mut Vec<NotChecked>,
     ) -> Result<(), FileError> {
-        // Others may not count.
+        // Others may not count. What an object says itself is the same as before if it has not changed.
         let known = not_checked.iter().filter(|it| it.counts(false, false));
+        let known = known.filter(|it| it.is_changed || it.object.is_none());
         let known: BTreeSet<_> = known.map(|it| clean(Path::new(&it.file))).collect();
         built.retain(|it| !known.contains(&clean(Path::new(&it.file))));
         self.compare(&mut built, false)?;

@@ -42,6 +42,8 @@ struct Found {
     id: Arc<ObjectId>,
     violations: Vec<Located>,
     remarks: Vec<String>,
+    /// Why limits of the policy cannot hold.
+    moved: Option<String>,
     item: Option<ObjectSummary>,
 }
 
@@ -134,12 +136,15 @@ impl<'a> Checker<'a> {
             id: ObjectId::of(&manifest.node).into(),
             violations: manifest.problems.iter().cloned().map(schema).collect(),
             remarks: Vec::new(),
+            moved: None,
             item: None,
         };
         if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
             self.apply(&manifest.node, decoded, file, &mut found);
         }
-        let mut postponed = None;
+        let line = manifest.node.mark.line;
+        let moved = found.moved.take();
+        let mut postponed = moved.map(|why| NotChecked::object(file, line, Cause::Partial, why));
         ignores.begin(&found.id);
         for (violation, mark, _) in &mut found.violations {
             if !is_named && let Some(text) = placeholder_in(violation, *mark, &manifest.node) {
@@ -184,7 +189,12 @@ impl<'a> Checker<'a> {
         let id = found.id.clone();
         let (old_file, old) = self.previous.before(&id, file).unzip();
         if old.is_none() {
-            found.remarks.extend(self.previous.namesake(&id, node));
+            let moved = self.previous.moved(&id, file, node);
+            // In the other namespace all pods go.
+            match self.policy.limits.is_empty() {
+                true => found.remarks.extend(moved),
+                false => found.moved = moved,
+            }
             found.remarks.extend(self.previous.unclear(&id, file));
         }
         let proposal = Proposal { id: &id, resource, node, json: &json, old };

@@ -29,6 +29,8 @@ pub(in crate::manifests) struct Applied {
     pub(super) path: PathBuf,
     /// Where the part comes from, and which of its files count.
     pub(super) source: Value,
+    /// What the object changes in the part without setguard following it.
+    pub(super) rest: Option<String>,
     /// Whether it is rendered as a release, so its objects are compared as those of the release.
     pub(super) is_release: bool,
     /// The file of the object.
@@ -64,7 +66,8 @@ pub(in crate::manifests) fn not_compared(new: &[Applied], old: &[Applied]) -> Ve
         let same_path = old_by_path.get(&now.path).map_or(&[][..], Vec::as_slice);
         let renamed = same_path.iter().filter(|it| !new_by_id.contains_key(&*it.id));
         let earlier = now.earlier(own, same_name).unwrap_or_else(|| renamed.copied().collect());
-        Some((now, now.differs_from(&earlier, own)?))
+        let why = now.differs_from(&earlier, own).or_else(|| now.is_silent_about(&earlier, old));
+        Some((now, why?))
     });
     why.map(|(now, why)| NotChecked { why, ..now.entry.clone() }).collect()
 }
@@ -123,6 +126,19 @@ impl Applied {
         let (now, earlier) = (path.display(), was.path.display());
         (self.may_have_set() || was.may_have_set())
             .then(|| format!("{object} applies {now} instead of {earlier} now"))
+    }
+
+    /// Returns why it is not compared although nothing in it is left unchecked: what the object changed before, setguard did
+    /// not follow. A change that no object had is a thing of its own that is not checked.
+    fn is_silent_about(&self, earlier: &[&Applied], old: &[Applied]) -> Option<String> {
+        let Applied { object, path, rest, .. } = self;
+        let mut same = earlier.iter().filter(|it| it.path == *path).peekable();
+        let is_other = same.peek().is_some() && same.all(|it| it.rest != *rest);
+        let is_silent = rest.is_none() || old.iter().any(|it| it.rest == *rest);
+        (is_other && is_silent && self.may_have_set()).then(|| {
+            let path = path.display();
+            format!("{object} makes other changes to {path} than before, and setguard does not follow them")
+        })
     }
 
     /// Returns whether a repository has the path. Only the cluster can fill a placeholder.

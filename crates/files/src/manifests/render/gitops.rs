@@ -16,8 +16,10 @@ use serde_json::{Value, json};
 use walkdir::{DirEntry, WalkDir};
 
 use self::{
-    argo::{application_set, applications},
-    flux::{flux_kustomization, helm_release, ignores, left_out, source_kind, unhashed},
+    argo::{application_set, applications, remote_charts},
+    flux::{
+        flux_kustomization, helm_release, ignores, left_out, remote_chart, source_kind, unhashed,
+    },
 };
 use super::{
     Rendered,
@@ -213,6 +215,7 @@ impl<'a> Releases<'a> {
 
     fn add_object(&mut self, object: &ManifestObject<'_>, holder: &Holder) {
         let json = || json(object);
+        self.add_remote(object, &json, holder);
         let declared = match (group(object), object.kind()) {
             ("argoproj.io", "Application") => applications(&json(), &holder.top),
             ("argoproj.io", "ApplicationSet") => application_set(&json(), &holder.top),
@@ -241,6 +244,38 @@ impl<'a> Releases<'a> {
             _ => return,
         };
         declared.into_iter().for_each(|it| self.add_declared(it, holder));
+    }
+
+    /// Adds the charts of other repositories that an object applies, so that a release that moves to one is listed.
+    fn add_remote(
+        &mut self,
+        object: &ManifestObject<'_>,
+        json: &dyn Fn() -> Value,
+        holder: &Holder,
+    ) {
+        let (kind, json) = match (group(object), object.kind()) {
+            ("argoproj.io", "Application") => ("Application", json()),
+            ("helm.toolkit.fluxcd.io", "HelmRelease") => ("HelmRelease", json()),
+            _ => return,
+        };
+        let charts = match kind {
+            "Application" => remote_charts(&json),
+            _ => remote_chart(&json).into_iter().collect(),
+        };
+        for chart in charts {
+            let Declared { object, id, .. } = Declared::by(kind, &json);
+            let entry = NotChecked::at(&holder.file, Cause::Chart, "").of(holder.of.clone());
+            self.applied.push(Applied {
+                object,
+                id,
+                top: holder.top.clone(),
+                path: format!("the chart {chart}").into(),
+                source: Value::Null,
+                rest: None,
+                is_release: false,
+                entry,
+            });
+        }
     }
 
     fn add_config(&mut self, json: &Value, holder: &Holder) {
@@ -326,7 +361,8 @@ impl<'a> Releases<'a> {
             let mut roots = self.known.get(&at).into_iter().flatten();
             let is_release = declared.is_release && roots.any(|it| it.is_chart());
             let entry = NotChecked::at(&holder.file, Cause::Chart, "").of(of);
-            self.applied.push(Applied { object, id, top, path, source, is_release, entry });
+            let rest = declared.rest.clone();
+            self.applied.push(Applied { object, id, top, path, source, rest, is_release, entry });
         }
         let files = |file: &String| match file.strip_prefix('/') {
             Some(file) => may_mean(top, file),
@@ -421,7 +457,8 @@ impl<'a> Releases<'a> {
             values: values.map(|file| (shown(chart, &at, &file), file)).collect(),
             inline: declared.inline,
             object,
-            of: holder.of.clone(),
+            // The last one says where it is deployed.
+            of: [declared.overrides, holder.of.clone()].concat(),
             cluster: declared.cluster,
             name: Some(declared.name),
             namespace: declared.namespace,
@@ -564,6 +601,8 @@ struct Declared {
     flags: Vec<String>,
     /// Why the repository alone does not show what is applied.
     why_not: Option<String>,
+    /// What it changes without setguard following it, except images and namespaces.
+    rest: Option<String>,
     /// The namespace in which Argo CD puts objects without one.
     destination: Option<String>,
     changes: Changes,

@@ -50,6 +50,11 @@ fn all_sources(spec: &Value) -> impl Iterator<Item = &Value> {
     [&spec["source"], &spec["sourceHydrator"]["drySource"]].into_iter().chain(all)
 }
 
+/// Returns the charts that an Application takes from elsewhere.
+pub(super) fn remote_charts(object: &Value) -> Vec<String> {
+    all_sources(&object["spec"]).filter_map(|it| text(it, "chart")).collect()
+}
+
 pub(super) fn applications(object: &Value, top: &Path) -> Vec<Declared> {
     let of = |source| {
         let (merged, overrides) = overridden(source, object, top);
@@ -134,6 +139,41 @@ fn expanded(text: &str, object: &Value, source: &Value) -> Result<String, String
     Ok(done)
 }
 
+/// Returns a value in which Helm sees the commas as Argo CD means them: those of a list in braces separate its items.
+///
+/// Upstream: `cleanSetParameters`, util/helm/cmd.go in github.com/argoproj/argo-cd.
+fn with_commas(value: &str) -> String {
+    if value.starts_with('{') && value.ends_with('}') {
+        return value.to_owned();
+    }
+    let (mut done, mut rest) = (String::new(), value.chars().peekable());
+    while let Some(c) = rest.next() {
+        done.push(c);
+        if c != '\\' && rest.next_if_eq(&',').is_some() {
+            done.push_str("\\,");
+        }
+    }
+    done
+}
+
+/// Fails if a file of values is not in the repository of the chart. Helm must not miss it, whatever
+/// `ignoreMissingValueFiles` says.
+fn is_here(file: &str, object: &Value, source: &Value) -> Result<(), String> {
+    if file.contains("://") {
+        return Err(format!("setguard does not fetch {file}"));
+    }
+    let name = file.strip_prefix('$').and_then(|it| Some(it.split_once('/')?.0));
+    let url = |it: &Value| {
+        let url = text(it, "repoURL").unwrap_or_default();
+        url.trim_end_matches('/').trim_end_matches(".git").to_lowercase()
+    };
+    let of = all_sources(&object["spec"]).find(|it| name.is_some() && it["ref"].as_str() == name);
+    match of.is_some_and(|it| url(it) != url(source)) {
+        true => Err(format!("{file} is in another repository")),
+        false => Ok(()),
+    }
+}
+
 /// Upstream: `helmTemplate`, reposerver/repository/repository.go in github.com/argoproj/argo-cd.
 fn application(object: &Value, source: &Value) -> Declared {
     let rest = without(source, SOURCE);
@@ -149,11 +189,14 @@ fn application(object: &Value, source: &Value) -> Declared {
         let says = format!("{} {}", declared.id, sorted(&rest));
         return Declared { says: Some(says), changes: Changes::Images, ..declared };
     }
+    let is_followed = declared.why_not.is_none() || declared.is_directory;
+    let declared = Declared { rest: (!is_followed).then(|| sorted(&rest)), ..declared };
     // These decide about hooks of tests, CustomResourceDefinitions and credentials.
     let helm = "passCredentials skipCrds skipSchemaValidation skipTests version";
     let helm = fields::<ArgoHelm>(without(&source["helm"], helm), "helm");
     let helm = helm.and_then(|mut helm| {
         for file in &mut helm.value_files {
+            is_here(file, object, source)?;
             *file = expanded(&value_file(file), object, source)?;
         }
         let all = std::mem::take(&mut helm.parameters).into_iter();
@@ -167,12 +210,13 @@ fn application(object: &Value, source: &Value) -> Declared {
         Ok(helm) => helm,
         Err(why) => {
             let why_not = declared.why_not.or(Some(why));
-            return Declared { why_not, is_directory: false, ..declared };
+            let rest = Some(sorted(&json!([rest, source["helm"]])));
+            return Declared { why_not, rest, is_directory: false, ..declared };
         }
     };
     let set = |Parameter { name, value, force_string }: Parameter| {
         let flag = if force_string { "--set-string" } else { "--set" };
-        format!("{flag}={name}={}", value.replace(',', "\\,"))
+        format!("{flag}={name}={}", with_commas(&value))
     };
     let version = Some(helm.kube_version).filter(|it| !it.is_empty());
     let version = version.map(|it| format!("--kube-version={it}"));

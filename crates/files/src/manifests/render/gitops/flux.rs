@@ -103,9 +103,18 @@ pub(super) fn flux_kustomization(object: &Value) -> Declared {
         from: names(&object["spec"]["postBuild"]["substituteFrom"], object),
         path: path.unwrap_or_default(),
         why_not: not_understood(&keys),
+        rest: Some(sorted(&rest)).filter(|_| !keys.is_empty() && changes != Changes::Namespaces),
         changes,
         ..Declared::by("Kustomization", object)
     }
+}
+
+/// Returns the chart that a HelmRelease takes from elsewhere.
+pub(super) fn remote_chart(object: &Value) -> Option<String> {
+    let (spec, chart) = (&object["spec"], &object["spec"]["chart"]["spec"]);
+    let is_here =
+        chart["sourceRef"]["kind"] == "GitRepository" || spec["chartRef"]["kind"] == "HelmChart";
+    text(chart, "chart").or_else(|| text(&spec["chartRef"], "name")).filter(|_| !is_here)
 }
 
 /// Upstream: api/v2/helmrelease_types.go in github.com/fluxcd/helm-controller.
@@ -142,6 +151,7 @@ pub(super) fn helm_release(object: &Value) -> Option<Declared> {
         inline: Some(&spec["values"]).filter(|it| !it.is_null()).map(Value::to_string),
         name: text(spec, "releaseName").unwrap_or_else(|| format!("{prefix}{name}")),
         namespace: target.or_else(|| text(&object["metadata"], "namespace")),
+        rest: why_not.is_some().then(|| sorted(&json!([rest, of_chart]))),
         why_not,
         ..Declared::by("HelmRelease", object)
     })

@@ -75,7 +75,10 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
     let own: Vec<_> = (0..count).map(of).collect();
     let applications = made.iter().flat_map(|it| applications(it, top));
     // The set says where they come from.
-    let applications = applications.map(|it| Declared { ways: Vec::new(), ..it });
+    let applications = applications.map(|it| {
+        let overrides = [&*overrides, &*it.overrides].concat();
+        Declared { ways: Vec::new(), overrides, ..it }
+    });
     own.into_iter().chain(applications).collect()
 }
 
