@@ -13,14 +13,30 @@ pub(super) static RULE: Rule = rule! {
 type Removed = (&'static [&'static str], &'static str, read::Release, &'static str);
 
 /// Images, an option, the first release without it, and what to do. `why.md` names the sources.
-const REMOVED: [Removed; 6] = [
+const REMOVED: [Removed; 13] = [
     (&["mysql"], "default-authentication-plugin", (8, 4), "use --authentication-policy instead"),
     (&["mysql"], "query-cache-size", (8, 0), "leave it out"),
     (&["mysql"], "query-cache-type", (8, 0), "leave it out"),
+    (KEYCLOAK, "hostname-admin-url", (26, 0), "use --hostname-admin instead"),
+    (KEYCLOAK, "hostname-path", (26, 0), HOSTNAME),
+    (KEYCLOAK, "hostname-port", (26, 0), HOSTNAME),
+    (
+        KEYCLOAK,
+        "hostname-strict-backchannel",
+        (26, 0),
+        "use --hostname-backchannel-dynamic instead",
+    ),
+    (KEYCLOAK, "hostname-strict-https", (26, 0), HOSTNAME),
+    (KEYCLOAK, "hostname-url", (26, 0), HOSTNAME),
+    (KEYCLOAK, "proxy", (26, 0), "use --proxy-headers, and --http-enabled=true, instead"),
     (SNAPSHOTS, "enable-volume-group-snapshots", (8, 2), GATE),
     (ETCD, "enable-v2", (3, 6), "leave it out"),
     (ETCD, "experimental-enable-v2v3", (3, 6), "leave it out"),
 ];
+
+const KEYCLOAK: &[&str] = &["keycloak/keycloak", "quay.io/keycloak/keycloak"];
+
+const HOSTNAME: &str = "write the whole URL in --hostname instead";
 
 const SNAPSHOTS: &[&str] = &[
     "registry.k8s.io/sig-storage/csi-snapshotter",
