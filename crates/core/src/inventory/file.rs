@@ -55,7 +55,10 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         | Role::Namespace(_)
         | Role::Service(_)
         | Role::Traffic(_) => {}
-        Role::Webhooks(all) => all.iter().for_each(|it| act(Key::Called(&it.0, &it.1))),
+        Role::Webhooks(all) => all.iter().for_each(|it| {
+            act(Key::Called(&it.0, &it.1));
+            act(Key::Called("", &it.1));
+        }),
     }
 }
 

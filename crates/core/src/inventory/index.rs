@@ -31,7 +31,7 @@ pub(super) enum Key<'a> {
     NodeLabelled(&'a str),
     NodeLabel(&'a str, &'a str),
     DefaultClass,
-    /// The webhook configurations that need the Service of this namespace and name.
+    /// The webhook configurations that need the Service of this namespace, or of any if it is empty, and name.
     Called(&'a str, &'a str),
     /// The Services with this port on all nodes.
     NodePort(i64),

@@ -28,6 +28,7 @@ impl Inventory {
             item.kind,
             Kind::ConfigMap
                 | Kind::ExternalSecret
+                | Kind::Role
                 | Kind::Secret
                 | Kind::Service
                 | Kind::ServiceAccount
@@ -152,6 +153,18 @@ impl Inventory {
             let its = item.webhooks().iter();
             let its = its.filter(|it| *it.0 == *service.namespace && *it.1 == *service.name);
             its.map(move |it| (item, it.2))
+        })
+    }
+
+    /// Returns the webhook configurations that need a Service of this name in another namespace, each with that.
+    pub(crate) fn callers_elsewhere<'a>(
+        &'a self,
+        service: &'a ObjectSummary,
+    ) -> impl Iterator<Item = (&'a ObjectSummary, &'a str)> {
+        self.list(Key::Called("", &service.name)).flat_map(move |item| {
+            let its = item.webhooks().iter();
+            let its = its.filter(|it| *it.0 != *service.namespace && *it.1 == *service.name);
+            its.map(move |it| (item, &*it.0))
         })
     }
 

@@ -17,7 +17,9 @@ use crate::{
     inventory::{
         access::Access,
         configs::{Config, Refused},
-        object_summary::{Autoscaler, DisruptionBudget, PodSecurity, Ports, ScaledClaims, Service},
+        object_summary::{
+            Autoscaler, Called, DisruptionBudget, PodSecurity, Ports, ScaledClaims, Service,
+        },
         traffic::TrafficPolicy,
     },
     kubernetes::pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
@@ -439,9 +441,17 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
-/// Reads the labels of a Pod without a controller. An object from which a controller makes pods is only a name.
+/// Reads the labels of a Pod without a controller. An object from which a controller makes pods is only a name, and a
+/// CustomResourceDefinition has the Service of its webhook too.
 fn pod(json: &str) -> Option<(Metadata, Role)> {
     let OfKind { kind, metadata } = serde_json::from_str(json).ok()?;
+    if kind == "CustomResourceDefinition" {
+        let mut object: Value = serde_json::from_str(json).ok()?;
+        let config = object.pointer_mut("/spec/conversion/webhook/clientConfig").map(Value::take);
+        let config = config.and_then(|it| serde_json::from_value::<ClientConfig>(it).ok());
+        let service = config.and_then(|it| it.service);
+        return Some((metadata, Role::Webhooks(service.into_iter().map(called).collect())));
+    }
     if kind != "Pod" {
         return Some((metadata, Role::Named));
     }
@@ -465,9 +475,11 @@ fn webhooks(json: &str) -> Option<(Metadata, Role)> {
     let needed =
         webhooks.into_iter().flatten().filter(|it| it.failure_policy.as_deref() != Some("Ignore"));
     let services = needed.filter_map(|it| it.client_config.service);
-    let services =
-        services.map(|it| (it.namespace.into(), it.name.into(), it.port.unwrap_or(443).into()));
-    Some((metadata, Role::Webhooks(services.collect())))
+    Some((metadata, Role::Webhooks(services.map(called).collect())))
+}
+
+fn called(it: ServiceReference) -> Called {
+    (it.namespace.into(), it.name.into(), it.port.unwrap_or(443).into())
 }
 
 fn whole<S: DeserializeOwned, M: DeserializeOwned>(json: &str) -> Option<(Metadata<M>, S)> {

@@ -144,6 +144,14 @@ fn fault<'a>(
         let message = format!("names {account} without a namespace, so the API server refuses it");
         return Some((message, format!("add namespace: {namespace} to its subject"), item.kind));
     }
+    if let Some(other) = role_elsewhere(query, binding) {
+        let message = format!(
+            "names the {other} of namespace {}, and a RoleBinding grants only a Role of its own namespace",
+            other.namespace()
+        );
+        let help = format!("add the Role to namespace {namespace}, or use a ClusterRole");
+        return Some((message, help, item.kind));
+    }
     let mut roles = binding.roles(query);
     let (Some(role), None) = (roles.next(), roles.next()) else { return None };
     let Access::Role(Some(rules)) = role.access()? else { return None };
@@ -167,6 +175,14 @@ fn fault<'a>(
         group(right)
     );
     Some((message, format!("write apiGroups: [{right:?}]"), role.kind))
+}
+
+/// Returns the Role of a RoleBinding if the input has it only in another namespace.
+fn role_elsewhere<'a>(query: &Query<'a>, binding: &Binding<'a>) -> Option<&'a ObjectSummary> {
+    let mut all = query.inventory().named_anywhere(Kind::Role, binding.role);
+    let (Some(role), None) = (all.next(), all.next()) else { return None };
+    let is_there = binding.kind == Kind::Role && role.namespace() != binding.item.namespace();
+    (is_there && role.sets_namespace && binding.item.sets_namespace).then_some(role)
 }
 
 /// Returns the fault of a binding that names the account only in a different namespace, if the input shows which is

@@ -8,7 +8,7 @@ use crate::{
 pub(super) static RULE: Rule = rule! {
     id: "service-port-missing", group: Names;
     title: "the pods or their Service lack a port",
-    summary: "a Service with a targetPort that no container has, or without a webhook's port",
+    summary: "a Service with a targetPort that no container has, or that no webhook finds",
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 
@@ -56,21 +56,37 @@ fn webhook(
     service: &Service,
     found: &mut InventoryFindings,
 ) {
-    // A placeholder counts as 0.
-    let has = |port: i64| service.targets.iter().any(|it| it.0 == port || it.0 == 0);
-    let mut callers = query.inventory().callers(item).filter(|it| !has(it.1));
-    let (Some((caller, port)), Some((own, _))) = (callers.next(), service.targets.first()) else {
-        return;
-    };
-    // Of two Services with the name, one may have the port.
-    if query.inventory().named(Kind::Service, item.namespace(), item.name()).count() > 1 {
+    let inventory = query.inventory();
+    // Of two Services with the name, one may be meant.
+    if inventory.named(Kind::Service, item.namespace(), item.name()).count() > 1 {
         return;
     }
-    let message = format!(
-        "its {item} has no port {port}, and {caller} calls it there, so the API server refuses each write that it \
-         is called for"
-    );
-    let help =
-        format!("add port {port} to the Service, or write {own} in clientConfig.service.port");
+    let is_only = inventory.named_anywhere(Kind::Service, item.name()).count() == 1;
+    // A placeholder counts as 0.
+    let has = |port: i64| service.targets.iter().any(|it| it.0 == port || it.0 == 0);
+    let lacks = |(caller, port): (_, i64)| {
+        let own = service.targets.first().filter(|_| !has(port))?.0;
+        let help =
+            format!("add port {port} to the Service, or write {own} in clientConfig.service.port");
+        Some((caller, format!("has no port {port}, and {{}} calls it there"), help))
+    };
+    let elsewhere = |(caller, named): (_, &str)| {
+        let is_certain = is_only && item.sets_namespace && !is_filled_in(named);
+        let own = Some(item.namespace()).filter(|_| is_certain)?;
+        let what = format!("is in namespace {own}, and {{}} calls it in {named}");
+        Some((caller, what, format!("write {own} in clientConfig.service.namespace")))
+    };
+    let fault = inventory.callers(item).find_map(lacks);
+    let fault = fault.or_else(|| inventory.callers_elsewhere(item).find_map(elsewhere));
+    let Some((caller, what, help)) = fault else { return };
+    let (name, so) = match caller.kind() {
+        Kind::Pod => (
+            format!("CustomResourceDefinition {}", caller.name()),
+            "cannot convert its objects to another version",
+        ),
+        _ => (caller.to_string(), "refuses each write that it is called for"),
+    };
+    let what = what.replace("{}", &name);
+    let message = format!("its {item} {what}, so the API server {so}");
     found.report(caller.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
 }
