@@ -10,8 +10,8 @@ use crate::kubernetes::quantity::Quantity;
 /// The fields, each with a hash of its value: the values of Secrets are never kept.
 pub(crate) type Fixed = Box<[(&'static str, u64)]>;
 
-/// A StatefulSet's or DaemonSet's neighbor whose change the API server refuses.
-type Id = (Kind, Box<str>, Box<str>);
+/// The kind, namespace and name of a StatefulSet's or DaemonSet's neighbor.
+pub type Id = (Kind, Box<str>, Box<str>);
 
 /// The objects whose change the API server refuses, each with the first such field.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,5 +1,8 @@
+use std::collections::HashSet;
+
 use super::{
     file,
+    fixed::Id,
     index::Index,
     labels::{Label, split},
     object_summary::Autoscaler,
@@ -83,6 +86,19 @@ impl Inventory {
     /// Returns all objects with their indexes.
     pub fn items(&self) -> impl Iterator<Item = (usize, &ObjectSummary)> {
         (0..self.next).filter_map(|id| Some((id as usize, self.item(id)?)))
+    }
+
+    /// Returns the objects that pods need and that a change removes: `new` has them in no namespace.
+    pub fn removed<'a>(&self, new: impl Iterator<Item = &'a ObjectSummary>) -> BTreeSet<Id> {
+        // Helm deletes what a release had and now makes by a hook.
+        let new = new.filter(|it| !it.is_hook());
+        let there: HashSet<_> = new.map(|it| (it.kind(), it.name())).collect();
+        let kinds =
+            [Kind::ConfigMap, Kind::PersistentVolumeClaim, Kind::Secret, Kind::ServiceAccount];
+        let old = self.items().map(|(_, item)| item);
+        let old = old.filter(|it| kinds.contains(&it.kind()) && !it.is_kept() && !it.is_hook());
+        let gone = old.filter(|it| !there.contains(&(it.kind(), it.name())));
+        gone.map(|it| (it.kind(), it.namespace().into(), it.name().into())).collect()
     }
 
     pub(crate) fn named<'a>(

@@ -11,7 +11,11 @@ use kube_yaml::Mark;
 use setguard_core::{
     engine::verdict::Verdict,
     finding::Field,
-    inventory::{Inventory, fixed::Refusals, object_summary::ObjectSummary},
+    inventory::{
+        Inventory,
+        fixed::{Id, Refusals},
+        object_summary::ObjectSummary,
+    },
     kubernetes::kind::Kind,
     rules::rule::inventory::Coverage,
 };
@@ -130,18 +134,10 @@ impl CrossObject {
     }
 
     /// Returns the objects of the previous manifests that pods need and that the input no longer has anywhere.
-    fn removed(&self, checker: &Checker<'_>) -> BTreeSet<(Kind, Box<str>, Box<str>)> {
+    fn removed(&self, checker: &Checker<'_>) -> BTreeSet<Id> {
         let items = self.groups.iter().flat_map(|it| &it.items).map(|(_, item)| item);
         let items = items.chain(self.cluster.items().map(|(_, item)| item));
-        // Helm deletes what a release had and now makes by a hook.
-        let items = items.filter(|it| !it.is_hook());
-        let there: HashSet<_> = items.map(|it| (it.kind(), it.name())).collect();
-        let kinds =
-            [Kind::ConfigMap, Kind::PersistentVolumeClaim, Kind::Secret, Kind::ServiceAccount];
-        let old = checker.previous().items().map(|(_, item)| item);
-        let old = old.filter(|it| kinds.contains(&it.kind()) && !it.is_kept() && !it.is_hook());
-        let gone = old.filter(|it| !there.contains(&(it.kind(), it.name())));
-        gone.map(|it| (it.kind(), it.namespace().into(), it.name().into())).collect()
+        checker.previous().removed(items)
     }
 
     /// Runs the cross-object rules. For each object with findings, calls `see` with the findings, the object's source,

@@ -189,11 +189,10 @@ impl<'a> Checker<'a> {
         let id = found.id.clone();
         let (old_file, old) = self.previous.before(&id, file).unzip();
         if old.is_none() {
-            let moved = self.previous.moved(&id, file, node);
-            // In the other namespace all pods go.
-            match self.policy.limits.is_empty() {
-                true => found.remarks.extend(moved),
-                false => found.moved = moved,
+            match self.previous.moved(&id, file) {
+                // In the other namespace all pods go.
+                Some(why) if !self.policy.limits.is_empty() => found.moved = Some(why),
+                moved => found.remarks.extend(self.previous.namesake(&id, node).or(moved)),
             }
             found.remarks.extend(self.previous.unclear(&id, file));
         }

@@ -137,7 +137,7 @@ impl OldObjects {
                 "{file} was a template before, so changes of its objects are not checked"
             ));
         }
-        // Otherwise `moved` has a hint.
+        // Otherwise `moved` and `namesake` have a hint.
         let has_namespace = id.namespace != namespace_or_default(None);
         if self.sides.old.contains_key(id) || !has_namespace {
             return self.sides.unclear(id, file);
@@ -145,14 +145,11 @@ impl OldObjects {
         None
     }
 
-    /// Returns a note if a new object may be one that had a different namespace before.
-    pub(crate) fn moved(&self, id: &ObjectId, file: &str, manifest: &Node<'_>) -> Option<String> {
-        if self.unread.contains_key(id) || self.sides.was_template(file) || id.is_generated {
+    /// Returns a note if a new object may be one that is gone from a different namespace.
+    pub(crate) fn moved(&self, id: &ObjectId, file: &str) -> Option<String> {
+        let is_unclear = self.unread.contains_key(id) || self.sides.was_template(file);
+        if is_unclear || id.is_generated || self.sides.old.contains_key(id) {
             return None;
-        }
-        let has_namespace = id.namespace != namespace_or_default(None);
-        if self.sides.old.contains_key(id) || !has_namespace {
-            return self.namesake(id, manifest);
         }
         let (old, was) = self.sides.other_namespace(id, file, false)?;
         let (place, _) = was.all.places().next()?;
@@ -161,7 +158,7 @@ impl OldObjects {
 
     /// Returns a note if a manifest sets no namespace, and the previous manifests have its name only in a different
     /// namespace.
-    fn namesake(&self, new: &ObjectId, manifest: &Node<'_>) -> Option<String> {
+    pub(crate) fn namesake(&self, new: &ObjectId, manifest: &Node<'_>) -> Option<String> {
         let sets_namespace = manifest.get("metadata").and_then(|it| it.get("namespace")).is_some();
         if self.sides.old.is_empty() || sets_namespace || new.is_generated {
             return None;

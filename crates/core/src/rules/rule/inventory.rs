@@ -3,7 +3,11 @@
 use crate::rules::prelude::*;
 use crate::{
     finding::Reported,
-    inventory::{Inventory, fixed::Refusals, view::View},
+    inventory::{
+        Inventory,
+        fixed::{Id, Refusals},
+        view::View,
+    },
 };
 
 /// The evidence for a rule's findings.
@@ -33,7 +37,7 @@ pub struct Coverage {
     /// makes some itself.
     pub is_final: bool,
     /// The objects that the change removes: kind, namespace and name.
-    pub removed: BTreeSet<(Kind, Box<str>, Box<str>)>,
+    pub removed: BTreeSet<Id>,
     /// The objects whose change the API server refuses.
     pub refusals: Refusals,
 }
