@@ -32,8 +32,8 @@ pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
         _ => it.api_version() == api_version,
     };
     // Only of manifests: in a cluster, controllers make most claims.
-    let known = kinds().chain([Kind::PersistentVolumeClaim]);
-    let known = known.into_iter().find(|it| it.as_str() == kind && is_right(it));
+    let mut known = kinds().chain([Kind::PersistentVolumeClaim]);
+    let known = known.find(|it| it.as_str() == kind && is_right(it));
     known.or_else(|| makes_pods(api_version, kind).then_some(Kind::Pod))
 }
 

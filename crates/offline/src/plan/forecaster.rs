@@ -8,10 +8,9 @@ use std::{collections::BTreeSet, path::Path};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use kube_yaml::Problem;
 use serde_json::Value;
-use setguard_core::rollout::undo::Undo;
+use setguard_core::rollout::{Health, undo::Undo};
 
 use super::{
-    cluster::SetQuery,
     forecast::{ChangeKind, Forecast, Rollout},
     headline::UNREAD,
     input::{Given, Input},
@@ -107,6 +106,12 @@ impl Simulated {
     fn none(note: impl Into<String>) -> Self {
         Simulated { notes: vec![note.into()], ..Simulated::default() }
     }
+}
+
+/// Returns whether a pod of the new template is broken before the change, and the template is probably at fault: no other
+/// pod works with it, or pods with the old template are left.
+fn breaks(new: &[Health], has_old: bool) -> bool {
+    new.contains(&Health::Broken) && (has_old || !new.contains(&Health::Available))
 }
 
 impl Forecaster<'_> {
@@ -283,13 +288,6 @@ impl Forecaster<'_> {
         let before = stored.old.and_then(|json| Object::parse(resource, json).ok());
         let mut differs = Vec::new();
         if let Some(before) = &before {
-            if let Some(hook) = becomes_hook(&before.metadata, &object.metadata) {
-                let note = format!(
-                    "`helm upgrade` deletes it, because it becomes a hook, and {}",
-                    recreation(hook)
-                );
-                return self.deleted(id, before, note);
-            }
             let (old, new) = (spec(before), spec(object));
             differences_by_meaning(old.each_ref(), new.each_ref(), "spec", &mut differs);
         }
@@ -297,6 +295,15 @@ impl Forecaster<'_> {
         refusals.extend(refusal::of(&stored.verdict, proposal.node));
         if before.is_none() && self.input.world.ends_since(&id.namespace).is_some() {
             refusals.push(refusal::of_ending_namespace(&id.namespace));
+        }
+        let of_limits = refusal::exceeded(&stored.verdict);
+        if refusals.is_empty()
+            && let Some(before) = &before
+            && let Some(hook) = becomes_hook(&before.metadata, &object.metadata)
+        {
+            let then = recreation(hook);
+            let note = format!("`helm upgrade` deletes it, because it becomes a hook, and {then}");
+            return Forecast { exceeded: of_limits.collect(), ..self.deleted(id, before, note) };
         }
         let change = match &before {
             _ if !refusals.is_empty() => ChangeKind::Refused,
@@ -312,15 +319,16 @@ impl Forecaster<'_> {
         // If the selector still matches the pods, simulate the remedy: deleting the object, keeping its pods, and
         // creating it again.
         let same_selector = before.as_ref().map(Object::selector) == Some(object.selector());
+        let of_pods = refusal::of_pods(&stored.verdict);
         let going = before.as_ref().and_then(|it| self.being_deleted(id, it));
         let simulated = going.unwrap_or_else(|| match change {
             ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
             _ => {
-                let is_created = refusal::of_pods(&stored.verdict).is_none();
+                let is_created = of_pods.is_none();
                 self.simulated(id, &stored.subject, before.as_ref(), change, is_created)
             }
         });
-        let mut exceeded: Vec<_> = refusal::exceeded(&stored.verdict).collect();
+        let mut exceeded: Vec<_> = of_limits.collect();
         if let Some(rollout) = simulated.rollout.as_ref().filter(|_| change.is_stored_update()) {
             exceeded.extend(self.exceeded(&stored.subject, before.as_ref(), rollout));
         }
@@ -333,7 +341,7 @@ impl Forecaster<'_> {
             exceeded,
             notes: remedies
                 .into_iter()
-                .chain(refusal::of_pods(&stored.verdict))
+                .chain(of_pods)
                 .chain(refusal::remarks(&stored.verdict))
                 .chain(refusal::otherwise(&stored.verdict).filter(|_| change != ChangeKind::None))
                 .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
@@ -366,15 +374,19 @@ impl Forecaster<'_> {
             .collect()
     }
 
-    /// A new set has no revision to go back to.
+    /// Returns how to roll back a change. `breaks` is whether the template was broken before.
     fn undo(
         &self,
         transition: &Transition<'_>,
-        set: &SetQuery<'_>,
+        breaks: bool,
         template: &PodTemplateSpec,
         min_ready: i64,
     ) -> Undo {
-        match self.input.world.undo(set, template, min_ready) {
+        if transition.leaves_template && !breaks {
+            return Undo::Manifest;
+        }
+        match self.input.world.undo(&transition.set(), template, min_ready) {
+            // A new set has no revision to go back to.
             Undo::Before if transition.before.is_none() => Undo::None,
             undo => undo,
         }

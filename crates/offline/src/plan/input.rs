@@ -2,7 +2,7 @@
 
 use std::{
     cell::{LazyCell, OnceCell},
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -10,7 +10,11 @@ use std::{
 use jiff::Timestamp;
 use kube_yaml::{Node, Problem};
 use setguard_core::{
-    inventory::{Inventory, fixed::Refusals, object_summary::ObjectSummary},
+    inventory::{
+        Inventory,
+        fixed::{Id, Refusals},
+        object_summary::ObjectSummary,
+    },
     kubernetes::{kind::Kind, resource::Resource, version::Version},
     object::storage::Storage,
     policy::FolderNames,
@@ -51,6 +55,7 @@ pub(super) struct Input {
     /// The objects around the sets that have fields that cannot be changed, before and after.
     neighbors: [Inventory; 2],
     refusals: OnceCell<Refusals>,
+    removed: OnceCell<BTreeSet<Id>>,
     pub(super) namespaces: Namespaces,
     pub(super) old_namespaces: Namespaces,
     pub(super) storage: Storage,
@@ -236,12 +241,12 @@ impl Input {
     /// Returns whether the new manifests lack a claim, so that a tool that prunes deletes it.
     pub(super) fn loses_claim(&self, namespace: &str, name: &str) -> bool {
         let [old, new] = &self.neighbors;
-        let is_it = |it: &&ObjectSummary| {
-            it.kind() == Kind::PersistentVolumeClaim && it.name() == name && !it.is_hook()
-        };
-        let mut was = old.items().map(|it| it.1).filter(is_it);
-        let is_there = new.items().map(|it| it.1).any(|it| is_it(&it));
-        !self.lacks_new && !is_there && was.any(|it| it.namespace() == namespace && !it.is_kept())
+        let removed = self.removed.get_or_init(|| match self.lacks_new {
+            true => BTreeSet::new(),
+            false => old.removed(new.items().map(|(_, item)| item)),
+        });
+        let id = (Kind::PersistentVolumeClaim, namespace.into(), name.into());
+        !removed.is_empty() && removed.contains(&id)
     }
 
     /// Returns whether an object is only in the previous manifests.

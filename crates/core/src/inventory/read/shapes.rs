@@ -171,6 +171,17 @@ struct Webhook {
     client_config: ClientConfig,
 }
 
+/// The spec of a CustomResourceDefinition.
+#[derive(Deserialize)]
+struct Conversions {
+    conversion: Option<Conversion>,
+}
+
+#[derive(Deserialize)]
+struct Conversion {
+    webhook: Option<Webhook>,
+}
+
 #[derive(Deserialize)]
 struct ClientConfig {
     service: Option<ServiceReference>,
@@ -446,10 +457,9 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
 fn pod(json: &str) -> Option<(Metadata, Role)> {
     let OfKind { kind, metadata } = serde_json::from_str(json).ok()?;
     if kind == "CustomResourceDefinition" {
-        let mut object: Value = serde_json::from_str(json).ok()?;
-        let config = object.pointer_mut("/spec/conversion/webhook/clientConfig").map(Value::take);
-        let config = config.and_then(|it| serde_json::from_value::<ClientConfig>(it).ok());
-        let service = config.and_then(|it| it.service);
+        // Its schemas can be long.
+        let spec = whole::<Conversions, IgnoredAny>(json).map(|(_, spec)| spec);
+        let service = spec.and_then(|it| it.conversion?.webhook?.client_config.service);
         return Some((metadata, Role::Webhooks(service.into_iter().map(called).collect())));
     }
     if kind != "Pod" {

@@ -41,7 +41,7 @@ impl<'a> Halt<'a> {
             };
             pods.rev().filter(|it| !is_fine(it) && is_late(it) && is_open(it)).collect()
         };
-        halts.sort_by_key(|(_, pod)| query.outlook(pod).hold);
+        halts.sort_by_cached_key(|(_, pod)| query.outlook(pod).hold);
         let mut halts = halts.into_iter();
         let (ordinal, pod) = halts.next()?;
         Some(Halt { ordinal, pod, others: halts.map(|(_, pod)| &*pod.name).collect() })

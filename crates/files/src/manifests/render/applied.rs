@@ -134,8 +134,8 @@ impl Applied {
         let Applied { object, path, rest, .. } = self;
         let mut same = earlier.iter().filter(|it| it.path == *path).peekable();
         let is_other = same.peek().is_some() && same.all(|it| it.rest != *rest);
-        let is_silent = rest.is_none() || old.iter().any(|it| it.rest == *rest);
-        (is_other && is_silent && self.may_have_set()).then(|| {
+        let is_silent = || rest.is_none() || old.iter().any(|it| it.rest == *rest);
+        (is_other && is_silent() && self.may_have_set()).then(|| {
             let path = path.display();
             format!("{object} makes other changes to {path} than before, and setguard does not follow them")
         })

@@ -215,12 +215,21 @@ impl<'a> Releases<'a> {
 
     fn add_object(&mut self, object: &ManifestObject<'_>, holder: &Holder) {
         let json = || json(object);
-        self.add_remote(object, &json, holder);
         let declared = match (group(object), object.kind()) {
-            ("argoproj.io", "Application") => applications(&json(), &holder.top),
-            ("argoproj.io", "ApplicationSet") => application_set(&json(), &holder.top),
-            ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+            ("argoproj.io", kind @ ("Application" | "ApplicationSet")) => {
                 let json = json();
+                let is_set = kind == "ApplicationSet";
+                let spec = if is_set { &json["spec"]["template"]["spec"] } else { &json["spec"] };
+                self.add_remote(kind, &json, &remote_charts(spec), holder);
+                if is_set {
+                    application_set(&json, &holder.top)
+                } else {
+                    applications(&json, &holder.top)
+                }
+            }
+            ("helm.toolkit.fluxcd.io", kind @ "HelmRelease") => {
+                let json = json();
+                self.add_remote(kind, &json, remote_chart(&json).as_slice(), holder);
                 if json["spec"]["chartRef"]["kind"] == "HelmChart" {
                     self.waiting.push((json, holder.clone()));
                     return;
@@ -247,23 +256,9 @@ impl<'a> Releases<'a> {
     }
 
     /// Adds the charts of other repositories that an object applies, so that a release that moves to one is listed.
-    fn add_remote(
-        &mut self,
-        object: &ManifestObject<'_>,
-        json: &dyn Fn() -> Value,
-        holder: &Holder,
-    ) {
-        let (kind, json) = match (group(object), object.kind()) {
-            ("argoproj.io", "Application") => ("Application", json()),
-            ("helm.toolkit.fluxcd.io", "HelmRelease") => ("HelmRelease", json()),
-            _ => return,
-        };
-        let charts = match kind {
-            "Application" => remote_charts(&json),
-            _ => remote_chart(&json).into_iter().collect(),
-        };
+    fn add_remote(&mut self, kind: &str, json: &Value, charts: &[String], holder: &Holder) {
         for chart in charts {
-            let Declared { object, id, .. } = Declared::by(kind, &json);
+            let Declared { object, id, .. } = Declared::by(kind, json);
             let entry = NotChecked::at(&holder.file, Cause::Chart, "").of(holder.of.clone());
             self.applied.push(Applied {
                 object,
@@ -344,6 +339,9 @@ impl<'a> Releases<'a> {
             false => vec![at.clone()],
         };
         let is_here = at.starts_with(top) && at.exists();
+        let is_followed = declared.why_not.is_none()
+            || declared.is_directory
+            || matches!(declared.changes, Changes::Images | Changes::Namespaces);
         for Way { path, mut source } in declared.ways {
             let (at, path) = in_repository(top, &path);
             let mut of = [&holder.of[..], &declared.overrides].concat();
@@ -361,7 +359,7 @@ impl<'a> Releases<'a> {
             let mut roots = self.known.get(&at).into_iter().flatten();
             let is_release = declared.is_release && roots.any(|it| it.is_chart());
             let entry = NotChecked::at(&holder.file, Cause::Chart, "").of(of);
-            let rest = declared.rest.clone();
+            let rest = declared.rest.clone().filter(|_| !is_followed);
             self.applied.push(Applied { object, id, top, path, source, rest, is_release, entry });
         }
         let files = |file: &String| match file.strip_prefix('/') {
@@ -601,7 +599,7 @@ struct Declared {
     flags: Vec<String>,
     /// Why the repository alone does not show what is applied.
     why_not: Option<String>,
-    /// What it changes without setguard following it, except images and namespaces.
+    /// What it changes that setguard may not follow.
     rest: Option<String>,
     /// The namespace in which Argo CD puts objects without one.
     destination: Option<String>,

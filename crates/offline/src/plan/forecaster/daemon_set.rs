@@ -5,15 +5,14 @@ use setguard_core::{
     inventory::host_port::share_a_port,
     object::{DaemonSetSpec, Object, Workload},
     rollout::{
-        Course, Health, NeverReady, Revision,
+        Course, NeverReady, Revision,
         daemon_set::{Settings, simulate},
-        undo::Undo,
     },
 };
 
 use self::nodes::DaemonNode;
 use super::{
-    Forecaster, Simulated, Transition,
+    Forecaster, Simulated, Transition, breaks,
     old_state::{adopted, estimate},
 };
 use crate::plan::forecast::{Kept, OfKind, Rollout};
@@ -47,9 +46,9 @@ impl Forecaster<'_> {
         let nodes = self.daemon_nodes(nodes, spec, transition, &never_ready);
         let pods: Vec<_> = nodes.iter().map(|node| node.pods).collect();
         let wanted = pods.iter().filter(|node| node.runs).count();
-        let is_broken = pods.iter().any(|node| node.new == Some(Health::Broken) && !node.is_dead)
-            && (pods.iter().any(|node| node.old.is_some())
-                || !pods.iter().any(|node| node.new == Some(Health::Available)));
+        let alive = pods.iter().filter(|node| !node.is_dead);
+        let new: Vec<_> = alive.filter_map(|node| node.new).collect();
+        let breaks = breaks(&new, pods.iter().any(|node| node.old.is_some()));
         let course = simulate(&settings, pods.clone(), &never_ready);
         let set = transition.set();
         let mut notes: Vec<_> = adopted(world, &set).into_iter().collect();
@@ -79,10 +78,7 @@ impl Forecaster<'_> {
             why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),
             down_before,
             if_broken,
-            undo: match transition.leaves_template && !is_broken {
-                true => Undo::Manifest,
-                false => self.undo(transition, &set, &spec.template, settings.min_ready_seconds),
-            },
+            undo: self.undo(transition, breaks, &spec.template, settings.min_ready_seconds),
             estimate: estimate(&world.times_to_ready(&set), &course),
             over_budgets: self.over_budgets(transition, &course),
             of_kind: OfKind::DaemonSet {

@@ -13,7 +13,7 @@ use setguard_core::{
 };
 
 use super::{
-    Forecaster, Simulated, Transition,
+    Forecaster, Simulated, Transition, breaks,
     old_state::{adopted, estimate},
 };
 use crate::plan::{
@@ -89,11 +89,12 @@ impl Forecaster<'_> {
         let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
         let why_kept =
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
-        let is_broken = breaks(&state);
-        let undo = match transition.leaves_template && !is_broken {
-            true => Undo::Manifest,
-            false => self.undo(transition, set, &spec.template, settings.min_ready_seconds),
-        };
+        let alive = state.pods.iter().filter(|(it, _)| !state.stranded.contains_key(it));
+        let alive: Vec<_> = alive.map(|(_, pod)| pod).collect();
+        let new = alive.iter().filter(|pod| pod.revision == Revision::New);
+        let new: Vec<_> = new.map(|pod| pod.health).collect();
+        let breaks = breaks(&new, new.len() < alive.len());
+        let undo = self.undo(transition, breaks, &spec.template, settings.min_ready_seconds);
         let remedy = remedy(settings, &state, &course, undo);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
         let stops = |never_ready| simulate(settings, state.clone(), never_ready).stop.is_some();
@@ -426,16 +427,6 @@ fn ending_note(state: &State, course: &Course) -> Option<String> {
     let lost: Vec<_> = lost.into_iter().collect();
     let note = || format!("already being deleted, so gone with the pod: {}", lost.join(", "));
     (!lost.is_empty()).then(note)
-}
-
-/// Returns whether a pod of the new template is broken before the change, and the template is probably at fault: no other
-/// pod works with it, or pods with the old template are left.
-fn breaks(state: &State) -> bool {
-    let pods = state.pods.iter().filter(|(ordinal, _)| !state.stranded.contains_key(ordinal));
-    let (new, old): (Vec<&Replica>, Vec<_>) =
-        pods.map(|(_, pod)| pod).partition(|pod| pod.revision == Revision::New);
-    let has = |health: Health| new.iter().any(|pod| pod.health == health);
-    has(Health::Broken) && (!old.is_empty() || !has(Health::Available))
 }
 
 fn remedy(settings: &Settings, state: &State, course: &Course, undo: Undo) -> Option<Remedy> {

@@ -50,9 +50,14 @@ fn all_sources(spec: &Value) -> impl Iterator<Item = &Value> {
     [&spec["source"], &spec["sourceHydrator"]["drySource"]].into_iter().chain(all)
 }
 
-/// Returns the charts that an Application takes from elsewhere.
-pub(super) fn remote_charts(object: &Value) -> Vec<String> {
-    all_sources(&object["spec"]).filter_map(|it| text(it, "chart")).collect()
+/// Returns the charts that the spec of an Application takes from elsewhere.
+pub(super) fn remote_charts(spec: &Value) -> Vec<String> {
+    all_sources(spec).filter_map(|it| text(it, "chart")).collect()
+}
+
+fn url(source: &Value) -> &str {
+    let url = source["repoURL"].as_str().unwrap_or_default();
+    url.trim_end_matches('/').trim_end_matches(".git")
 }
 
 pub(super) fn applications(object: &Value, top: &Path) -> Vec<Declared> {
@@ -72,9 +77,8 @@ fn way(spec: &Value, source: &Value) -> Way {
         files.any(|it| it.starts_with(&of_it))
     };
     let repository = |it: &Value| {
-        let url = text(it, "repoURL").unwrap_or_default();
         let revision = text(it, "targetRevision").unwrap_or_else(|| "HEAD".to_owned());
-        json!([url.trim_end_matches('/').trim_end_matches(".git"), revision])
+        json!([url(it), revision])
     };
     let own = repository(source);
     let others = all_sources(spec).filter(has_values);
@@ -163,10 +167,6 @@ fn is_here(file: &str, object: &Value, source: &Value) -> Result<(), String> {
         return Err(format!("setguard does not fetch {file}"));
     }
     let name = file.strip_prefix('$').and_then(|it| Some(it.split_once('/')?.0));
-    let url = |it: &Value| {
-        let url = text(it, "repoURL").unwrap_or_default();
-        url.trim_end_matches('/').trim_end_matches(".git").to_lowercase()
-    };
     let of = all_sources(&object["spec"]).find(|it| name.is_some() && it["ref"].as_str() == name);
     match of.is_some_and(|it| url(it) != url(source)) {
         true => Err(format!("{file} is in another repository")),
@@ -189,8 +189,7 @@ fn application(object: &Value, source: &Value) -> Declared {
         let says = format!("{} {}", declared.id, sorted(&rest));
         return Declared { says: Some(says), changes: Changes::Images, ..declared };
     }
-    let is_followed = declared.why_not.is_none() || declared.is_directory;
-    let declared = Declared { rest: (!is_followed).then(|| sorted(&rest)), ..declared };
+    let changes = Some(sorted(&json!([rest, source["helm"]])));
     // These decide about hooks of tests, CustomResourceDefinitions and credentials.
     let helm = "passCredentials skipCrds skipSchemaValidation skipTests version";
     let helm = fields::<ArgoHelm>(without(&source["helm"], helm), "helm");
@@ -210,8 +209,7 @@ fn application(object: &Value, source: &Value) -> Declared {
         Ok(helm) => helm,
         Err(why) => {
             let why_not = declared.why_not.or(Some(why));
-            let rest = Some(sorted(&json!([rest, source["helm"]])));
-            return Declared { why_not, rest, is_directory: false, ..declared };
+            return Declared { why_not, rest: changes, is_directory: false, ..declared };
         }
     };
     let set = |Parameter { name, value, force_string }: Parameter| {
@@ -236,6 +234,7 @@ fn application(object: &Value, source: &Value) -> Declared {
         namespace: helm.namespace.or_else(|| text(destination, "namespace")),
         cluster,
         why_not: declared.why_not.or(pattern),
+        rest: changes,
         flags: version.into_iter().chain(apis).chain(parameters.into_iter().map(set)).collect(),
         ..declared
     }

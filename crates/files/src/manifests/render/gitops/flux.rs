@@ -103,7 +103,7 @@ pub(super) fn flux_kustomization(object: &Value) -> Declared {
         from: names(&object["spec"]["postBuild"]["substituteFrom"], object),
         path: path.unwrap_or_default(),
         why_not: not_understood(&keys),
-        rest: Some(sorted(&rest)).filter(|_| !keys.is_empty() && changes != Changes::Namespaces),
+        rest: Some(sorted(&rest)),
         changes,
         ..Declared::by("Kustomization", object)
     }
@@ -151,7 +151,7 @@ pub(super) fn helm_release(object: &Value) -> Option<Declared> {
         inline: Some(&spec["values"]).filter(|it| !it.is_null()).map(Value::to_string),
         name: text(spec, "releaseName").unwrap_or_else(|| format!("{prefix}{name}")),
         namespace: target.or_else(|| text(&object["metadata"], "namespace")),
-        rest: why_not.is_some().then(|| sorted(&json!([rest, of_chart]))),
+        rest: Some(sorted(&json!([rest, of_chart]))),
         why_not,
         ..Declared::by("HelmRelease", object)
     })

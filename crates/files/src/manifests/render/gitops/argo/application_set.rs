@@ -68,6 +68,11 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
             files: strings(&source["helm"]["valueFiles"]),
             overrides: overrides.clone(),
             why_not: not_understood(&why_not).filter(|_| !is_made),
+            rest: Some(sorted(&json!([
+                without(source, SOURCE),
+                source["helm"],
+                object["spec"]["templatePatch"]
+            ]))),
             destination: all.iter().find_map(|(.., raw, _)| destination(raw)).filter(|_| !is_made),
             ..Declared::by("ApplicationSet", object)
         }
