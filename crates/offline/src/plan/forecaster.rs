@@ -407,7 +407,7 @@ impl Forecaster<'_> {
             claims.filter(|name| self.input.loses_claim(namespace, name)).collect();
         let note = |name| {
             format!(
-                "the new manifests lack PersistentVolumeClaim {name}: once no pod uses it, it is deleted with its data"
+                "the new manifests lack PersistentVolumeClaim {name}; if it is deleted, so is its data, once no pod uses it"
             )
         };
         lost.into_iter().map(note).collect()
