@@ -208,7 +208,8 @@ fn a_file_that_a_filter_has_written_is_not_edited() {
         ("o/kustomization.yaml", kustomization),
         ("o/p.json", patch),
         ("deploy/a.yaml", &on_delete("agent", "")),
-        (".gitattributes", "*.json filter=x\n"),
+        ("testdata/a.yaml", &on_delete("LARGE", "")),
+        (".gitattributes", "*.json filter=x\ntestdata/* filter=x\n"),
     ]);
     folder.git("init -q -b main");
     // Git LFS stores a pointer likewise.
@@ -219,7 +220,10 @@ fn a_file_that_a_filter_has_written_is_not_edited() {
     index.set_modified(UNIX_EPOCH + Duration::from_secs(1)).unwrap();
     let ran = against(&folder, ".", "main");
     assert_eq!(ran.code, 0, "{ran:#?}");
-    folder.write("o/p.json", patch.replace("LARGE", "EDITED"));
-    let ran = against(&folder, ".", "main");
-    assert_eq!(ran.code, 1, "{ran:#?}");
+    for (file, text) in [("o/p.json", patch), ("testdata/a.yaml", &on_delete("LARGE", ""))] {
+        folder.write(file, text.replace("LARGE", "EDITED"));
+        let ran = against(&folder, ".", "main");
+        assert_eq!(ran.code, 1, "{file}: {ran:#?}");
+        folder.write(file, text);
+    }
 }

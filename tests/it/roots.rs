@@ -75,6 +75,7 @@ fn before(is_of_charts: bool) -> Folder {
         ("c/Chart.yaml", CHART),
         ("c/values.yaml", "lab: db\nsvc: db\n"),
         ("c/templates/db.yaml", &template),
+        ("c/.helmignore", "evil*\n"),
         ("rel/hr.yaml", FLUX),
         ("rel/app.yaml", ARGO),
     ];
@@ -128,7 +129,7 @@ fn no_chart_and_no_kustomization_hides_a_change() {
         let left = Ran::from(folder.command("git").args(status).output().unwrap());
         assert_eq!(left.stdout, "", "{way}: written");
     }
-    assert_eq!(seen, 95);
+    assert_eq!(seen, 96);
     assert!(passed.is_empty(), "{} pass: {}", passed.len(), passed.join("\n"));
 }
 
@@ -266,6 +267,11 @@ fn generators_decide_what_an_application_set_applies() {
             1,
         ),
         (set(folders, "{{path}}"), set(&folders.replace("p*", "d*"), "{{path}}"), 1),
+        (
+            set(folders, "{{path}}"),
+            set(&folders.replace("git: {", "git: {revision: x, "), "{{path}}"),
+            1,
+        ),
         (
             set("clusters: {values: {env: prod}}", "apps/{{values.env}}"),
             set("clusters: {values: {env: dev}}", "apps/{{values.env}}"),

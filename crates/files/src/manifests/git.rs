@@ -31,7 +31,7 @@ use super::{
     folder,
     layout::{Layout, clean},
     path_context::FolderContext,
-    render::{Releases, not_compared},
+    render::{Releases, Rendering, not_compared},
 };
 use crate::prelude::*;
 
@@ -293,6 +293,24 @@ impl Commit {
         Ok(old)
     }
 
+    /// Reads the manifests that the change moves out of folders of dependencies and test data, which a walk through the
+    /// folders to render leaves out. Fails like [`Commit::manifests`].
+    pub fn moved_out(
+        &self,
+        rendering: &Rendering,
+        clusters: &Clusters,
+        names: &FolderNames,
+    ) -> Result<Vec<Source>, FileError> {
+        let mut old = Listing::default();
+        for path in &rendering.folders {
+            let inside = self.locate(path)?;
+            let mut blobs = self.list((path, &inside), &Exclude::default(), &mut old.notes)?;
+            blobs.retain(|it| it.is_foreign);
+            self.read_all(&blobs, (path, &inside), (clusters, names), &mut old)?;
+        }
+        Ok(old.moved_out)
+    }
+
     /// Returns the objects of Argo CD and Flux below paths that apply a different part of the repository now.
     fn not_compared(
         &self,
@@ -424,6 +442,18 @@ impl Commit {
         Ok(files.iter().zip(pairs).map(is_changed).collect())
     }
 
+    /// Returns whether a file differs from the commit only because git converts it: a filter such as git-crypt's, or
+    /// `ident`. Fails if git cannot list what the change edits.
+    fn is_converted(&self, file: &Path) -> Result<bool, FileError> {
+        let way = self.git.inside(file).map(|it| clean(&it));
+        let is_file = file.symlink_metadata().is_ok_and(|it| it.is_file());
+        let Some(way) = way.filter(|it| is_file && self.tree().is_ok_and(|tree| tree.has(it)))
+        else {
+            return Ok(false);
+        };
+        Ok(!self.edits()?.0.contains(&self.git.top.join(way)))
+    }
+
     /// Returns whether a file in a submodule is the same as in the commit that the submodule had.
     fn is_same_in_submodule(&self, tree: &Tree, file: &Path) -> bool {
         let Some(way) = self.git.inside(file).map(|it| clean(&it)) else { return false };
@@ -502,7 +532,10 @@ impl Commit {
                     is_touched
                 })
             };
-            it.is_changed |= changed && it.object.is_none() || it.of.iter().any(&mut touches);
+            let is_edited = !(changed && self.is_converted(&path(&it))?);
+            it.is_changed &= is_edited;
+            it.is_changed |=
+                changed && is_edited && it.object.is_none() || it.of.iter().any(&mut touches);
             if let (Some(renews), Some(edits), true) = (&mut it.renews, &edits, it.is_changed) {
                 *renews = self.renewed(Path::new(&it.file), edits)?;
                 it.is_changed = !renews.is_empty();

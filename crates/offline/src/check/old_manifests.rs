@@ -52,6 +52,7 @@ fn old(
         );
         old.sources.extend(rendered.sources.into_iter().map(|it| it.map(|it| clusters.assign(it))));
         old.contexts.extend(rendered.contexts);
+        old.moved_out.extend(commit.moved_out(rendering, clusters, names)?);
         *roots = Some(rendered.roots);
     }
     Ok(old)

@@ -59,8 +59,8 @@ pub fn exceeded(
         of_rules(&rules, &run, &limits.why(Consequence::NeverEnds), found);
     }
     from_nodes(limits, leaving, found);
-    if let Some(most) = of_unknown_nodes(subject, cluster) {
-        report_share(most, limits, found);
+    if let Some((most, cause)) = of_unknown_nodes(subject, cluster) {
+        report_share(most, cause, limits, found);
     }
     if let Some(wave) = beyond(subject, cluster, limits) {
         report(&wave, &limits.beyond(&wave), limits, found);
@@ -105,35 +105,58 @@ fn report(wave: &Wave, exceeded: &[Consequence], limits: &Limits, found: &mut Fi
 }
 
 /// The `maxUnavailable` of a rollout, if the old DaemonSet has no status, so that the number of its pods is unknown.
-fn of_unknown_nodes<'a>(subject: &'a Subject<'_>, cluster: &Cluster) -> Option<&'a IntOrString> {
-    let Workload::DaemonSet(spec) = &subject.object.workload else { return None };
-    let old = subject.old()?;
-    let rolls = subject.object.strategy() != Some("OnDelete");
-    let is_unknown = rolls && daemon_set_status(old).is_none();
-    (is_unknown && subject.template_changes(cluster)).then_some(())?;
+fn of_unknown_nodes<'a>(
+    subject: &'a Subject<'_>,
+    cluster: &Cluster,
+) -> Option<(&'a IntOrString, Cause)> {
+    let old = subject.old().filter(|old| daemon_set_status(old).is_none())?;
+    let most = most_unavailable(&subject.object)?;
+    let cause = match subject.template_changes(cluster) {
+        true => Cause::Template,
+        false => Cause::StrategyUnobserved,
+    };
+    let before = most_unavailable(old).filter(|it| discriminant(*it) == discriminant(most));
+    let is_more = before.is_none_or(|before| number(most) > number(before));
+    (cause == Cause::Template || is_more).then_some((most, cause))
+}
+
+/// `None` if no rollout begins by itself.
+fn most_unavailable<'a, T>(object: &'a Object<'_, T>) -> Option<&'a IntOrString> {
+    let Workload::DaemonSet(spec) = &object.workload else { return None };
+    (object.strategy() != Some("OnDelete")).then_some(())?;
     let rolling = spec.update_strategy.as_ref().and_then(|it| it.rolling_update.as_ref());
     Some(rolling.and_then(|it| it.max_unavailable.as_ref()).unwrap_or(&IntOrString::Int(1)))
 }
 
-/// Returns a remark if a limit of shares cannot be compared with a number, or the other way round.
+/// Returns a remark if a limit says nothing about a DaemonSet without a status, because the number of nodes counts.
 pub fn not_applied(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits) -> Option<String> {
-    let limit = limits.at_most_unavailable.as_ref()?;
-    let value = of_unknown_nodes(subject, cluster)?;
-    let is_like = discriminant(limit) == discriminant(value);
-    let [limit, value] = [limit, value].map(shown);
-    (!is_like).then(|| {
-        format!(
-            "the limit atMostUnavailable: {limit} is not applied: the previous object has no status, so it is unknown \
-             how many nodes maxUnavailable: {value} means"
-        )
-    })
+    let (value, _) = of_unknown_nodes(subject, cluster)?;
+    let unlike =
+        limits.at_most_unavailable.as_ref().filter(|it| discriminant(*it) != discriminant(value));
+    let limit = match (unlike, percentage(value)) {
+        (Some(limit), _) => format!("atMostUnavailable: {}", shown(limit)),
+        // One node is always all of one, and up to half of the nodes are never all of two.
+        (None, share)
+            if !limits.replaces_all
+                && share.map_or(number(value) > 1, |it| (51..100).contains(&it)) =>
+        {
+            "replacesAll: false".to_owned()
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "the limit {limit} is not applied: the previous object has no status, so it is unknown how many nodes \
+         maxUnavailable: {} means",
+        shown(value)
+    ))
 }
 
-fn report_share(most: &IntOrString, limits: &Limits, found: &mut Findings) {
-    let field = Cause::Template.field();
+fn report_share(most: &IntOrString, cause: Cause, limits: &Limits, found: &mut Findings) {
+    let field = cause.field();
     if percentage(most) == Some(100) && !limits.replaces_all {
         let message = format!(
-            "this change replaces all pods at once; {}",
+            "this change replaces all pods at once{}; {}",
+            cause.why(),
             limits.why(Consequence::ReplacesAll)
         );
         let help = "use a lower maxUnavailable, or ask for an exception of the policy";
@@ -142,11 +165,12 @@ fn report_share(most: &IntOrString, limits: &Limits, found: &mut Findings) {
     let Some(limit) = &limits.at_most_unavailable else { return };
     if discriminant(most) == discriminant(limit) && number(most) > number(limit) {
         let message = format!(
-            "this change takes down {}pods at a time; {}",
+            "this change takes down {}pods at a time{}; {}",
             match most {
                 IntOrString::Int(number) => format!("{number} "),
                 IntOrString::String(share) => format!("{share} of the "),
             },
+            cause.why(),
             limits.why(Consequence::AtMostUnavailable)
         );
         let help = format!(

@@ -25,7 +25,7 @@ pub enum Cause {
     Template,
     /// Some pods have an older template, and the new strategy replaces more of them, or more at once.
     Strategy,
-    /// As with `Strategy`, but the status is older than the last change, so all pods count as old.
+    /// As with `Strategy`, but no status shows how many pods have an older template, so all count as old.
     StrategyUnobserved,
 }
 
@@ -41,7 +41,7 @@ impl Cause {
             Cause::Template => "",
             Cause::Strategy => ", because they have an older template",
             Cause::StrategyUnobserved => {
-                ", because they may have an older template: the status is older than the last change"
+                ", because they may have an older template: no status of the last change says how many do"
             }
         }
     }
@@ -92,7 +92,7 @@ pub(crate) fn begins(subject: &Subject<'_>, cluster: &Cluster) -> bool {
 struct Pods {
     all: i64,
     unavailable: i64,
-    /// `None` if the controller has not observed the last change yet.
+    /// `None` if the controller has not observed the last change yet, and in a manifest.
     outdated: Option<Outdated>,
 }
 
@@ -129,13 +129,13 @@ impl Pods {
         };
         let [unavailable, outdated] = counts.map(|it| i64::from(it.clamp(0, all.max(0))));
         let are_scattered = object.strategy() == Some("OnDelete");
-        // The template has never changed in the first generation. A manifest has no generation.
-        let generation = object.metadata.generation.unwrap_or_default();
+        let generation = object.metadata.generation;
         let outdated = match observed {
-            Some(observed) if observed >= generation => {
+            Some(observed) if observed >= generation.unwrap_or_default() => {
                 Some(Outdated { count: outdated, are_scattered })
             }
-            _ if generation <= 1 => Some(Outdated::default()),
+            // The template has never changed.
+            _ if generation == Some(1) => Some(Outdated::default()),
             _ => None,
         };
         Some(Pods { all: all.into(), unavailable, outdated })

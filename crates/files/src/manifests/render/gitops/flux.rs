@@ -42,7 +42,8 @@ pub(super) fn left_out(ignores: &[PathBuf], folder: &Path) -> String {
         let (Ok(text), Some(root)) = (files::text(file), file.parent()) else { continue };
         let matches = |line: &str| {
             let pattern = patterns(root, &[line.to_owned()]);
-            let mut found = entries(folder).map(DirEntry::into_path).filter(|it| is_manifest(it));
+            let mut found =
+                entries(folder).map(DirEntry::into_path).filter(|it| is_built(it, folder));
             found.any(|it| {
                 it.starts_with(root) && !pattern.matched_path_or_any_parents(&it, false).is_none()
             })
@@ -51,6 +52,14 @@ pub(super) fn left_out(ignores: &[PathBuf], folder: &Path) -> String {
         all.extend(lines.filter(|it| it.starts_with('!') || matches(it)).map(str::to_owned));
     }
     all.join("\n")
+}
+
+/// Returns whether what is applied may be made of a file: a manifest, a kustomization or a part of a chart.
+fn is_built(file: &Path, folder: &Path) -> bool {
+    let mut above = file.ancestors().skip(1).take_while(|it| it.starts_with(folder));
+    is_manifest(file)
+        || file.file_name().is_some_and(|it| it == "Kustomization")
+        || above.any(|it| it.join("Chart.yaml").is_file())
 }
 
 /// Returns the source of an object of Flux.

@@ -56,11 +56,14 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
         let ways = all.iter().filter_map(|(spec, ..)| Some(way(spec, sources(spec).nth(i)?)));
         let mut ways: Vec<_> = ways.collect();
         let source = all.first().map_or(&Value::Null, |it| it.2);
+        let mut elsewhere = Vec::new();
+        found_in(&object["spec"]["generators"], &source["repoURL"], &mut elsewhere);
         if is_open || ways.iter().any(has_placeholder) {
             // Only the cluster has these values, so everything that chooses them counts.
             let says = Value::from(sorted(&json!([object["spec"]["generators"], source])));
-            let sources = ways.iter_mut().filter_map(|it| it.source.as_array_mut());
-            sources.for_each(|it| it.push(says.clone()));
+            add(&mut ways, &says);
+        } else if let all @ [_, ..] = &*elsewhere {
+            add(&mut ways, &all.into());
         }
         Declared {
             ways,
@@ -85,6 +88,25 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
         Declared { ways: Vec::new(), overrides, ..it }
     });
     own.into_iter().chain(applications).collect()
+}
+
+/// Adds to what decides where objects come from.
+fn add(ways: &mut [Way], says: &Value) {
+    let sources = ways.iter_mut().filter_map(|it| it.source.as_array_mut());
+    sources.for_each(|it| it.push(says.clone()));
+}
+
+/// Lists the other repositories and revisions with elements of generators, in generators of generators too.
+fn found_in(generators: &Value, own: &Value, all: &mut Vec<Value>) {
+    for generator in generators.as_array().into_iter().flatten() {
+        let (url, revision) = (&generator["git"]["repoURL"], &generator["git"]["revision"]);
+        if url != own && !url.is_null() || !revision.is_null() && revision != "HEAD" {
+            all.push(json!([url, revision]));
+        }
+        for kind in ["matrix", "merge"] {
+            found_in(&generator[kind]["generators"], own, all);
+        }
+    }
 }
 
 /// Returns the Applications of a set, or none if only the cluster knows one of them.
