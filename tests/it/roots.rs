@@ -75,7 +75,7 @@ fn before(is_of_charts: bool) -> Folder {
         ("c/Chart.yaml", CHART),
         ("c/values.yaml", "lab: db\nsvc: db\n"),
         ("c/templates/db.yaml", &template),
-        ("c/.helmignore", "evil*\n"),
+        ("c/.helmignore", "none\n"),
         ("rel/hr.yaml", FLUX),
         ("rel/app.yaml", ARGO),
     ];
