@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Affinity, PodTemplateSpec, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Affinity, NodeSelectorTerm, PodTemplateSpec, Taint, Toleration};
 use serde::Deserialize;
 
 use crate::kubernetes::{
@@ -40,6 +40,29 @@ impl Placing {
         let meets = |term: &_| node_selector::matches(term, &node.name, label);
         let terms = node_selector::required_terms(self.affinity.as_ref());
         terms.is_none_or(|terms| terms.iter().any(meets))
+    }
+
+    /// Returns what happens to pods with an old template on nodes that this new one may leave.
+    pub fn leaving(&self, old: &Placing) -> Vec<&'static str> {
+        let has = |all: &[NodeSelectorTerm], it: &NodeSelectorTerm| all.contains(it);
+        let old_terms = node_selector::required_terms(old.affinity.as_ref());
+        let keeps_affinity = node_selector::required_terms(self.affinity.as_ref())
+            .is_none_or(|new| old_terms.is_some_and(|old| old.iter().all(|it| has(new, it))));
+        let old_labels = old.node_selector.as_ref();
+        let mut labels = self.node_selector.iter().flatten();
+        let keeps_labels =
+            labels.all(|(key, value)| old_labels.and_then(|it| it.get(key)) == Some(value));
+        let keeps_name = self.node_name.is_none() || self.node_name == old.node_name;
+        let tolerated = self.tolerations.as_deref().unwrap_or_default();
+        let keeps_taints = old.tolerations.iter().flatten().all(|it| tolerated.contains(it));
+        let selects = !(keeps_affinity && keeps_labels && keeps_name);
+        let selects = selects.then_some(
+            "on nodes that the new template does not select, pods are deleted at once and not replaced",
+        );
+        let tolerates = (!keeps_taints).then_some(
+            "on nodes with a taint that the new template does not tolerate, pods are deleted and not replaced",
+        );
+        selects.into_iter().chain(tolerates).collect()
     }
 
     /// Returns whether the pod spec lists tolerations.

@@ -37,7 +37,7 @@ pub struct NotChecked {
     /// The object's own reason, if nothing else in the file counts.
     pub(super) object: Option<String>,
     /// Whether `object` is only about images, which matter to limits on rollouts.
-    pub(super) only_images: bool,
+    pub only_images: bool,
     /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
     pub by_namespace: bool,
     /// Of a kustomization that changes only the versions of images and of generated ConfigMaps and Secrets: the files

@@ -54,7 +54,14 @@ pub(super) fn sides(
             let before: Vec<_> = old.all_not_checked().cloned().collect();
             let empty = new.empty.iter_mut().map(|(_, it)| it);
             let all = new.not_checked.iter_mut().chain(empty);
-            NotChecked::compare_objects(all, &before, paths.limits_rollouts);
+            NotChecked::compare_objects(all, &before, true);
+            // They replace pods. Without a limit for that, they are no error.
+            let all = new.not_checked.iter_mut();
+            let images = all.filter(|it| it.only_images && it.is_changed && !paths.limits_rollouts);
+            for it in images {
+                unknown.push(input::of_plan(&it.sentence()));
+                it.is_changed = false;
+            }
             input::complain_of_edited(&commit, paths.policy, &mut new.not_checked, complain)?;
             let mut empty: Vec<_> = new.empty.iter().map(|(_, it)| it.clone()).collect();
             empty.extend(old.not_compared.iter().cloned());

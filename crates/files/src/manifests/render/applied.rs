@@ -31,6 +31,10 @@ pub(in crate::manifests) struct Applied {
     pub(super) source: Value,
     /// What the object changes in the part without setguard following it.
     pub(super) rest: Option<String>,
+    /// The namespace for what has none there. Of a kustomization, its own, and `is_placed` is false.
+    pub(super) namespace: Option<String>,
+    /// Whether the object decides about the namespace, and setguard does not follow it.
+    pub(super) is_placed: bool,
     /// Whether it is rendered as a release, so its objects are compared as those of the release.
     pub(super) is_release: bool,
     /// The file of the object.
@@ -67,6 +71,7 @@ pub(in crate::manifests) fn not_compared(new: &[Applied], old: &[Applied]) -> Ve
         let renamed = same_path.iter().filter(|it| !new_by_id.contains_key(&*it.id));
         let earlier = now.earlier(own, same_name).unwrap_or_else(|| renamed.copied().collect());
         let why = now.differs_from(&earlier, own).or_else(|| now.is_silent_about(&earlier, old));
+        let why = why.or_else(|| now.has_moved(&earlier));
         Some((now, why?))
     });
     why.map(|(now, why)| NotChecked { why, ..now.entry.clone() }).collect()
@@ -138,6 +143,18 @@ impl Applied {
         (is_other && is_silent() && self.may_have_set()).then(|| {
             let path = path.display();
             format!("{object} makes other changes to {path} than before, and setguard does not follow them")
+        })
+    }
+
+    /// Returns why its objects are not compared with those that it had in another namespace.
+    fn has_moved(&self, earlier: &[&Applied]) -> Option<String> {
+        let Applied { object, path, namespace, .. } = self;
+        let same = |it: &&&Applied| it.path == *path;
+        let was = earlier.iter().find(same).filter(|_| self.is_placed)?;
+        let [now, was] = [namespace, &was.namespace].map(|it| it.as_deref().unwrap_or("default"));
+        (now != was && self.may_have_set()).then(|| {
+            let path = path.display();
+            format!("{object} puts the objects of {path} into {now} instead of {was} now, where they are new")
         })
     }
 

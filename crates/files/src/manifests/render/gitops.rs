@@ -267,6 +267,8 @@ impl<'a> Releases<'a> {
                 path: format!("the chart {chart}").into(),
                 source: Value::Null,
                 rest: None,
+                namespace: None,
+                is_placed: false,
                 is_release: false,
                 entry,
             });
@@ -360,7 +362,22 @@ impl<'a> Releases<'a> {
             let is_release = declared.is_release && roots.any(|it| it.is_chart());
             let entry = NotChecked::at(&holder.file, Cause::Chart, "").of(of);
             let rest = declared.rest.clone().filter(|_| !is_followed);
-            self.applied.push(Applied { object, id, top, path, source, rest, is_release, entry });
+            let own = Kustomization::of_folder(&at).and_then(|it| it.namespace);
+            // Flux overrides it.
+            let is_placed = !is_release && (declared.why_not.is_some() || own.is_none());
+            let namespace = own.filter(|_| !is_placed).or_else(|| declared.destination.clone());
+            self.applied.push(Applied {
+                object,
+                id,
+                top,
+                path,
+                source,
+                rest,
+                namespace,
+                is_placed,
+                is_release,
+                entry,
+            });
         }
         let files = |file: &String| match file.strip_prefix('/') {
             Some(file) => may_mean(top, file),

@@ -7,6 +7,7 @@ use setguard_core::{
     rollout::{
         Course, NeverReady, Revision,
         daemon_set::{Settings, simulate},
+        node::Placing,
     },
 };
 
@@ -29,8 +30,12 @@ impl Forecaster<'_> {
             .with_port_of_old(shared.is_some_and(|(old, new)| share_a_port(old, new)));
         let world = &self.input.world;
         let Some(nodes) = &world.nodes else {
+            let placing = Placing::of(&spec.template);
             let shape = match transition.before {
-                Some(_) => settings.shape(),
+                Some(old) => {
+                    let leaving = placing.leaving(&Placing::of(old.template()));
+                    [&*settings.shape()].into_iter().chain(leaving).collect::<Vec<_>>().join("; ")
+                }
                 None => "a pod starts on each node that it selects and tolerates".to_owned(),
             };
             let settings = describe(&settings, None);

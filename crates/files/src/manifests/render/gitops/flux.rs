@@ -112,6 +112,7 @@ pub(super) fn flux_kustomization(object: &Value) -> Declared {
         from: names(&object["spec"]["postBuild"]["substituteFrom"], object),
         path: path.unwrap_or_default(),
         why_not: not_understood(&keys),
+        destination: text(&object["spec"], "targetNamespace"),
         rest: Some(sorted(&rest)),
         changes,
         ..Declared::by("Kustomization", object)
