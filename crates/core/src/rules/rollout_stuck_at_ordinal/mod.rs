@@ -103,6 +103,13 @@ fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
         let complete = query.patch(Effect::Restarts(replicas.pods.len()), COMPLETE);
         return Help::say("run ").run(complete.then(&delete)).and(rollout_waits::BARE);
     }
+    if query.keeps_image_of(halt.pod) {
+        return match query.undo() {
+            Some(undo) => Help::say("the new template has the same image; to go back to the previous template, run ")
+                .run(undo.then(&delete)),
+            None => Help::say("the new template has the same image: correct it, apply it and then run ").run(delete),
+        };
+    }
     let lower = Help::say("lower the partition: ").run(patch.then(&delete));
     match rollout_waits::below_partition(index, partition, lower) {
         Some(below) => below,

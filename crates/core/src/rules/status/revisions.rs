@@ -69,6 +69,19 @@ impl<'a> StatusQuery<'a> {
         })
     }
 
+    /// Returns whether the template being rolled out has the image that a pod's kubelet complains about.
+    pub(in crate::rules) fn keeps_image_of(&self, pod: &Pod) -> bool {
+        let (all, _) = self.way_back();
+        let data = all.first().and_then(|it| it.1.data.as_deref());
+        let data: serde_json::Value = data.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
+        let spec = &data["spec"]["template"]["spec"];
+        let lists = ["initContainers", "containers"].map(|it| spec[it].as_array());
+        let mut images =
+            lists.into_iter().flatten().flatten().filter_map(|it| it["image"].as_str());
+        let said = pod.trouble.as_ref().map_or("", |it| &*it.message);
+        images.any(|it| said.contains(&format!("image \"{it}\"")))
+    }
+
     /// Returns whether these pods have the new template because somebody deleted their predecessors.
     pub(crate) fn has_replaced_by_hand(&self, pods: &[String]) -> bool {
         let observed = self.audit.observed;
