@@ -194,14 +194,31 @@ impl CrossObject {
                 see(source, kept.worst, &mut object)?;
             }
         }
-        for KeptIgnores { source, file, number, ignores } in mem::take(&mut self.ignores) {
+        let kept = mem::take(&mut self.ignores);
+        // A template has an output for each file of values and each release.
+        let mut used = HashSet::new();
+        for (kept, root) in kept.iter().filter_map(|it| Some((it, self.root_of(it.source)?))) {
+            used.extend(kept.ignores.used().map(|(rule, reason)| (root.clone(), rule, reason)));
+        }
+        for KeptIgnores { source, file, number, mut ignores } in kept {
+            let root = self.root_of(source);
+            if let Some(root) = &root {
+                ignores.retain(|rule, reason| {
+                    used.contains(&(root.clone(), rule.to_owned(), reason.to_owned()))
+                });
+            }
             if let Some(mut object) = ignores.remarks(number) {
-                let rendered = self.source(source).filter(|it| it.rendered().is_some());
+                let rendered = self.source(source).filter(|_| root.is_some());
                 let source = rendered.unwrap_or_else(|| Source::named(file, String::new()));
                 see(&source, None, &mut object)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the file of the chart or kustomization that a source is rendered by.
+    fn root_of(&self, index: usize) -> Option<String> {
+        Some(self.sources.get(index)?.as_ref()?.rendered()?.file())
     }
 
     /// Takes a source. Only a rendered source can be taken twice.

@@ -117,6 +117,17 @@ impl Ignores {
         self.list.iter().any(|it| it.rule == rule && it.covers.contains(&line))
     }
 
+    /// Lists the rules and reasons of the comments that have an effect.
+    pub(super) fn used(&self) -> impl Iterator<Item = (String, String)> {
+        let used = self.list.iter().filter(|it| it.use_ != Use::None);
+        used.map(|it| (it.rule.clone(), it.reason.clone()))
+    }
+
+    /// Drops the comments without an effect here that have one elsewhere.
+    pub(super) fn retain(&mut self, is_used: impl Fn(&str, &str) -> bool) {
+        self.list.retain(|it| it.use_ != Use::None || !is_used(&it.rule, &it.reason));
+    }
+
     /// Returns the remarks on the comments after all rules. `None` without remarks, or if no object of the document is
     /// checked. `number` is the number of an object in the document.
     pub(crate) fn remarks(self, number: usize) -> Option<ObjectReport> {

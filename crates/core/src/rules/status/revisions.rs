@@ -73,7 +73,8 @@ impl<'a> StatusQuery<'a> {
     pub(in crate::rules) fn keeps_image_of(&self, pod: &Pod) -> bool {
         let (all, _) = self.way_back();
         let data = all.first().and_then(|it| it.1.data.as_deref());
-        let data: serde_json::Value = data.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
+        let data: serde_json::Value =
+            data.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
         let spec = &data["spec"]["template"]["spec"];
         let lists = ["initContainers", "containers"].map(|it| spec[it].as_array());
         let mut images =
