@@ -134,10 +134,11 @@ fn exempt(rule: &Rule) -> String {
 }
 
 /// The repositories in Kubernetes' `staging/`.
-const STAGED: &str = "apimachinery apiserver component-helpers endpointslice kube-scheduler kubectl pod-security-admission";
+const STAGED: &str = "api apimachinery apiserver cloud-provider component-helpers endpointslice kube-scheduler kubectl \
+                      pod-security-admission";
 
 /// Links the paths of Go files. A path starts at the root of Kubernetes, at the root of a staged repository whose name
-/// precedes it, or in the folder of the previous path.
+/// precedes it, at a repository of GitHub, or in the folder of the previous path.
 fn linked(text: &str) -> String {
     let source =
         format!("https://github.com/kubernetes/kubernetes/blob/release-{}", Version::NEWEST);
@@ -148,19 +149,29 @@ fn linked(text: &str) -> String {
             word.trim_start_matches('(').trim_end().trim_end_matches([',', ';', ':', '.', ')']);
         let is_path = name.contains('/') || !folder.is_empty();
         if is_path && name.ends_with(".go") && !name.contains('*') {
-            let path = match name.split_once('/') {
-                None => format!("{folder}{name}"),
-                Some((first, _)) if STAGED.split(' ').any(|it| it == first) => {
-                    format!("staging/src/k8s.io/{name}")
+            let path = name.trim_start_matches("k8s.io/");
+            let url = match path.split('/').collect::<Vec<_>>()[..] {
+                [_] => format!("{folder}{name}"),
+                ["github.com", owner, project, ..] => {
+                    let project = format!("github.com/{owner}/{project}");
+                    path.replacen(&project, &format!("https://{project}/blob/HEAD"), 1)
                 }
-                Some(_) => format!("{repository}{name}"),
+                [first, ..] if STAGED.split_whitespace().any(|it| it == first) => {
+                    format!("{source}/staging/src/k8s.io/{path}")
+                }
+                _ => {
+                    let mut roots = ["cmd/", "pkg/", "plugin/", "staging/"].into_iter();
+                    let is_there = roots.any(|it| path.starts_with(it)) || !repository.is_empty();
+                    assert!(is_there, "Kubernetes has no {path}");
+                    format!("{source}/{repository}{path}")
+                }
             };
-            out += &word.replacen(name, &format!("[{name}]({source}/{path})"), 1);
-            folder = path[..path.rfind('/').map_or(0, |at| at + 1)].to_owned();
+            out += &word.replacen(name, &format!("[{name}]({url})"), 1);
+            folder = url[..url.rfind('/').map_or(0, |at| at + 1)].to_owned();
         } else {
             out += word;
         }
-        let staged = STAGED.split(' ').find(|it| *it == name.trim_start_matches("k8s.io/"));
+        let staged = STAGED.split_whitespace().find(|it| *it == name.trim_start_matches("k8s.io/"));
         repository = staged.map_or_else(String::new, |it| format!("staging/src/k8s.io/{it}/"));
     }
     capitalised(&out)

@@ -107,7 +107,11 @@ impl<'a> Response<'a> {
                 Why::Exception(reason) => Some(reason.clone()),
                 Why::Annotation => Some("annotation".to_owned()),
                 Why::Permit(text) => Some(format!("{EXCEED_ANNOTATION}: {text}")),
-                Why::Ratchet | Why::Place(_) | Why::Placeholder(_) | Why::Comment { .. } => None,
+                Why::Ratchet
+                | Why::Place(_)
+                | Why::Placeholder(_)
+                | Why::Completed(_)
+                | Why::Comment { .. } => None,
             })?;
             Some(format!("{} ({why})", it.finding.rule.id))
         });

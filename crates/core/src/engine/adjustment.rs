@@ -2,7 +2,7 @@
 //!
 //! `Violation::lower` applies them in the order of the variants of [`Why`] and keeps the reasons for the output. A
 //! policy, an annotation or a comment never lowers `api-validation` or `schema`. Only an exception in the policy, the
-//! old object, a permit or a placeholder lowers a denial.
+//! old object, a permit, a placeholder or a kustomization that completes the object lowers a denial.
 //!
 //! A finding that its own rule makes a note has no reason here.
 
@@ -25,6 +25,8 @@ pub enum Why {
     Place(String),
     /// The manifest contains this placeholder, so it is not what will be applied.
     Placeholder(String),
+    /// A kustomization gives the object its selector and labels, as this text says.
+    Completed(String),
     /// A comment exempts the field from a warning.
     Comment {
         /// The comment's line.
@@ -47,6 +49,7 @@ impl fmt::Display for Why {
             Why::Placeholder(text) => {
                 write!(f, "not denied: {text} seems to be replaced before this is applied")
             }
+            Why::Completed(why) => write!(f, "not denied: {why}"),
             Why::Comment { line, reason } => {
                 let colon = if reason.is_empty() { "" } else { ": " };
                 write!(f, "exempted by the comment in line {line}{colon}{reason}")

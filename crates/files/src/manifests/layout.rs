@@ -350,18 +350,35 @@ impl Layout {
                 if !seen.insert(folder) {
                     continue;
                 }
-                let path = clean(folder);
-                let own = self.kustomizations.get(folder).into_iter();
-                let components = own.flat_map(|it| &it.components);
-                let components = components.map(|it| clean(&folder.join(it)));
-                for of in [path.clone()].into_iter().chain(components) {
-                    let found = self.patches.get(&of).into_iter().flatten();
-                    patches.extend(found.map(|patch| patch.used_by(folder)));
-                }
-                built.push(path);
+                patches.extend(self.own_patches(folder).map(|patch| patch.used_by(folder)));
+                built.push(clean(folder));
             }
         }
         patches
+    }
+
+    /// Returns the changes of a kustomization and of its components.
+    fn own_patches(&self, folder: &Path) -> impl Iterator<Item = &Patch> {
+        let own = self.kustomizations.get(folder).into_iter();
+        let components = own.flat_map(|it| &it.components).map(|it| folder.join(it));
+        let all = [folder.to_owned()].into_iter().chain(components);
+        all.flat_map(|of| self.patches.get(&clean(&of)).into_iter().flatten())
+    }
+
+    /// Returns a kustomization that gives the sets of a file their selector and labels, if whatever takes the file leads
+    /// to such a one.
+    pub(super) fn completed_by(&self, file: &Path) -> Option<&PathBuf> {
+        let (mut found, mut seen, mut open) = (None, BTreeSet::new(), vec![clean(file)]);
+        while let Some(part) = open.pop() {
+            for folder in self.resources.get(&part)? {
+                if self.own_patches(folder).any(|it| it.completes) {
+                    found = Some(folder);
+                } else if seen.insert(folder) {
+                    open.push(clean(folder));
+                }
+            }
+        }
+        found
     }
 
     /// Returns whether a file can be a patch that no kustomization lists: a kustomization is in its folder or the

@@ -12,6 +12,8 @@ pub(crate) struct Patch {
     kind: Option<String>,
     name: Option<String>,
     fields: Vec<Vec<Step>>,
+    /// It gives each set of Kubernetes a selector, and the pods its labels.
+    pub(super) completes: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +36,13 @@ impl Patch {
         root: &Node<'_>,
         read: &dyn Fn(&Path) -> Option<String>,
     ) -> Vec<Patch> {
-        let any = Patch { folder: folder.to_owned(), kind: None, name: None, fields: Vec::new() };
+        let any = Patch {
+            folder: folder.to_owned(),
+            kind: None,
+            name: None,
+            fields: Vec::new(),
+            completes: false,
+        };
         let mut all = Vec::new();
         for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
             for item in items(root.get(key)) {
@@ -57,15 +65,19 @@ impl Patch {
                 all.push(Patch { fields, ..any.select(target.get("select")) });
             }
         }
-        let selectors = items(root.get("labels")).any(|it| is_true(it.get("includeSelectors")));
-        let templates = items(root.get("labels")).any(|it| is_true(it.get("includeTemplates")));
-        let has_selectors = selectors || root.get("commonLabels").is_some();
-        let labels = has_selectors || templates;
-        let set = [("spec.selector", has_selectors), (TEMPLATE_LABELS, labels)];
+        let has_labels = |it: Option<&Node<'_>>| {
+            it.is_some_and(|it| matches!(&it.value, Value::Map(labels) if !labels.is_empty()))
+        };
+        let include = |key: &str| {
+            items(root.get("labels")).any(|it| is_true(it.get(key)) && has_labels(it.get("pairs")))
+        };
+        let completes = include("includeSelectors") || has_labels(root.get("commonLabels"));
+        let labels = completes || include("includeTemplates");
+        let set = [("spec.selector", completes), (TEMPLATE_LABELS, labels)];
         let set = set.iter().filter(|(_, is_set)| *is_set);
         let fields: Vec<_> = set.map(|(field, _)| steps(field.split('.'))).collect();
         if !fields.is_empty() {
-            all.push(Patch { fields, ..any });
+            all.push(Patch { fields, completes, ..any });
         }
         all
     }
@@ -128,6 +140,7 @@ impl Patch {
                     kind: self.kind.clone().or(own.kind),
                     name: self.name.clone().or(name.map(str::to_owned)),
                     fields,
+                    ..own
                 }
             })
             .collect()

@@ -1,7 +1,7 @@
 //! Facts about a file from its path and the folders around it: kustomizations change it, it is a template of a chart,
 //! or its cluster doesn't last.
 //!
-//! Such facts lower warnings, but never a denial. `PLACES` has all names that count.
+//! Such facts lower warnings, but no denial, except of what a kustomization completes. `PLACES` has all names that count.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,6 +20,8 @@ use super::{
 #[derive(Clone, Debug, Default)]
 pub struct PathContext {
     pub(crate) patches: Vec<Patch>,
+    /// The folder of a kustomization that gives its sets their selector and labels.
+    pub(super) completed_by: Option<PathBuf>,
     /// The reason why a set in it may be only a part, such as a patch.
     pub(super) part: Option<MaybePart>,
     /// The chart that has it as a template, or as values.
@@ -155,6 +157,7 @@ impl FolderContext {
         lowered.extend(release.map(|(minor, why)| Lowered { about: About::Release(minor), why }));
         let facts = PathContext {
             patches: self.layout.patches(file),
+            completed_by: self.layout.completed_by(file).cloned(),
             part: self.layout.part(file),
             chart: self.layout.chart_of(file).map(Path::to_owned),
             lowered,
@@ -287,6 +290,16 @@ impl PathContext {
         let patch = self.patches.iter().find(|patch| patch.sets(kind, name, node, finding))?;
         let folder = patch.folder.display();
         Some(format!("{folder} sets this; check what it builds: setguard check -k {folder}"))
+    }
+
+    /// Returns the kustomization that gives a set its selector and labels, if the set has neither. kustomize labels only
+    /// sets of Kubernetes itself.
+    pub fn completed(&self, set: &Manifest<'_>) -> Option<String> {
+        let is_labelled = set.resource.is_some_and(|it| it.group == "apps") && set.is_partial();
+        let folder = self.completed_by.as_ref().filter(|_| is_labelled)?.display();
+        Some(format!(
+            "{folder} adds a selector and labels; check what it builds: setguard check -k {folder}"
+        ))
     }
 
     /// Returns how to check or plan the objects that kustomizations make of an object, if any.

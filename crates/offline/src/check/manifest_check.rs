@@ -14,7 +14,11 @@ use setguard_core::{
     inventory::{Inventory, object_summary::ObjectSummary},
     object::{size::ObjectSize, storage::Storage},
     policy::Policy,
-    rules::{api_validation::METAS, rule::inventory::Coverage, schema::SCHEMA},
+    rules::{
+        api_validation::{API_VALIDATION, METAS},
+        rule::inventory::Coverage,
+        schema::SCHEMA,
+    },
 };
 
 use super::{ignores::Ignores, old_objects::OldObjects, workers};
@@ -146,6 +150,8 @@ impl<'a> Checker<'a> {
         let moved = found.moved.take();
         let mut postponed = moved.map(|why| NotChecked::object(file, line, Cause::Partial, why));
         ignores.begin(&found.id);
+        let context = self.path_context(file).filter(|_| !self.context.no_ignores);
+        let completed = context.and_then(|it| it.completed(manifest));
         for (violation, mark, _) in &mut found.violations {
             if !is_named && let Some(text) = placeholder_in(violation, *mark, &manifest.node) {
                 let why = format!(
@@ -157,6 +163,9 @@ impl<'a> Checker<'a> {
                     entry
                 });
                 violation.lower(Mode::Audit, Why::Placeholder(text));
+            }
+            if let Some(why) = completed.clone().filter(|_| lacks_selector(&violation.finding)) {
+                violation.lower(Mode::Audit, Why::Completed(why));
             }
             ignores.apply(violation, *mark);
         }
@@ -311,6 +320,13 @@ impl<'a> Checker<'a> {
         let no_ignores = self.context.no_ignores;
         Context { no_ignores, ..Context::of_command(self.policy, Origin::Manifest, self.now) }
     }
+}
+
+/// Returns whether the API server would reject a set because it has neither a selector nor labels.
+fn lacks_selector(Finding { rule, field, .. }: &Finding) -> bool {
+    let field = field.to_string();
+    *rule == API_VALIDATION
+        && (field == "spec.selector" || field == "spec.template.metadata.labels")
 }
 
 /// Returns the placeholder that the API server would reject. In a repository, a tool replaces it before apply, so the

@@ -37,7 +37,8 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         _ => return,
     };
     let message = format!(
-        "the pods select control plane nodes and do not tolerate their taint {ROLE}, so no pod runs"
+        "the pods select control plane nodes and do not tolerate their taint {ROLE}, so no pod runs unless the taint \
+         was removed, as on single-node clusters and OpenShift with schedulable masters"
     );
     let help = format!("add {{key: {ROLE}, operator: Exists, effect: NoSchedule}} to tolerations");
     found.report(&path, Reason::Required, message, help).noted_if(is_unsure);

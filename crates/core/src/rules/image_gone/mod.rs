@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// Where images were, when they were removed, and what to use. `why.md` names the announcements.
-const GONE: [(&str, &str, &str); 2] = [
+const GONE: [(&str, &str, &str); 4] = [
     (
         "bitnami/",
         "since the end of September 2025 docker.io/bitnami has only the tag latest of a few images",
@@ -18,6 +18,16 @@ const GONE: [(&str, &str, &str); 2] = [
         "gcr.io/kubebuilder/kube-rbac-proxy",
         "since March 2026 gcr.io/kubebuilder has no kube-rbac-proxy",
         "use registry.k8s.io/kubebuilder/kube-rbac-proxy, or quay.io/brancz/kube-rbac-proxy",
+    ),
+    (
+        "gcr.io/cloud-provider-vsphere/",
+        "since September 2024 gcr.io/cloud-provider-vsphere does not exist",
+        "use registry.k8s.io/csi-vsphere, or registry.k8s.io/cloud-pv-vsphere/cloud-provider-vsphere",
+    ),
+    (
+        "projects.registry.vmware.com/",
+        "since the end of June 2024 projects.registry.vmware.com has no images",
+        "use projects.packages.broadcom.com if it has the image, or where the project publishes it now",
     ),
 ];
 

@@ -41,7 +41,8 @@ fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut 
             "{value:?} changes with each release and {place} cannot be changed, so the API server \
              will refuse the next upgrade"
         );
-        let help = "leave it out here; the labels of the set and of its pods may have it";
+        let help = "leave it out here; the labels of the set and of its pods may have it; delete a set that exists \
+                    with --cascade=orphan first";
         found.report(&path.key(key), Reason::Invalid, message, help);
     }
 }

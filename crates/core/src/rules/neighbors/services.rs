@@ -29,12 +29,12 @@ pub(in crate::rules) struct Governed<'a> {
 }
 
 impl<'a> Governed<'a> {
-    /// `None` if the object isn't a StatefulSet that names a Service, or if the Services of its namespace are unknown.
+    /// `None` if the object isn't a StatefulSet that names a Service, or if the cluster's Services are unknown.
     pub(in crate::rules) fn of(query: &Query<'a>) -> Option<Self> {
         let (set, inventory) = (query.item, query.inventory());
         let controller = set.controller()?;
         let name = set.details()?.service_name.as_deref()?;
-        if !query.knows(Kind::Service, set.namespace()) {
+        if query.freshness(Kind::Service) == Freshness::Unknown {
             return None;
         }
         let services = inventory.named(Kind::Service, set.namespace(), name);

@@ -42,20 +42,20 @@ fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
     of_command(&words).map(|seconds| ("exec", seconds))
 }
 
-/// Over all commands in sequence.
+/// Over all commands in sequence, up to one that may tell the program to stop: then the sleep is its time to do so.
 fn of_script(script: &str) -> Option<Option<i64>> {
     // After one of these words, nothing is certain to run.
     const LAST: [&str; 10] =
         ["case", "exec", "exit", "for", "function", "if", "return", "until", "while", "{"];
     // Nobody expects these to fail, so the command after `&&` runs.
-    const SUCCEED: [&str; 9] =
-        [":", "date", "echo", "kill", "nginx", "printf", "set", "touch", "true"];
+    const SUCCEED: [&str; 7] = [":", "date", "echo", "printf", "set", "touch", "true"];
+    const STOPS: [&str; 6] = ["drain", "kill", "quit", "shut", "stop", "term"];
     let script = read::plain(script).replace("&>", ">").replace(">&", ">");
     if script.replace("&&", "").contains('&') || script.contains(['(', ')']) {
         return None;
     }
     let mut sum = None;
-    for chain in script.split(['\n', ';']) {
+    'script: for chain in script.split(['\n', ';']) {
         for command in chain.split("&&").filter_map(|it| it.split('|').next()) {
             let words = command.split_whitespace().take_while(|it| !it.contains(['<', '>']));
             let words: Vec<&str> = words.collect();
@@ -64,6 +64,9 @@ fn of_script(script: &str) -> Option<Option<i64>> {
                     sum = Some(sum.map_or(time, |sum: Option<i64>| sum?.checked_add(time?)));
                 }
                 None if words.first().is_some_and(|it| SUCCEED.contains(it)) => {}
+                None if STOPS.iter().any(|it| command.to_ascii_lowercase().contains(it)) => {
+                    break 'script;
+                }
                 None => break,
             }
         }
@@ -112,12 +115,16 @@ mod tests {
     fn a_script_sleeps_as_long_as_its_certain_parts() {
         for (script, expected) in [
             ("sleep 45 && kill 1", Some(45)),
-            ("nginx -s quit && sleep 45", Some(45)),
+            ("date && sleep 45", Some(45)),
+            ("nginx -s quit && sleep 45", None),
+            ("kill -QUIT $(cat /run/pid); sleep 45", None),
+            ("curl -X POST localhost/-/Shutdown; sleep 45", None),
+            ("sleep 20; bitcoin-cli stop; sleep 45", Some(20)),
+            ("echo stopping; sleep 45", Some(45)),
             ("ready && sleep 45", None),
             ("ready || sleep 45", None),
             ("a; sleep 20; b\nsleep 20", Some(40)),
             ("echo bye >&2; curl -s localhost >/dev/null 2>&1; sleep 45 >/dev/null", Some(45)),
-            ("kill -QUIT $(cat /run/pid); sleep 45", Some(45)),
             ("echo 'if so; sleep 9' # sleep 9\nsleep 45", Some(45)),
             ("echo $(date; sleep 9) `sleep 9`; sleep \"45\"; exit 0", Some(45)),
             ("sleep 20; ready || exit 0; sleep 45", Some(20)),

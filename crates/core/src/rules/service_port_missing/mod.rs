@@ -2,7 +2,11 @@ use super::neighbors::services;
 use crate::rules::prelude::*;
 use crate::{
     finding::paths::CONTAINERS,
-    inventory::{configs::is_filled_in, labels::Selector, object_summary::Service},
+    inventory::{
+        configs::is_filled_in,
+        labels::Selector,
+        object_summary::{NamedPort, Service},
+    },
 };
 
 pub(super) static RULE: Rule = rule! {
@@ -29,20 +33,26 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             {
                 continue;
             }
-            let mut own = details.ports.iter().map(|it| &*it.name);
-            let help = match nearest_of(&port.name, own.clone()).or_else(|| own.next()) {
-                Some(name) => format!(
-                    "write {name} in targetPort, or name the port {} in a container",
-                    port.name
+            let NamedPort { name, protocol } = port;
+            let own = details.ports.iter().filter(|it| it.protocol == *protocol);
+            // No container has two ports of one name.
+            let other = details.ports.iter().find(|it| it.name == *name);
+            let help = match (other, nearest_of(name, own.map(|it| &*it.name))) {
+                (Some(NamedPort { protocol: other, .. }), _) => format!(
+                    "write the number of the {protocol} port in targetPort, because {name} names a {other} port, or \
+                     remove the port from the Service"
                 ),
-                None => format!(
-                    "name a port {} in a container, or write its number in targetPort",
-                    port.name
+                (None, Some(near)) => {
+                    format!("write {near} in targetPort, or name the port {name} in a container")
+                }
+                (None, None) => format!(
+                    "name a {protocol} port {name} in a container, write its number in targetPort, or remove the port \
+                     from the Service"
                 ),
             };
             let message = format!(
-                "its {item} connects to a {} port named {}, and no container has one, so nothing answers there",
-                port.protocol, port.name
+                "its {item} connects to a {protocol} port named {name}, and no container has one, so nothing answers \
+                 there"
             );
             found.report(Kind::Service, &CONTAINERS, Reason::NotFound, message, help);
         }

@@ -19,13 +19,14 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     if service.selector.iter().next().is_none() && may_write_endpoints {
         return;
     }
-    let message = match missing(service, it.set, it.controller) {
-        Some((key, value)) => format!(
-            "its {first} selects pods with {key}={value}, a label that these pods do not have, so \
-             they get no DNS names"
-        ),
-        None => format!("its {first} has no selector, so the pods get no DNS names"),
+    let why = match missing(service, it.set, it.controller) {
+        Some((key, value)) => {
+            format!("selects pods with {key}={value}, a label that these pods do not have")
+        }
+        None => "has no selector".to_owned(),
     };
+    let nowhere = if service.is_headless { "" } else { "it leads to none of them, and " };
+    let message = format!("its {first} {why}, so {nowhere}the pods get no DNS names");
     let help = "give the Service a selector that matches the labels of the template";
     let name = SPEC.child("serviceName");
     found

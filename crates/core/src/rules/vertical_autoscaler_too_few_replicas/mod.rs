@@ -28,7 +28,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             "its {other} replaces no pod of a set with fewer than {least} replicas{default}, so pods keep their \
              resources until something else replaces them"
         );
-        let help = "set updatePolicy.minReplicas to the replicas, or updateMode to Initial";
+        let help = "set updatePolicy.minReplicas to the replicas, or updateMode to Initial; in the mode \
+                    InPlaceOrRecreate, the updater's --in-place-skip-disruption-budget lifts the limit too";
         found.report(kind, field, Reason::Invalid, message, help);
     } else if count == 1 {
         let message =
