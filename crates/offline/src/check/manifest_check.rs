@@ -165,6 +165,12 @@ impl<'a> Checker<'a> {
                 violation.lower(Mode::Audit, Why::Placeholder(text));
             }
             if let Some(why) = completed.clone().filter(|_| lacks_selector(&violation.finding)) {
+                postponed.get_or_insert_with(|| {
+                    let mut entry =
+                        NotChecked::object(file, mark.line, Cause::Kustomization, why.clone());
+                    entry.is_same = self.previous.has_same(&found.id, file, manifest);
+                    entry
+                });
                 violation.lower(Mode::Audit, Why::Completed(why));
             }
             ignores.apply(violation, *mark);
