@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use kube_yaml::{Node, Value};
 use setguard_core::finding::{ClusterAssumption, Field, Finding, Step as FieldStep};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Patch {
     pub(crate) folder: PathBuf,
     /// `None` for any kind or name.
@@ -36,13 +36,7 @@ impl Patch {
         root: &Node<'_>,
         read: &dyn Fn(&Path) -> Option<String>,
     ) -> Vec<Patch> {
-        let any = Patch {
-            folder: folder.to_owned(),
-            kind: None,
-            name: None,
-            fields: Vec::new(),
-            completes: false,
-        };
+        let any = Patch { folder: folder.to_owned(), ..Patch::default() };
         let mut all = Vec::new();
         for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
             for item in items(root.get(key)) {
