@@ -109,35 +109,38 @@ impl Outdated {
 
 impl Pods {
     fn of<T>(object: &Object<'_, T>) -> Option<Self> {
-        let (all, counts, observed) = match &object.workload {
+        let (all, counts, observed, is_known) = match &object.workload {
             Workload::DaemonSet(_) => {
                 let status = daemon_set_status(object)?;
                 let all = status.desired_number_scheduled;
                 let updated = status.updated_number_scheduled.unwrap_or_default();
                 let outdated = status.current_number_scheduled.saturating_sub(updated);
                 let unavailable = status.number_unavailable.unwrap_or_default();
-                (all, [unavailable, outdated], status.observed_generation)
+                (all, [unavailable, outdated], status.observed_generation, true)
             }
             Workload::StatefulSet(spec) => {
-                let status = stateful_set_status(object).unwrap_or_default();
+                let status = stateful_set_status(object);
+                let is_known = status.is_some();
+                let status = status.unwrap_or_default();
                 let (pods, available) = (status.replicas, status.available_replicas);
                 let available = available.or(status.ready_replicas).unwrap_or_default();
                 let outdated = pods.saturating_sub(status.updated_replicas.unwrap_or_default());
                 let counts = [pods.saturating_sub(available), outdated];
-                (spec.replicas.unwrap_or(1), counts, status.observed_generation)
+                (spec.replicas.unwrap_or(1), counts, status.observed_generation, is_known)
             }
         };
         let [unavailable, outdated] = counts.map(|it| i64::from(it.clamp(0, all.max(0))));
         let are_scattered = object.strategy() == Some("OnDelete");
         let generation = object.metadata.generation;
-        let outdated = match observed {
-            Some(observed) if observed >= generation.unwrap_or_default() => {
-                Some(Outdated { count: outdated, are_scattered })
-            }
-            // The template has never changed.
-            _ if generation == Some(1) => Some(Outdated::default()),
-            _ => None,
+        let is_current = match observed {
+            Some(observed) => observed >= generation.unwrap_or_default(),
+            // A test or a person has written the status.
+            None => is_known && generation.is_none(),
         };
+        // In the first generation, the template has never changed.
+        let never_changed = || (generation == Some(1)).then(Outdated::default);
+        let outdated = is_current.then_some(Outdated { count: outdated, are_scattered });
+        let outdated = outdated.or_else(never_changed);
         Some(Pods { all: all.into(), unavailable, outdated })
     }
 
