@@ -2,6 +2,9 @@ use serde_json::value::RawValue;
 
 use crate::observed::prelude::*;
 
+/// The label of a pod of a set, and of the revision of a DaemonSet.
+pub(super) const HASH_LABEL: &str = "controller-revision-hash";
+
 /// A ControllerRevision.
 #[derive(Clone, Debug)]
 pub struct Revision {
@@ -24,25 +27,16 @@ pub struct Revision {
 
 #[derive(Deserialize)]
 struct RawRevision {
-    metadata: Metadata<Labels>,
+    metadata: Metadata,
     revision: Option<i64>,
     data: Option<Box<RawValue>>,
-}
-
-#[derive(Default, Deserialize)]
-struct Labels {
-    #[serde(rename = "controller-revision-hash")]
-    of_daemon_set: Option<Box<str>>,
-    #[serde(rename = "controller.kubernetes.io/hash")]
-    of_stateful_set: Option<Box<str>>,
 }
 
 impl Revision {
     /// Reads a revision, and the set that controls it. Fails if the JSON is not a revision.
     pub fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
         let RawRevision { metadata, revision, data } = serde_json::from_str(json)?;
-        let labels = metadata.labels.as_ref();
-        let hash = labels.and_then(|it| it.of_daemon_set.as_deref()).unwrap_or_default();
+        let hash = metadata.label(HASH_LABEL).unwrap_or_default();
         let revision = Revision {
             namespace: metadata.namespace().into(),
             name: metadata.name().into(),
@@ -51,8 +45,9 @@ impl Revision {
             hash: hash.into(),
             number: revision,
             data: data.map(Into::into),
-            is_owned: metadata.is_owned(),
-            is_of_set: !hash.is_empty() || labels.is_some_and(|it| it.of_stateful_set.is_some()),
+            is_owned: metadata.controller().is_some(),
+            is_of_set: !hash.is_empty()
+                || metadata.label("controller.kubernetes.io/hash").is_some(),
         };
         Ok((metadata.owner(), revision))
     }

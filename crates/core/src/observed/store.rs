@@ -3,13 +3,14 @@ mod get;
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1::ResourceQuotaStatus;
+
 use super::{
     budget::PodDisruptionBudget,
     claim::{PersistentVolume, PersistentVolumeClaim},
     event::Event,
     foreign_pod::ForeignPod,
     node::Node,
-    quota::Quota,
     revision::Revision,
     webhook::{Endpoints, Webhook},
     workload::WorkloadState,
@@ -51,7 +52,7 @@ pub struct Observed {
     /// Objects whose existence is all that matters, by kind, namespace and name.
     others: BTreeSet<(Kind, Box<str>, Box<str>)>,
     namespaces: BTreeMap<Box<str>, BTreeMap<String, String>>,
-    quotas: BTreeMap<(Box<str>, Box<str>), Quota>,
+    quotas: BTreeMap<(Box<str>, Box<str>), ResourceQuotaStatus>,
     webhooks: Vec<Webhook>,
     /// By the namespace and name of the Service.
     endpoints: BTreeMap<(Box<str>, Box<str>), Endpoints>,

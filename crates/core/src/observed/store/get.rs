@@ -1,10 +1,12 @@
+use k8s_openapi::api::core::v1::ResourceQuotaStatus;
+
 use super::owner;
 use crate::observed::prelude::*;
 use crate::{
     object::storage::{Storage, is_shareable},
     observed::{
         Endpoints, Event, ForeignPod, Node, PersistentVolume, PersistentVolumeClaim, Pod,
-        PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadState, WorkloadStatus,
+        PodDisruptionBudget, Revision, StorageClass, Webhook, WorkloadState, WorkloadStatus,
     },
 };
 
@@ -123,8 +125,8 @@ impl Observed {
         self.namespaces.get(name)
     }
 
-    /// Returns the ResourceQuota with this name.
-    pub fn quota(&self, namespace: &str, name: &str) -> Option<&Quota> {
+    /// Returns the status of the ResourceQuota with this name.
+    pub fn quota(&self, namespace: &str, name: &str) -> Option<&ResourceQuotaStatus> {
         self.quotas.get(&(namespace.into(), name.into()))
     }
 
