@@ -145,7 +145,7 @@ impl Acceptor {
                     connection.serve(stream, is_http2, router, close).await;
                 }
                 Err((why, error)) => {
-                    app.metrics.handshake_failed(why);
+                    app.metrics.handshake_failures.get_or_create(&[("reason", why.as_str())]).inc();
                     log_failure(why, &error, &last_warning);
                 }
             }

@@ -46,7 +46,7 @@ pub struct Metrics {
     pub(crate) certificate_expiry: Gauge,
     certificate_reloads: Counters<1>,
     pub(crate) policy: PolicyState,
-    handshake_failures: Counters<1>,
+    pub handshake_failures: Counters<1>,
     log_lines_dropped: Counter,
     managed: Counters<1>,
     pub(crate) managed_healthy: Gauge,
@@ -180,11 +180,6 @@ impl Metrics {
     /// Counts a reload of the certificate; `taken` is whether it succeeded.
     pub fn certificate_reloaded(&self, taken: bool) {
         self.certificate_reloads.get_or_create(&result(taken)).inc();
-    }
-
-    /// Counts a failed handshake.
-    pub fn handshake_failed(&self, why: HandshakeFailure) {
-        self.handshake_failures.get_or_create(&[("reason", why.as_str())]).inc();
     }
 
     /// Returns the metrics as OpenMetrics text.

@@ -128,7 +128,7 @@ impl Scan<'_> {
         self.read_all(WEBHOOKS.iter().map(|it| (it, None)).collect()).await;
         let namespaces: BTreeSet<String> = {
             let mut seen = self.seen.borrow_mut();
-            let webhooks = seen.observed.webhooks_mut();
+            let webhooks = &mut seen.observed.webhooks;
             for webhook in webhooks.iter_mut() {
                 webhook.expired = webhook_health::expired(&std::mem::take(&mut webhook.ca_bundle))
                     .filter(|it| *it < self.evaluator.now.as_second());

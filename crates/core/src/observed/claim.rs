@@ -20,7 +20,8 @@ pub struct PersistentVolumeClaim {
     pub deleted: Option<i64>,
     /// The requested amount of storage.
     pub request: Option<Quantity>,
-    is_being_resized: bool,
+    /// Whether the volume is smaller than the request: a resize is pending or failed.
+    pub(crate) is_being_resized: bool,
     /// Whether the driver cannot make the volume as large as requested.
     pub(crate) is_resize_infeasible: bool,
     /// The storage class. `None` if the claim names none, `""` if it requests a volume without a class.
@@ -93,11 +94,6 @@ impl PersistentVolumeClaim {
     /// Returns true if either size is unknown.
     pub(crate) fn has_room_in(&self, volume: &PersistentVolume) -> bool {
         !is_smaller(volume.capacity.as_ref(), self.request.as_ref())
-    }
-
-    /// Returns whether the volume is smaller than the request: a resize is pending or failed.
-    pub const fn is_being_resized(&self) -> bool {
-        self.is_being_resized
     }
 }
 

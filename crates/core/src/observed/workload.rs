@@ -323,11 +323,6 @@ impl WorkloadStatus {
         }
     }
 
-    /// Returns whether no pod is ready although some should be.
-    pub fn has_outage(&self) -> bool {
-        self.is_current() && self.ready().is_outage()
-    }
-
     /// Returns whether all desired pods exist, are available and have the current revision, according to the status. A
     /// set also counts as healthy if it is being deleted or the controller has not observed it: its status shows
     /// nothing.
