@@ -20,6 +20,7 @@ pub mod managed;
 pub mod metrics;
 pub mod panics;
 pub mod policy;
+mod prelude;
 pub mod probe;
 mod record;
 pub mod routes;

@@ -1,24 +1,15 @@
 mod stream;
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
-
-use clap::Args;
 use jiff::Timestamp;
 use setguard_core::{
     engine::{Context, Origin},
     printable::Printable,
 };
-use setguard_files::{
-    exit::Exit,
-    manifests::{listing, namespaces::Namespaces},
-    policy_file::args::PolicyArgs,
-    report,
-};
+use setguard_files::{manifests::listing, report};
 
 use self::stream::Preview;
+
+use crate::cli::prelude::*;
 
 /// Print objects as they would be stored after injection
 ///

@@ -4,21 +4,13 @@
 //! that had no room. When a body needs room, the one that has stalled longest gives up its own. Bodies that need the
 //! least go first: a client can block small bodies only by sending small bodies itself.
 
-use std::{
-    collections::BTreeSet,
-    future,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{future, sync::MutexGuard};
 
-use axum::body::{Body, Bytes};
-use http_body_util::BodyExt as _;
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep_until, timeout, timeout_at},
-};
+use axum::body::Body;
+use tokio::time::{sleep_until, timeout_at};
 
 use super::http_error::HttpError;
+use crate::server::prelude::*;
 
 /// The largest AdmissionReview that is accepted, in bytes.
 ///

@@ -1,20 +1,8 @@
 //! The open connections of the webhook port: their limits, and which one closes to make room.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    future::Future,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, convert::Infallible, future::Future, pin::pin, sync::MutexGuard};
 
-use axum::{
-    Router,
-    body::Bytes,
-    http::{Request, Response},
-};
-use http_body_util::BodyExt as _;
+use axum::http::Response;
 use hyper::{
     body::{Body, Incoming},
     service::{Service, service_fn},
@@ -26,12 +14,13 @@ use hyper_util::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep_until, timeout},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::sleep_until,
 };
 use tokio_io_timeout::TimeoutStream;
 
 use super::body::BodyMemory;
+use crate::server::prelude::*;
 
 /// How many connections may use HTTP/2; the others are offered only HTTP/1.1. The API server uses HTTP/2 only for a URL
 /// of its own host, and then one connection for every hundred requests.

@@ -16,23 +16,9 @@ pub(crate) mod cluster;
 mod plan;
 mod time;
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
-
-use anyhow::{Context as _, bail};
-use axum::{
-    body::Bytes,
-    http::{Request, StatusCode, header},
-};
 use http_body_util::Full;
-use rustls::pki_types::ServerName;
-use tokio::{sync::Notify, time::sleep};
 
 pub use self::args::ManagedArgs;
-use setguard_core::admission::Endpoint;
 
 use self::{
     authority::Authority,
@@ -41,11 +27,11 @@ use self::{
     plan::{Plan, Step},
 };
 use super::{
-    app::App,
     https,
     metrics::ManagedEvent,
     tls::{Reloader, Slot},
 };
+use crate::server::prelude::*;
 
 /// The longest wait after a failed round: the next regular check may be too late.
 const RETRY: Duration = Duration::from_secs(5);

@@ -7,12 +7,9 @@ mod policy;
 mod process;
 mod view;
 
-use std::{sync::Arc, time::Duration};
-
 use prometheus_client::{
     encoding::text::{encode_eof, encode_registry},
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
-    registry::Registry,
+    metrics::{counter::Counter, histogram::Histogram, info::Info},
 };
 
 use self::armed::Armed;
@@ -22,10 +19,11 @@ use self::policy::PolicyState;
 use self::process::Process;
 use self::view::{ReleaseInForce, View};
 use setguard_cluster::live::Live;
-use setguard_core::admission::{Endpoint, Record, review::Operation};
+use setguard_core::admission::{Record, review::Operation};
 use setguard_core::kubernetes::cluster::Version;
 
 use super::telemetry;
+use crate::server::prelude::*;
 
 /// The `kind` label of a request that could not be read.
 pub const NO_KIND: &str = "other";

@@ -1,13 +1,9 @@
 //! The policy of the editor's folder. Its file may change at any time.
 
-use std::path::{Path, PathBuf};
-
-use setguard_core::policy::Policy;
 use setguard_files::manifests::exclude::{Exclude, exempt_files};
-use setguard_files::{
-    error::FileError, manifests::repository::Repository, policy_file::args::PolicyArgs,
-    policy_file::discover,
-};
+use setguard_files::{error::FileError, manifests::repository::Repository, policy_file::discover};
+
+use crate::cli::prelude::*;
 
 #[derive(Debug, Default)]
 pub(super) struct PolicyInUse {

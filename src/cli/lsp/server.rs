@@ -1,14 +1,9 @@
 //! The server of the protocol: messages in, messages out. It does not touch standard input or output.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, mem,
-    path::{Path, PathBuf},
-};
+use std::{env, mem};
 
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use setguard_files::manifests::{
     layout::Layout,
     listing,
@@ -27,6 +22,7 @@ use super::{
     position::Encoding,
     protocol::{AtPosition, DidChange, DidOpen, InRange, OfDocument},
 };
+use crate::cli::prelude::*;
 
 /// The protocol's numbers for messages.
 const ERROR: u8 = 1;

@@ -2,10 +2,9 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use json_patch::Patch;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use setguard_core::{kubernetes::resource::Resource, object::User};
+use setguard_core::object::User;
 
+use crate::cli::prelude::*;
 use crate::server::probe::create_review;
 
 #[derive(Clone, Copy, Debug)]

@@ -3,15 +3,12 @@
 //! A client may take the rules away again and again, and setguard writes them back each time; a different tool may
 //! restore other fields. Periodic checks would find nothing.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::MutexGuard;
 
-use serde_json::Value;
 use setguard_cluster::live::registered::{Compared, as_written, compare};
 
-use crate::server::{configuration::Configuration, metrics::armed::Armed};
+use crate::server::metrics::armed::Armed;
+use crate::server::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct KeptRules {

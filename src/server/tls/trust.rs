@@ -1,10 +1,7 @@
-use std::sync::Arc;
-
-use rustls::{
-    pki_types::{CertificateDer, UnixTime},
-    server::danger::ClientCertVerifier,
-};
+use rustls::{pki_types::UnixTime, server::danger::ClientCertVerifier};
 use tokio::sync::watch;
+
+use crate::server::prelude::*;
 
 /// `None` if clients need no certificate.
 pub(super) type Verifier = Option<Arc<dyn ClientCertVerifier>>;
