@@ -2,33 +2,26 @@
 
 pub(super) mod neighbors;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use setguard_core::{
-    inventory::{
-        object_summary::ObjectSummary,
-        view::{Freshness, View},
-    },
+    inventory::view::{Freshness, View},
     kubernetes::{
-        kind::Kind,
         resource::WorkloadKind,
         selector::{self, matches_labels},
         semantic,
     },
     object::defaults,
     observed::{
-        Event, LONGEST_GAP, LONGEST_WAIT, Member, Node, Owner, PersistentVolume,
-        PersistentVolumeClaim, Pod, PodDisruptionBudget, Revision, SLACK, StorageClass,
+        Event, LONGEST_GAP, LONGEST_WAIT, Node, Owner, PersistentVolume, PersistentVolumeClaim,
+        PodDisruptionBudget, Revision, SLACK, StorageClass,
     },
-    rollout::{Health, Waits, node::NodeInfo, undo::Undo},
+    rollout::node::NodeInfo,
 };
-use setguard_files::manifests::id::ObjectId;
+
+use crate::prelude::*;
 
 /// Namespace and name.
 type Name = (Box<str>, Box<str>);
