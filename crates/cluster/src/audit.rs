@@ -10,23 +10,12 @@ mod output;
 mod scan;
 mod webhook_health;
 
-use std::{
-    convert::Infallible,
-    io::Write as _,
-    path::PathBuf,
-    process::ExitCode,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, io::Write as _, path::PathBuf, process::ExitCode};
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use clap::Args;
-use jiff::SignedDuration;
-use setguard_core::{
-    kubernetes::duration, policy::Policy, printable::Printable, rules::rule::status::Audit,
-};
+use setguard_core::{kubernetes::duration, printable::Printable, rules::rule::status::Audit};
 use setguard_files::prelude::*;
-use tokio::time::sleep;
 
 use self::{
     against::EarlierReport,
@@ -37,6 +26,7 @@ use self::{
     scan::{Seen, scan},
     webhook_health::WebhookHealth,
 };
+use crate::prelude::*;
 use crate::{
     live::{
         named::{Named, named},

@@ -1,16 +1,14 @@
-use jiff::Timestamp;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use setguard_core::{
     engine::{self, Context, Origin, verdict::Verdict},
     inventory::object_summary::ObjectSummary,
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, storage::Storage},
-    policy::Policy,
-    rules::rule::status::ObjectName,
 };
 use setguard_files::report::diagnostic::Strictness;
 
 use crate::live::collections::Collection;
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Evaluator<'a> {

@@ -1,18 +1,10 @@
 //! Reads a cluster. Reduces each object as soon as it arrives, and first evaluates each set without other objects.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::MutexGuard;
 
-use futures::{StreamExt as _, stream};
+use futures::stream;
 use serde_json::value::RawValue;
-use setguard_core::{
-    inventory::{kind, object_summary::ObjectSummary, view::Freshness},
-    kubernetes::kind::Kind,
-    observed::Observed,
-};
+use setguard_core::inventory::{kind, object_summary::ObjectSummary, view::Freshness};
 use setguard_files::report::progress::Progress;
 
 use super::{evaluator::Evaluator, found::Found, webhook_health};
@@ -24,6 +16,7 @@ use crate::live::{
     },
     reader::{AT_ONCE, Reader},
 };
+use crate::prelude::*;
 
 pub(super) struct Scan<'a> {
     reader: &'a Reader,

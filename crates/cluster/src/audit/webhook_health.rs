@@ -3,9 +3,6 @@
 //! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`, and a policy if its
 //! own name does.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
 use k8s_openapi::{
     api::{
         admissionregistration::v1::{ServiceReference, WebhookClientConfig},
@@ -14,11 +11,8 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
-use setguard_core::{
-    kubernetes::kind::Kind, object::annotations::SIBLING_ANNOTATION, observed::Endpoints,
-};
+use serde::de::IgnoredAny;
+use setguard_core::{object::annotations::SIBLING_ANNOTATION, observed::Endpoints};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use crate::live::{
@@ -27,6 +21,7 @@ use crate::live::{
     reader::{List, Reader},
     registered::{as_written, compare},
 };
+use crate::prelude::*;
 
 #[derive(Debug, Default)]
 pub(super) struct WebhookHealth {

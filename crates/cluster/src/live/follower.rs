@@ -1,16 +1,10 @@
 //! Follows a collection: lists it, watches it, and resumes after each interruption.
 
-use std::{
-    convert::Infallible,
-    pin::pin,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, pin::pin};
 
-use futures::StreamExt as _;
 use tokio::{
     sync::Semaphore,
-    time::{Instant, sleep, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 
 use super::{
@@ -20,6 +14,7 @@ use super::{
     reader::{List, Reader},
     times::Times,
 };
+use crate::prelude::*;
 
 pub(crate) trait Listener {
     type Listed;

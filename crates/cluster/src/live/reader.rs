@@ -4,11 +4,7 @@
 use std::{
     borrow::Cow,
     error::Error as _,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
-    time::Duration,
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
 
 use anyhow::anyhow;
@@ -18,17 +14,13 @@ use hyper::{
     header::{HeaderValue, USER_AGENT},
 };
 use kube::{
-    Client, Config,
+    Config,
     api::{ListParams, WatchParams},
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
-    core,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, sleep},
-};
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::codec::LinesCodecError;
 
 use super::{
@@ -37,6 +29,7 @@ use super::{
     message::Page,
     release::{self, Release},
 };
+use crate::prelude::*;
 
 /// The largest answer, also for a single object.
 const LARGEST: usize = 16 << 20;

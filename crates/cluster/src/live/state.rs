@@ -1,19 +1,17 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use arc_swap::ArcSwap;
-use jiff::{SignedDuration, Timestamp};
 use setguard_core::inventory::{
     Inventory,
     view::{Freshness, View},
 };
-use setguard_core::kubernetes::kind::Kind;
 use tokio::{sync::watch, time::timeout_at};
 
 use super::{
@@ -23,6 +21,7 @@ use super::{
     reader::List,
     times::Times,
 };
+use crate::prelude::*;
 
 /// The current state of the cluster, and its age.
 #[derive(Debug)]
