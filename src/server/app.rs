@@ -102,7 +102,7 @@ impl App {
     }
 
     fn change(&self, change: impl FnOnce(&mut Parts)) {
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = self.parts.lock();
         change(&mut parts);
         let policy = parts.policy();
         let source = ReleaseSource::of(&policy, parts.release.as_ref());

@@ -1,6 +1,6 @@
 //! The open connections of the webhook port: their limits, and which one closes to make room.
 
-use std::{collections::BTreeMap, convert::Infallible, future::Future, pin::pin, sync::MutexGuard};
+use std::{collections::BTreeMap, convert::Infallible, future::Future, pin::pin};
 
 use axum::http::Response;
 use hyper::{
@@ -81,12 +81,8 @@ struct Requests {
 }
 
 impl State {
-    fn requests(&self) -> MutexGuard<'_, Requests> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_idle(&self) -> bool {
-        self.requests().open.is_empty()
+        self.requests.lock().open.is_empty()
     }
 }
 
@@ -137,20 +133,16 @@ impl Connections {
             give_way: Notify::new(),
             bodies: Arc::new(BodyMemory::of_connection()),
         });
-        self.lock().push(state.clone());
+        self.open.lock().push(state.clone());
         Connection { all: self.clone(), state, _room: room }
     }
 
     fn close_idlest(&self) {
-        let open = self.lock();
+        let open = self.open.lock();
         let idle = open.iter().filter(|state| state.is_idle());
-        if let Some(idlest) = idle.min_by_key(|state| state.requests().used) {
+        if let Some(idlest) = idle.min_by_key(|state| state.requests.lock().used) {
             idlest.give_way.notify_one();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<State>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -168,7 +160,7 @@ impl Connection {
     async fn must_end(&self) -> &'static str {
         loop {
             // HTTP/2 lets a client hold back an answer while it reads everything else.
-            let oldest = self.state.requests().open.values().flatten().min().copied();
+            let oldest = self.state.requests.lock().open.values().flatten().min().copied();
             let end = oldest.unwrap_or_else(Instant::now) + UNREAD_TIMEOUT;
             if end <= Instant::now() {
                 return "the client did not read an answer";
@@ -238,7 +230,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.all.lock().retain(|state| !Arc::ptr_eq(state, &self.state));
+        self.all.open.lock().retain(|state| !Arc::ptr_eq(state, &self.state));
     }
 }
 
@@ -276,7 +268,7 @@ struct InFlight {
 
 impl InFlight {
     fn new(state: Arc<State>) -> Self {
-        let mut requests = state.requests();
+        let mut requests = state.requests.lock();
         let id = requests.next;
         requests.next += 1;
         requests.open.insert(id, None);
@@ -285,13 +277,13 @@ impl InFlight {
     }
 
     fn answered(&self) {
-        self.state.requests().open.insert(self.id, Some(Instant::now()));
+        self.state.requests.lock().open.insert(self.id, Some(Instant::now()));
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let mut requests = self.state.requests();
+        let mut requests = self.state.requests.lock();
         requests.open.remove(&self.id);
         requests.used = Instant::now();
     }

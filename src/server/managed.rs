@@ -235,7 +235,7 @@ impl State {
                 self.event(ManagedEvent::LeafSigned);
                 let (app, reloader) = (self.manager.app.clone(), self.manager.reloader.clone());
                 let poll = move || {
-                    reloader.lock().unwrap_or_else(PoisonError::into_inner).poll(&app.metrics);
+                    reloader.lock().poll(&app.metrics);
                 };
                 // The poll may read a file, so it runs on a blocking thread.
                 let _ = tokio::task::spawn_blocking(poll).await;

@@ -4,7 +4,7 @@ pub(in crate::server) use std::{
     collections::BTreeSet,
     fmt, io,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -16,6 +16,7 @@ pub(in crate::server) use axum::{
 };
 pub(in crate::server) use http_body_util::BodyExt as _;
 pub(in crate::server) use kube::Client;
+pub(in crate::server) use parking_lot::Mutex;
 pub(in crate::server) use prometheus_client::{
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,

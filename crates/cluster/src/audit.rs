@@ -123,7 +123,7 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
 async fn tick(progress: &Mutex<Progress>) -> Infallible {
     loop {
         sleep(TICK).await;
-        progress.lock().unwrap_or_else(PoisonError::into_inner).tick();
+        progress.lock().tick();
     }
 }
 
@@ -143,7 +143,7 @@ async fn audit(
     let evaluator = Evaluator::new(&policy, strictness);
     let namespaces = namespaces(args, &reader)?;
     let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
-    progress.lock().unwrap_or_else(PoisonError::into_inner).end();
+    progress.lock().end();
     if !seen.has_read_sets {
         return Err(nothing_read(&seen, &namespaces));
     }

@@ -3,7 +3,7 @@
 pub(crate) use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -11,6 +11,7 @@ pub(crate) use anyhow::bail;
 pub(crate) use futures::StreamExt as _;
 pub(crate) use jiff::{SignedDuration, Timestamp};
 pub(crate) use kube::{Client, core};
+pub(crate) use parking_lot::Mutex;
 pub(crate) use serde::Deserialize;
 pub(crate) use serde_json::{Value, json};
 pub(crate) use setguard_core::{

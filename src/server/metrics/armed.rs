@@ -86,7 +86,7 @@ impl Armed {
     }
 
     fn with<T>(&self, configuration: Configuration, act: impl FnOnce(&mut State) -> T) -> T {
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states = self.states.lock();
         act(&mut states[configuration as usize])
     }
 

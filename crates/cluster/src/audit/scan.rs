@@ -1,7 +1,5 @@
 //! Reads a cluster. Reduces each object as soon as it arrives, and first evaluates each set without other objects.
 
-use std::sync::MutexGuard;
-
 use futures::stream;
 use serde_json::value::RawValue;
 use setguard_core::inventory::{kind, object_summary::ObjectSummary, view::Freshness};
@@ -33,12 +31,6 @@ pub(super) struct Seen {
     pub(super) missing: Missing,
     pub(super) has_read_sets: bool,
     progress: Arc<Mutex<Progress>>,
-}
-
-impl Seen {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[derive(Debug, Default)]
@@ -152,7 +144,7 @@ impl Scan<'_> {
             Some(namespace) => format!("{name} in {namespace}"),
             None => name,
         };
-        self.seen.borrow().progress().says(now);
+        self.seen.borrow().progress.lock().says(now);
         let on_page = |items: &[&RawValue]| {
             let mut seen = self.seen.borrow_mut();
             for item in items {
@@ -160,7 +152,7 @@ impl Scan<'_> {
                     seen.missing.failures.push(failure);
                 }
             }
-            seen.progress().advance_by(items.len());
+            seen.progress.lock().advance_by(items.len());
         };
         let listed = self.reader.list(&collection.list(namespace), on_page).await;
         let mut seen = self.seen.borrow_mut();

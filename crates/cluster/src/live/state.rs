@@ -1,9 +1,6 @@
 use std::{
     fmt,
-    sync::{
-        MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     time::Instant,
 };
 
@@ -30,7 +27,7 @@ pub struct Live {
     kinds: Vec<Kind>,
     pub(super) sources: Vec<SourceState>,
     /// Only the watching tasks take this lock.
-    working: Mutex<Inventory>,
+    pub(super) working: Mutex<Inventory>,
     published: ArcSwap<View>,
     started: Instant,
     started_at: Timestamp,
@@ -230,7 +227,7 @@ impl Live {
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut Inventory) -> bool) {
-        let mut working = self.lock();
+        let mut working = self.working.lock();
         if change(&mut working) {
             self.publish(&working);
         }
@@ -238,11 +235,6 @@ impl Live {
 
     pub(super) fn publish(&self, working: &Inventory) {
         self.published.store(Arc::new(self.with_freshness(working.clone())));
-    }
-
-    /// A task that panicked may have left a change incomplete; the next list repairs it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inventory> {
-        self.working.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
