@@ -18,9 +18,9 @@ pub struct Revision {
     /// A higher number is newer. `None` if only the metadata was read.
     pub number: Option<i64>,
     /// The template as JSON, `{"spec": {"template": …}}`. Known only for the newest revisions of an unhealthy set.
-    pub(crate) data: Option<Box<str>>,
-    /// Whether any controller owns the revision.
-    pub is_owned: bool,
+    pub data: Option<Box<str>>,
+    /// All labels, if no controller owns the revision and a set may adopt it.
+    pub orphan: Option<BTreeMap<String, String>>,
     /// Whether the labels show that the revision belongs to a DaemonSet or StatefulSet.
     pub is_of_set: bool,
 }
@@ -37,7 +37,7 @@ impl Revision {
     pub fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
         let RawRevision { metadata, revision, data } = serde_json::from_str(json)?;
         let hash = metadata.label(HASH_LABEL).unwrap_or_default();
-        let revision = Revision {
+        let mut revision = Revision {
             namespace: metadata.namespace().into(),
             name: metadata.name().into(),
             uid: metadata.uid().into(),
@@ -45,11 +45,15 @@ impl Revision {
             hash: hash.into(),
             number: revision,
             data: data.map(Into::into),
-            is_owned: metadata.controller().is_some(),
             is_of_set: !hash.is_empty()
                 || metadata.label("controller.kubernetes.io/hash").is_some(),
+            orphan: None,
         };
-        Ok((metadata.owner(), revision))
+        let owner = metadata.owner();
+        if metadata.controller().is_none() {
+            revision.orphan = Some(metadata.labels.unwrap_or_default());
+        }
+        Ok((owner, revision))
     }
 
     /// Returns the label value on the pods: the whole name for StatefulSets, only the hash for DaemonSets.

@@ -100,7 +100,7 @@ impl Observed {
                 let too_many = known.len().saturating_sub(MOST_TEMPLATES);
                 known.into_iter().take(too_many).for_each(|it| it.data = None);
             }
-            None if revision.is_of_set && !revision.is_owned => {
+            None if revision.is_of_set && revision.orphan.is_some() => {
                 let name = (revision.namespace.clone(), revision.name.clone());
                 self.orphans.insert(name, revision);
             }
