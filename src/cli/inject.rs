@@ -3,6 +3,7 @@ mod stream;
 use jiff::Timestamp;
 use setguard_core::{
     engine::{Context, Origin},
+    object::User,
     printable::Printable,
 };
 use setguard_files::{manifests::listing, report};
@@ -55,7 +56,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut namespaces = Namespaces::default();
     let sources = listing::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
     let context = Context::of_command(&policy, Origin::Manifest, Timestamp::now());
-    let preview = Preview::new(user, &namespaces, context);
+    let preview = Preview { user: User::authenticated(user), namespaces: &namespaces, context };
     for (i, source) in sources.enumerate() {
         let source = match source {
             Ok(source) => source,

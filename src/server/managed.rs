@@ -111,13 +111,13 @@ impl State {
             tracing::warn!(%error, "cannot maintain the managed certificate; it stays as it is");
         }
         let metrics = &self.manager.app.metrics;
-        if let Some(newest) = self.plan.known().first() {
+        if let Some(newest) = self.plan.known.first() {
             metrics.authority_expiry.set(newest.not_after);
         }
         self.sign().await;
         let checked = self.check().await;
         match &checked {
-            Err(error) if self.plan.leaf().is_some() => {
+            Err(error) if self.plan.leaf.is_some() => {
                 self.event(ManagedEvent::SelfCheckFailed);
                 tracing::error!("the self-check of the webhook port failed: {error:#}");
                 self.manager
@@ -245,10 +245,10 @@ impl State {
 
     /// Calls this server's own port, as the API server would.
     async fn check(&self) -> anyhow::Result<()> {
-        if self.plan.leaf().is_none() {
+        if self.plan.leaf.is_none() {
             bail!("there is no certificate yet");
         }
-        let authorities = self.plan.known().iter().map(|it| it.cert.as_slice().into());
+        let authorities = self.plan.known.iter().map(|it| it.cert.as_slice().into());
         let now = u64::try_from(self.clock.earliest()).unwrap_or_default();
         let client = https::Client::trusting(authorities, Some(now))?;
         let name = self.manager.args.tls_managed_dns_name.first().context("no DNS name")?;

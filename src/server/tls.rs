@@ -77,7 +77,7 @@ impl Tls {
 
     /// Returns the trust in clients from this call on. To miss no change, call this before [`config`](Self::config).
     pub fn trust(&self) -> Trust {
-        Trust::new(self.clients.subscribe())
+        Trust(self.clients.subscribe())
     }
 }
 

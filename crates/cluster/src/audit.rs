@@ -140,7 +140,7 @@ async fn audit(
     let release = reader.release().await?;
     let policy = policy.in_cluster(release.version, &release.gates);
     let strictness = Strictness { deny_warnings: args.deny_warnings };
-    let evaluator = Evaluator::new(&policy, strictness);
+    let evaluator = Evaluator { policy: &policy, strictness, now: Timestamp::now() };
     let namespaces = namespaces(args, &reader)?;
     let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
     progress.lock().end();

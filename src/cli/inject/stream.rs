@@ -32,10 +32,6 @@ struct Change {
 }
 
 impl<'a> Preview<'a> {
-    pub(super) fn new(user: &'a str, namespaces: &'a Namespaces, context: Context<'a>) -> Self {
-        Preview { user: User::authenticated(user), namespaces, context }
-    }
-
     /// Denials and warnings go to `notes`.
     pub(super) fn print(
         &self,

@@ -9,7 +9,7 @@ use crate::cli::prelude::*;
 pub(super) struct PolicyInUse {
     flags: PolicyArgs,
     no_config: bool,
-    repository: Repository,
+    pub(super) repository: Repository,
     pub(super) policy: Policy,
     pub(super) exclude: Exclude,
     /// File patterns of the policy are relative to this folder.
@@ -33,11 +33,6 @@ impl PolicyInUse {
         let without = PolicyArgs { policy: None, ..flags.clone() };
         let policy = without.parse(None).unwrap_or_default();
         PolicyInUse { flags, no_config, policy, ..PolicyInUse::default() }
-    }
-
-    pub(super) fn set_folder(&mut self, repository: Repository) {
-        self.repository = repository;
-        self.last = None;
     }
 
     pub(super) fn folder(&self) -> &Path {

@@ -176,7 +176,7 @@ impl Server {
         let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
         // git looks for the repository there too.
         let _ = env::set_current_dir(&folder);
-        self.policy.set_folder(Repository::around(folder));
+        self.policy.repository = Repository::around(folder);
         let capabilities = &params["capabilities"];
         let offered = capabilities["general"]["positionEncodings"].as_array();
         if offered.into_iter().flatten().any(|it| it == Encoding::Utf8.as_str()) {

@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Evaluator<'a> {
-    policy: &'a Policy,
+    pub(super) policy: &'a Policy,
     pub(super) strictness: Strictness,
     pub(super) now: Timestamp,
 }
@@ -45,10 +45,6 @@ struct Names {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new(policy: &'a Policy, strictness: Strictness) -> Self {
-        Evaluator { policy, strictness, now: Timestamp::now() }
-    }
-
     pub(super) fn context(&self) -> Context<'a> {
         Context::of_command(self.policy, Origin::Cluster, self.now)
     }

@@ -102,7 +102,7 @@ impl<L: Listener> Follower<L> {
         loop {
             let (begun, is_watch) = (Instant::now(), self.version.is_some());
             let outcome = if is_watch { self.watch().await } else { self.list().await };
-            let has_lasted = is_watch && begun.elapsed() > backoff.shortest() * 4;
+            let has_lasted = is_watch && begun.elapsed() > backoff.shortest * 4;
             if has_lasted {
                 backoff.reset();
             }

@@ -455,7 +455,7 @@ impl Input {
             // The claims in a cluster are rarely those of manifests.
             && (kind != "PersistentVolumeClaim" || !has_uid(&object.node))
             && let Some(item) = ObjectSummary::of_json(&json())
-            && item.has_fixed_fields()
+            && item.fixed.is_some()
         {
             self.neighbors[usize::from(is_new)].add(item);
         }
