@@ -8,6 +8,7 @@ mod kubectl;
 mod lsp;
 mod mcp;
 mod plan_live;
+mod prelude;
 mod try_command;
 
 use std::{

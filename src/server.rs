@@ -20,6 +20,7 @@ pub mod managed;
 pub mod metrics;
 pub mod panics;
 pub mod policy;
+mod prelude;
 pub mod probe;
 mod record;
 pub mod routes;
@@ -31,12 +32,13 @@ use std::{
     io::{self, Write as _},
     net::{IpAddr, SocketAddr},
     process::ExitCode,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, SystemTime},
 };
 
 use anyhow::{Context as _, anyhow};
+use parking_lot::Mutex;
 use tokio::{sync::oneshot, task::JoinHandle, time::sleep};
 
 pub use self::args::ServeArgs;
@@ -96,7 +98,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
             if let Some(Err(error)) = signer.as_mut().map(|it| it.renew(SystemTime::now())) {
                 tracing::error!(%error, "cannot renew the self-signed certificate");
             }
-            tls_reloader.lock().unwrap_or_else(PoisonError::into_inner).poll(&polled.metrics);
+            tls_reloader.lock().poll(&polled.metrics);
             policy_reloader.poll(&polled);
         }
     };

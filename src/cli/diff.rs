@@ -1,16 +1,12 @@
 //! `setguard diff`: the program that `kubectl diff` calls.
 
-use std::{
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{ffi::OsString, fs, process::Command};
 
 use anyhow::Context;
-use clap::{Args, FromArgMatches};
-use setguard_files::exit::Exit;
+use clap::FromArgMatches;
 use setguard_offline::check::{self, CheckArgs};
+
+use crate::cli::prelude::*;
 
 /// Show and check what `kubectl diff` would change
 ///

@@ -8,17 +8,16 @@ mod objects;
 mod stale;
 mod vap;
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::io::Write as _;
 
 use anyhow::bail;
-use clap::{Args, Subcommand};
-use setguard_core::{catalogue, kubernetes::cluster::since};
-use setguard_files::{exit::Exit, policy_file::args::PolicyArgs, report};
+use clap::Subcommand;
+use setguard_core::kubernetes::cluster::since;
+use setguard_files::report;
 
 use self::objects::Export;
+
+use crate::cli::prelude::*;
 
 /// Print rules as objects that the API server evaluates itself, without a webhook
 #[derive(Debug, Args)]

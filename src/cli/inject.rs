@@ -1,24 +1,16 @@
 mod stream;
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
-
-use clap::Args;
 use jiff::Timestamp;
 use setguard_core::{
     engine::{Context, Origin},
+    object::User,
     printable::Printable,
 };
-use setguard_files::{
-    exit::Exit,
-    manifests::{listing, namespaces::Namespaces},
-    policy_file::args::PolicyArgs,
-    report,
-};
+use setguard_files::{manifests::listing, report};
 
 use self::stream::Preview;
+
+use crate::cli::prelude::*;
 
 /// Print objects as they would be stored after injection
 ///
@@ -64,7 +56,7 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let mut namespaces = Namespaces::default();
     let sources = listing::scan_then_read(&args.paths, &mut |text| namespaces.add(text));
     let context = Context::of_command(&policy, Origin::Manifest, Timestamp::now());
-    let preview = Preview::new(user, &namespaces, context);
+    let preview = Preview { user: User::authenticated(user), namespaces: &namespaces, context };
     for (i, source) in sources.enumerate() {
         let source = match source {
             Ok(source) => source,

@@ -14,20 +14,19 @@ mod server;
 
 use std::{
     collections::VecDeque,
-    io::{self, Write},
     sync::mpsc::{self, Receiver},
     thread,
 };
 
-use clap::Args;
 use lsp_server::{ErrorCode, Message, Request, Response};
-use setguard_files::{exit::Exit, policy_file::args::PolicyArgs};
 
 use self::{
     frame::Frame,
     policy::PolicyInUse,
     server::{Phase, Server},
 };
+
+use crate::cli::prelude::*;
 
 /// How many messages the reader may be ahead.
 const AHEAD: usize = 64;

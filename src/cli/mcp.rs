@@ -7,8 +7,6 @@ mod tools;
 
 use std::{process::ExitCode, sync::Arc};
 
-use anyhow::Context as _;
-use clap::Args;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -19,11 +17,12 @@ use rmcp::{
     service::RequestContext,
 };
 use setguard_cluster::signals::Signals;
-use setguard_files::exit::Exit;
 use tokio::sync::Semaphore;
 
 pub(super) use self::program::end_with_server;
 use self::{lines::Lines, program::Answer, tools::TOOLS};
+
+use crate::cli::prelude::*;
 
 /// In bytes of JSON. The protocol sends a result twice, as text with escapes too: 40 KB, or about 10,000 tokens.
 const MOST: usize = 18_000;

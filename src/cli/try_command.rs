@@ -4,20 +4,13 @@ mod manifests;
 mod review;
 mod webhook;
 
-use std::{
-    io::{self, IsTerminal as _, Write},
-    path::PathBuf,
-};
+use std::io::IsTerminal as _;
 
 use anstream::AutoStream;
-use anyhow::Context as _;
-use clap::Args;
 use jiff::Timestamp;
-use setguard_core::{policy::Policy, printable::Printable};
+use setguard_core::printable::Printable;
 use setguard_files::{
-    exit::Exit,
-    manifests::{listing, namespaces::Namespaces},
-    policy_file::args::PolicyArgs,
+    manifests::listing,
     report::{self, screen::Screen},
 };
 
@@ -25,6 +18,7 @@ use self::{
     api_server::{ApiServer, ObjectResult},
     webhook::Webhook,
 };
+use crate::cli::prelude::*;
 use crate::server::loopback;
 
 /// Try the webhook without a cluster

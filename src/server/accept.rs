@@ -2,33 +2,24 @@
 //! program choose which connection to close.
 
 use std::{
-    fmt,
     future::Future,
-    io,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use axum::Router;
 use futures::FutureExt as _;
-use rustls::{ServerConfig, pki_types::CertificateDer};
+use rustls::ServerConfig;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
-    time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::{
-    app::{App, Phase},
     connections::{Connection, Connections},
     metrics::HandshakeFailure,
     tls::{Tls, Trust},
 };
+use crate::server::prelude::*;
 
 /// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five API servers; the rest
 /// is for bursts. The common limit of 1,024 open files leaves room for this many. Beyond the limit, connections without
@@ -145,7 +136,7 @@ impl Acceptor {
                     connection.serve(stream, is_http2, router, close).await;
                 }
                 Err((why, error)) => {
-                    app.metrics.handshake_failed(why);
+                    app.metrics.handshake_failures.get_or_create(&[("reason", why.as_str())]).inc();
                     log_failure(why, &error, &last_warning);
                 }
             }

@@ -20,19 +20,12 @@ pub(crate) mod target;
 mod verify;
 mod why;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
-
-use anyhow::Context as _;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
-    Api, Client,
+    Api,
     api::{DynamicObject, Patch},
 };
-use serde_json::{Value, json};
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep, sleep_until},
-};
+use tokio::time::sleep_until;
 
 pub use self::args::ActivationArgs;
 use setguard_cluster::live::registered;
@@ -45,13 +38,10 @@ use self::{
     verify::Verification,
     why::Silent,
 };
-use super::{
-    app::{App, Phase},
-    configuration::Configuration,
-    managed::cluster::{
-        self, CallError, call, no_api_server, patch_params, patch_webhooks, read, watch,
-    },
+use super::managed::cluster::{
+    self, CallError, call, no_api_server, patch_params, patch_webhooks, read, watch,
 };
+use crate::server::prelude::*;
 
 /// The wait after a failed round doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);

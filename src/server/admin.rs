@@ -1,22 +1,14 @@
 //! `GET /livez`, `/readyz` and `/metrics`, over plain HTTP on a separate port and a separate thread.
 
-use std::{collections::VecDeque, io, net::TcpListener, sync::Arc, thread, time::Duration};
+use std::{collections::VecDeque, net::TcpListener, thread};
 
-use axum::{
-    Router,
-    extract::State,
-    http::{StatusCode, Uri, header},
-    response::IntoResponse,
-    routing::get,
-};
+use axum::{extract::State, http::Uri, response::IntoResponse, routing::get};
 use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tokio::{net::TcpStream, runtime, task::AbortHandle, time};
 
-use super::{
-    accept::ACCEPT_PAUSE,
-    app::{App, Phase},
-};
+use super::accept::ACCEPT_PAUSE;
+use crate::server::prelude::*;
 
 /// A probe and a scrape each use one connection, for a few milliseconds.
 const MAX_CONNECTIONS: usize = 64;

@@ -1,13 +1,9 @@
 //! The state that all requests share.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU8, Ordering::SeqCst},
-};
+use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use setguard_cluster::live::{Live, Release};
-use setguard_core::policy::Policy;
 use tokio::sync::Semaphore;
 
 use super::{
@@ -15,6 +11,7 @@ use super::{
     call_tracker::CallTracker,
     metrics::{Metrics, ReleaseSource},
 };
+use crate::server::prelude::*;
 
 /// How many large reviews are evaluated at a time. With the bodies and the buffers of HTTP, they fit into the memory
 /// limit of the chart.
@@ -105,7 +102,7 @@ impl App {
     }
 
     fn change(&self, change: impl FnOnce(&mut Parts)) {
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = self.parts.lock();
         change(&mut parts);
         let policy = parts.policy();
         let source = ReleaseSource::of(&policy, parts.release.as_ref());

@@ -1,13 +1,11 @@
 //! Listens on both IP families where the machine has both.
 
-use std::{
-    io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use anyhow::Context as _;
 use rustix::{io::Errno, net::sockopt::set_ipv6_v6only};
 use tokio::net::{TcpListener, TcpSocket};
+
+use crate::server::prelude::*;
 
 const BACKLOG: u32 = 1024;
 

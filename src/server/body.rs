@@ -4,21 +4,13 @@
 //! that had no room. When a body needs room, the one that has stalled longest gives up its own. Bodies that need the
 //! least go first: a client can block small bodies only by sending small bodies itself.
 
-use std::{
-    collections::BTreeSet,
-    future,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::future;
 
-use axum::body::{Body, Bytes};
-use http_body_util::BodyExt as _;
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep_until, timeout, timeout_at},
-};
+use axum::body::Body;
+use tokio::time::{sleep_until, timeout_at};
 
 use super::http_error::HttpError;
+use crate::server::prelude::*;
 
 /// The largest AdmissionReview that is accepted, in bytes.
 ///
@@ -86,7 +78,7 @@ impl BodyMemory {
     }
 
     fn share(&self) -> Share<'_> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.next += 1;
         Share { memory: self, id: state.next, kib: 0 }
     }
@@ -96,14 +88,10 @@ impl BodyMemory {
         loop {
             self.short.notified().await;
             // Otherwise the notification is stale.
-            if !self.lock().waiting.is_empty() {
+            if !self.state.lock().waiting.is_empty() {
                 return;
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -127,7 +115,7 @@ impl Share<'_> {
     }
 
     fn try_grow(&mut self, kib: usize) -> bool {
-        let mut state = self.memory.lock();
+        let mut state = self.memory.state.lock();
         if state.extra == Some(self.id) {
             return true;
         }
@@ -157,7 +145,7 @@ impl Share<'_> {
 
 impl Drop for Share<'_> {
     fn drop(&mut self) {
-        let mut state = self.memory.lock();
+        let mut state = self.memory.state.lock();
         state.free += self.kib;
         state.waiting.retain(|(_, id)| *id != self.id);
         state.extra = state.extra.filter(|id| *id != self.id);

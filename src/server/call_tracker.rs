@@ -1,17 +1,10 @@
 //! Logs the first call from an API server, and warns of a long silence: without `--arm-webhooks`, nothing else notices.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use setguard_core::admission::{Endpoint, Record};
-use tokio::time::sleep;
+use setguard_core::admission::Record;
 
-use super::app::{App, Phase};
+use crate::server::prelude::*;
 
 /// The namespace in the reviews of `setguard probe`. It need not exist. Its requests don't count as calls.
 pub(crate) const PROBES: &str = "setguard-probe";

@@ -1,13 +1,9 @@
 //! `setguard cleanup`: deletes the webhook configurations before the server is removed.
 
-use std::{
-    io::{self, Write as _},
-    process::ExitCode,
-};
-
-use anyhow::Context as _;
+use std::{io::Write as _, process::ExitCode};
 
 use super::{managed::cluster, webhooks::NAME};
+use crate::server::prelude::*;
 
 /// Delete the webhook configurations of a server that you stopped
 ///

@@ -1,20 +1,8 @@
 //! The open connections of the webhook port: their limits, and which one closes to make room.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    future::Future,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, convert::Infallible, future::Future, pin::pin};
 
-use axum::{
-    Router,
-    body::Bytes,
-    http::{Request, Response},
-};
-use http_body_util::BodyExt as _;
+use axum::http::Response;
 use hyper::{
     body::{Body, Incoming},
     service::{Service, service_fn},
@@ -26,12 +14,13 @@ use hyper_util::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep_until, timeout},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::sleep_until,
 };
 use tokio_io_timeout::TimeoutStream;
 
 use super::body::BodyMemory;
+use crate::server::prelude::*;
 
 /// How many connections may use HTTP/2; the others are offered only HTTP/1.1. The API server uses HTTP/2 only for a URL
 /// of its own host, and then one connection for every hundred requests.
@@ -92,12 +81,8 @@ struct Requests {
 }
 
 impl State {
-    fn requests(&self) -> MutexGuard<'_, Requests> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_idle(&self) -> bool {
-        self.requests().open.is_empty()
+        self.requests.lock().open.is_empty()
     }
 }
 
@@ -148,20 +133,16 @@ impl Connections {
             give_way: Notify::new(),
             bodies: Arc::new(BodyMemory::of_connection()),
         });
-        self.lock().push(state.clone());
+        self.open.lock().push(state.clone());
         Connection { all: self.clone(), state, _room: room }
     }
 
     fn close_idlest(&self) {
-        let open = self.lock();
+        let open = self.open.lock();
         let idle = open.iter().filter(|state| state.is_idle());
-        if let Some(idlest) = idle.min_by_key(|state| state.requests().used) {
+        if let Some(idlest) = idle.min_by_key(|state| state.requests.lock().used) {
             idlest.give_way.notify_one();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<State>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,7 +160,7 @@ impl Connection {
     async fn must_end(&self) -> &'static str {
         loop {
             // HTTP/2 lets a client hold back an answer while it reads everything else.
-            let oldest = self.state.requests().open.values().flatten().min().copied();
+            let oldest = self.state.requests.lock().open.values().flatten().min().copied();
             let end = oldest.unwrap_or_else(Instant::now) + UNREAD_TIMEOUT;
             if end <= Instant::now() {
                 return "the client did not read an answer";
@@ -249,7 +230,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.all.lock().retain(|state| !Arc::ptr_eq(state, &self.state));
+        self.all.open.lock().retain(|state| !Arc::ptr_eq(state, &self.state));
     }
 }
 
@@ -287,7 +268,7 @@ struct InFlight {
 
 impl InFlight {
     fn new(state: Arc<State>) -> Self {
-        let mut requests = state.requests();
+        let mut requests = state.requests.lock();
         let id = requests.next;
         requests.next += 1;
         requests.open.insert(id, None);
@@ -296,13 +277,13 @@ impl InFlight {
     }
 
     fn answered(&self) {
-        self.state.requests().open.insert(self.id, Some(Instant::now()));
+        self.state.requests.lock().open.insert(self.id, Some(Instant::now()));
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let mut requests = self.state.requests();
+        let mut requests = self.state.requests.lock();
         requests.open.remove(&self.id);
         requests.used = Instant::now();
     }

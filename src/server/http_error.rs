@@ -3,11 +3,10 @@
 //! The API server treats every status except 2xx as a failed call, so `failurePolicy` decides. No
 //! response has a Retry-After header: client-go would retry until its timeout.
 
-use axum::{
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::response::{IntoResponse, Response};
 use setguard_core::admission::{AnswerError, review::Rejection};
+
+use crate::server::prelude::*;
 
 /// Why a request is answered without an AdmissionReview.
 #[derive(Debug, thiserror::Error)]

@@ -1,22 +1,16 @@
 //! A client that sends a request over HTTPS, to this server or to a different setguard.
 
-use std::{sync::Arc, time::Duration};
-
-use anyhow::{Context as _, anyhow};
-use axum::{
-    body::Bytes,
-    http::{Request, Response},
-};
-use http_body_util::{BodyExt as _, Full};
+use axum::http::Response;
+use http_body_util::Full;
 use hyper_util::rt::TokioIo;
 use rustls::{
-    ClientConfig, RootCertStore,
-    crypto::aws_lc_rs,
-    pki_types::{CertificateDer, ServerName, UnixTime},
+    ClientConfig, RootCertStore, crypto::aws_lc_rs, pki_types::UnixTime,
     time_provider::TimeProvider,
 };
 use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use crate::server::prelude::*;
 
 /// The timeout for connecting, and again for the request.
 const TIMEOUT: Duration = Duration::from_secs(5);

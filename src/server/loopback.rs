@@ -1,17 +1,13 @@
 //! A server that only this machine can reach, with a certificate in memory. Dropping the value stops the server.
 
-use std::{net::SocketAddr, sync::Arc, time::SystemTime};
-
-use anyhow::Context as _;
-use setguard_core::policy::Policy;
 use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{
     accept::Acceptor,
-    app::{App, Phase},
     routes,
     tls::{self, Pair, SelfSigner, Source},
 };
+use crate::server::prelude::*;
 
 /// The name in the certificate.
 pub const HOST: &str = "localhost";

@@ -16,23 +16,9 @@ pub(crate) mod cluster;
 mod plan;
 mod time;
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
-
-use anyhow::{Context as _, bail};
-use axum::{
-    body::Bytes,
-    http::{Request, StatusCode, header},
-};
 use http_body_util::Full;
-use rustls::pki_types::ServerName;
-use tokio::{sync::Notify, time::sleep};
 
 pub use self::args::ManagedArgs;
-use setguard_core::admission::Endpoint;
 
 use self::{
     authority::Authority,
@@ -41,11 +27,11 @@ use self::{
     plan::{Plan, Step},
 };
 use super::{
-    app::App,
     https,
     metrics::ManagedEvent,
     tls::{Reloader, Slot},
 };
+use crate::server::prelude::*;
 
 /// The longest wait after a failed round: the next regular check may be too late.
 const RETRY: Duration = Duration::from_secs(5);
@@ -125,13 +111,13 @@ impl State {
             tracing::warn!(%error, "cannot maintain the managed certificate; it stays as it is");
         }
         let metrics = &self.manager.app.metrics;
-        if let Some(newest) = self.plan.known().first() {
+        if let Some(newest) = self.plan.known.first() {
             metrics.authority_expiry.set(newest.not_after);
         }
         self.sign().await;
         let checked = self.check().await;
         match &checked {
-            Err(error) if self.plan.leaf().is_some() => {
+            Err(error) if self.plan.leaf.is_some() => {
                 self.event(ManagedEvent::SelfCheckFailed);
                 tracing::error!("the self-check of the webhook port failed: {error:#}");
                 self.manager
@@ -249,7 +235,7 @@ impl State {
                 self.event(ManagedEvent::LeafSigned);
                 let (app, reloader) = (self.manager.app.clone(), self.manager.reloader.clone());
                 let poll = move || {
-                    reloader.lock().unwrap_or_else(PoisonError::into_inner).poll(&app.metrics);
+                    reloader.lock().poll(&app.metrics);
                 };
                 // The poll may read a file, so it runs on a blocking thread.
                 let _ = tokio::task::spawn_blocking(poll).await;
@@ -259,10 +245,10 @@ impl State {
 
     /// Calls this server's own port, as the API server would.
     async fn check(&self) -> anyhow::Result<()> {
-        if self.plan.leaf().is_none() {
+        if self.plan.leaf.is_none() {
             bail!("there is no certificate yet");
         }
-        let authorities = self.plan.known().iter().map(|it| it.cert.as_slice().into());
+        let authorities = self.plan.known.iter().map(|it| it.cert.as_slice().into());
         let now = u64::try_from(self.clock.earliest()).unwrap_or_default();
         let client = https::Client::trusting(authorities, Some(now))?;
         let name = self.manager.args.tls_managed_dns_name.first().context("no DNS name")?;

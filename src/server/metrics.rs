@@ -7,12 +7,9 @@ mod policy;
 mod process;
 mod view;
 
-use std::{sync::Arc, time::Duration};
-
 use prometheus_client::{
     encoding::text::{encode_eof, encode_registry},
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
-    registry::Registry,
+    metrics::{counter::Counter, histogram::Histogram, info::Info},
 };
 
 use self::armed::Armed;
@@ -22,10 +19,11 @@ use self::policy::PolicyState;
 use self::process::Process;
 use self::view::{ReleaseInForce, View};
 use setguard_cluster::live::Live;
-use setguard_core::admission::{Endpoint, Record, review::Operation};
+use setguard_core::admission::{Record, review::Operation};
 use setguard_core::kubernetes::cluster::Version;
 
 use super::telemetry;
+use crate::server::prelude::*;
 
 /// The `kind` label of a request that could not be read.
 pub const NO_KIND: &str = "other";
@@ -46,7 +44,7 @@ pub struct Metrics {
     pub(crate) certificate_expiry: Gauge,
     certificate_reloads: Counters<1>,
     pub(crate) policy: PolicyState,
-    handshake_failures: Counters<1>,
+    pub handshake_failures: Counters<1>,
     log_lines_dropped: Counter,
     managed: Counters<1>,
     pub(crate) managed_healthy: Gauge,
@@ -180,11 +178,6 @@ impl Metrics {
     /// Counts a reload of the certificate; `taken` is whether it succeeded.
     pub fn certificate_reloaded(&self, taken: bool) {
         self.certificate_reloads.get_or_create(&result(taken)).inc();
-    }
-
-    /// Counts a failed handshake.
-    pub fn handshake_failed(&self, why: HandshakeFailure) {
-        self.handshake_failures.get_or_create(&[("reason", why.as_str())]).inc();
     }
 
     /// Returns the metrics as OpenMetrics text.

@@ -2,16 +2,12 @@
 //!
 //! A 500 is not a denial, so `failurePolicy` decides.
 
-use std::{any::Any, panic, sync::Arc};
+use std::{any::Any, panic};
 
-use axum::{
-    body::Body,
-    http::{Response, StatusCode},
-};
-use setguard_core::admission::Endpoint;
+use axum::{body::Body, http::Response};
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
 
-use super::app::App;
+use crate::server::prelude::*;
 
 /// Returns a layer that answers and counts panics in the service that it wraps.
 pub fn layer(app: Arc<App>, endpoint: Endpoint) -> CatchPanicLayer<PanicResponse> {

@@ -1,17 +1,12 @@
 //! The policy: read before the port is bound, and again when its file changes.
 
-use std::io;
-
-use setguard_core::policy::Policy;
 use setguard_files::{
     error::FileError,
     policy_file::args::{PolicyArgs, PolicyError},
 };
 
-use super::{
-    app::App,
-    files::{self, Patience},
-};
+use super::files::{self, Patience};
+use crate::server::prelude::*;
 
 /// The behavior of a server that starts with a policy that cannot be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -7,23 +7,15 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Duration,
 };
 
-use anyhow::{Context as _, bail};
-use axum::http::{Request, Uri, header};
-use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
-use serde_json::{Value, json};
-use setguard_core::admission::Endpoint;
-use setguard_core::kubernetes::{
-    duration,
-    resource::{RESOURCES, Resource},
-};
+use axum::http::Uri;
+use rustls::pki_types::pem::PemObject;
+use setguard_core::kubernetes::resource::{RESOURCES, Resource};
 
 use self::armed::Expected;
-use super::{
-    activation::target::Target, call_tracker::PROBES, configuration::Configuration, https,
-};
+use super::{activation::target::Target, call_tracker::PROBES, https};
+use crate::server::prelude::*;
 
 /// Send a valid and an invalid DaemonSet to a server for review
 ///

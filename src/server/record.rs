@@ -1,10 +1,9 @@
 //! One log line and one update of the metrics for each request. Neither ever contains an object.
 
-use std::time::Duration;
+use setguard_core::admission::Answer;
 
-use setguard_core::admission::{Answer, Endpoint};
-
-use super::{app::App, http_error::HttpError};
+use super::http_error::HttpError;
+use crate::server::prelude::*;
 
 pub(crate) fn outcome(
     app: &App,

@@ -1,36 +1,29 @@
 //! `POST /validate`, `/mutate` and `/mutate/control-plane`: one handler behind three routes.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    time::{Duration, SystemTime},
-};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use axum::{
-    Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::State,
-    http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, Version, header},
+    http::{HeaderMap, HeaderValue, Uri, Version},
     response::{IntoResponse, Response},
     routing::{MethodRouter, post},
 };
 use hyper::body::Body as _;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-use setguard_core::admission::{self, Answer, Endpoint};
+use setguard_core::admission::{self, Answer};
 use setguard_core::{
     engine::{Context, deadline::Deadline},
-    kubernetes::{duration, kind::Kind},
+    kubernetes::kind::Kind,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use super::{
-    app::{App, Phase},
     body::{self, BodyMemory, MAX_BODY},
     http_error::HttpError,
     panics, record,
 };
+use crate::server::prelude::*;
 
 /// Kubernetes: `timeoutSeconds` of a webhook is 1 to 30.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,12 +1,6 @@
 //! Logging: the destination and the format of the log.
 
-use std::{
-    fmt::{self, Debug},
-    io::{self, Write},
-    sync::OnceLock,
-    thread,
-    time::Duration,
-};
+use std::{fmt::Debug, io::Write, sync::OnceLock, thread};
 
 use setguard_core::printable::{Printable, one_line};
 use tracing::field::Field;
@@ -16,6 +10,8 @@ use tracing_subscriber::{
     field::MakeExt as _,
     fmt::format::{self, Writer},
 };
+
+use crate::server::prelude::*;
 
 /// How many lines may wait for the log's thread. A line is at most about a kilobyte.
 const QUEUE: usize = 4096;

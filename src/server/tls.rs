@@ -9,17 +9,13 @@ mod slot;
 mod trust;
 mod version;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, bail};
 use arc_swap::ArcSwap;
 use rustls::{
     InconsistentKeys, RootCertStore, ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    pki_types::{PrivateKeyDer, pem::PemObject},
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 use tokio::sync::watch;
@@ -32,6 +28,7 @@ use super::{
     files::{self, Patience},
     metrics::Metrics,
 };
+use crate::server::prelude::*;
 
 /// The source of the certificate and its key.
 #[derive(Debug)]
@@ -80,7 +77,7 @@ impl Tls {
 
     /// Returns the trust in clients from this call on. To miss no change, call this before [`config`](Self::config).
     pub fn trust(&self) -> Trust {
-        Trust::new(self.clients.subscribe())
+        Trust(self.clients.subscribe())
     }
 }
 

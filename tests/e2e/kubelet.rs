@@ -5,34 +5,26 @@
 //! further setup.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    fs,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    collections::{HashMap, HashSet},
+    net::{IpAddr, Ipv4Addr},
     os::unix::fs::symlink,
-    path::{Path, PathBuf},
     process,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU8, Ordering},
     },
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    thread::JoinHandle,
 };
 
-use jiff::Timestamp;
 use k8s_openapi::api::{
     authentication::v1::TokenRequest,
-    core::v1::{ConfigMap, Container, Pod, Secret, ServiceAccount, Volume},
+    core::v1::{ConfigMap, Container, Secret, ServiceAccount, Volume},
 };
-use kube::{
-    Api, Client, ResourceExt as _,
-    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
-};
-use serde_json::{Value, json};
+use kube::ResourceExt as _;
 use tempfile::TempDir;
-use tokio::time::sleep;
 
-use crate::{Namespace, Process, Service, client, http};
+use crate::prelude::*;
+use crate::{Process, client, http};
 
 const PERIOD: Duration = Duration::from_millis(100);
 

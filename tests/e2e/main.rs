@@ -10,6 +10,7 @@ mod etcd;
 mod kubelet;
 mod namespace;
 mod node;
+mod prelude;
 mod rollouts;
 mod stage;
 mod viewer;

@@ -1,11 +1,7 @@
 //! The namespace of a test case in the shared control plane, and its operations.
 
-use std::{fs, path::PathBuf};
-
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
-
-use crate::{ControlPlane, Output, harness::control_plane::ADMIN_TOKEN};
+use crate::harness::control_plane::ADMIN_TOKEN;
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub(crate) struct Namespace<'a> {

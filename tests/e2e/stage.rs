@@ -1,11 +1,7 @@
 //! The environment of all cases: one control plane, and one registered `setguard serve`.
 
-use std::{collections::BTreeSet, path::Path};
-
-use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Namespace, SCHEDULER, Webhook, becomes, cases::Case,
-    daemon_set, stateful_set,
-};
+use crate::prelude::*;
+use crate::{Webhook, cases::Case};
 
 #[derive(Debug)]
 pub(crate) struct Stage {

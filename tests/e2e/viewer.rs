@@ -1,10 +1,7 @@
 //! A `setguard serve` with a view of the cluster, registered for one namespace.
 
-use std::{fs, path::Path};
-
-use serde_json::json;
-
-use crate::{Namespace, becomes, harness::server::Server, http};
+use crate::prelude::*;
+use crate::{harness::server::Server, http};
 
 /// The API groups and resources that `--inventory full` reads.
 const READ: [(&str, &[&str]); 5] = [

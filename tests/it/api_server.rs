@@ -8,20 +8,18 @@ mod connection;
 mod world;
 
 use std::{
-    fs,
-    net::{SocketAddr, TcpListener},
-    path::{Path, PathBuf},
-    sync::{Arc, Condvar, Mutex, MutexGuard},
-    thread,
+    net::SocketAddr,
+    sync::{Condvar, Mutex, MutexGuard},
 };
 
-use serde_json::Value;
 use setguard_testing::http;
 
 #[cfg(unix)]
 pub use self::cluster::Cluster;
 use self::connection::Connection;
+
 pub use self::world::{Streams, World};
+use crate::prelude::*;
 
 pub struct ApiServer {
     shared: Arc<(Mutex<World>, Condvar)>,

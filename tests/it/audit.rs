@@ -8,11 +8,7 @@ mod health;
 mod reading;
 mod reports;
 
-use std::fs;
-
-use serde_json::{Value, json};
-use setguard_testing::recorded::snapshot;
-
+use crate::prelude::*;
 use crate::{api_server::Cluster, cli::policy, json_schema};
 
 impl Cluster {

@@ -1,10 +1,9 @@
 //! The commands of a program without files. `examples/browser/test` compares them with the command line on all
 //! fixtures in a browser engine; these tests need no browser.
 
-use std::{fs, process::Command};
-
-use serde_json::{Value, json};
 use setguard::browser::{self, Inputs};
+
+use crate::prelude::*;
 
 fn setguard(args: &[&str]) -> Value {
     serde_json::from_str(&setguard_text(args)).unwrap()

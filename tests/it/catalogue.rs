@@ -1,21 +1,18 @@
 //! Tests of the rule catalogue and of the source tree itself.
 
-use std::{collections::BTreeSet, fs, path::Path};
-
 use setguard::{
-    catalogue,
-    finding::{Findings, Meta},
+    finding::Meta,
     inject::{self, Injection, pod::PartialPod},
-    object::{Object, Str, Subject, User},
-    policy::Policy,
+    object::{Str, User},
     rules::{
-        api_validation::API_VALIDATION, control_plane_injection::CONTROL_PLANE_INJECTION,
+        control_plane_injection::CONTROL_PLANE_INJECTION,
         control_plane_tolerations_left::CONTROL_PLANE_TOLERATIONS_LEFT, cross_object,
-        limit_exceeded::LIMIT_EXCEEDED, policy_weakened::POLICY_WEAKENED, traps,
+        limit_exceeded::LIMIT_EXCEEDED, policy_weakened::POLICY_WEAKENED,
         unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
     },
 };
 
+use crate::prelude::*;
 use crate::support::{self, Found};
 
 fn root() -> &'static Path {

@@ -3,23 +3,17 @@
 //! The pairs of `tests/conformance/generation` and the cases of `tests/conformance/apply.jsonl`
 //! were recorded with both in release 1.36.2; see `tests/conformance/README.md`.
 
-use std::collections::BTreeMap;
-
-use jiff::civil::date;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde::Deserialize;
-use serde_json::Value;
 use setguard::{
-    engine::{self, Context},
-    finding::Findings,
+    engine,
     kubernetes::semantic,
-    object::{Object, Subject, Workload, schema},
-    policy::Policy,
+    object::{Workload, schema},
     proposal::apply::{self, Delivery, Verb},
-    rules::api_validation::{self, API_VALIDATION},
-    yaml,
+    rules::api_validation,
 };
 
+use crate::prelude::*;
 use crate::support::{cluster_of_release, read as read_file, resource_of};
 
 const SHOWN: usize = 20;

@@ -17,23 +17,15 @@ mod roles;
 mod system;
 mod values;
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-    time::Duration,
-};
+use std::process::Output;
 
-use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    engine::Context,
     live::{InventoryArgs, Live, Mode},
-    policy::Policy,
     server::{metrics::Metrics, webhooks::registrations},
 };
 
+use crate::prelude::*;
 use crate::{daemon::review, helm, support};
 
 fn chart() -> PathBuf {

@@ -1,12 +1,9 @@
 mod input;
 mod terminal;
 
-use std::process::Command;
-
-use serde_json::Value;
-
+use crate::folder;
 pub(crate) use crate::folder::Ran;
-use crate::folder::{self, Folder};
+use crate::prelude::*;
 
 pub(crate) const GOOD: &str = include_str!("../fixtures/manifests/good.yaml");
 

@@ -2,24 +2,15 @@
 //!
 //! `schema.rs` compares the objects that the server could not decode.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::fmt;
 
 use serde::Deserialize;
-use serde_json::Value;
 use setguard::{
-    finding::Findings,
-    kubernetes::cluster::Cluster,
-    object::{Object, Subject, schema::strict},
-    rules::{
-        api_validation::{self, API_VALIDATION},
-        api_warning,
-    },
-    yaml,
+    object::schema::strict,
+    rules::{api_validation, api_warning},
 };
 
+use crate::prelude::*;
 use crate::{
     corpus::{Bases, Case, Cause, alpha_cases, bases, cases_of, others, patched},
     support::{cluster_of_release, resource_of},

@@ -1,16 +1,12 @@
 //! Compares the rules about pods that are never created with recordings of real controllers and a real API server
 //! (`tests/conformance/pods.jsonl`).
 
-use std::{env, fs, path::Path};
+use std::env;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
-use setguard::{
-    finding::{Finding, Findings},
-    object::{Object, Subject},
-    rules::traps,
-};
+use setguard::finding::Finding;
 
+use crate::prelude::*;
 use crate::{corpus::bases, corpus::patched, support::cluster_of_release, support::resource_of};
 
 /// The rules about refused claims and pods.

@@ -1,14 +1,11 @@
 //! A crowd of connections does not lock out other clients.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
-};
+use std::io::Write as _;
 
-use axum::body::Body;
 use futures::{StreamExt as _, stream};
 use tokio::io::AsyncWriteExt as _;
 
+use crate::prelude::*;
 use crate::{
     daemon::DEADLINE, daemon::Reply, daemon::post, daemon::review, daemon::send, http2,
     serve::daemon,

@@ -1,17 +1,11 @@
 //! `setguard serve` as a process, and a client that controls every byte it sends.
 
 use std::{
-    fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpStream},
-    path::Path,
-    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
-    sync::{
-        Arc,
-        mpsc::{self, Receiver},
-    },
-    thread,
-    time::{Duration, SystemTime},
+    io::{BufRead, Read},
+    net::SocketAddr,
+    process::{ChildStderr, ExitStatus},
+    sync::mpsc::{self, Receiver},
+    time::SystemTime,
 };
 
 use rustls::{
@@ -19,11 +13,11 @@ use rustls::{
     crypto::aws_lc_rs,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
-use serde_json::Value;
 use setguard::server::tls::SelfSigner;
 use setguard_testing::harness::process;
 use tempfile::TempDir;
 
+use crate::prelude::*;
 use crate::support;
 
 /// Generous, because a machine may be slow.

@@ -1,10 +1,9 @@
 //! The annotation that lets listed users exceed a limit.
 
-use jiff::civil::date;
-use serde_json::{Value, json};
-use setguard::{engine::Context, inventory::view::View, policy::Policy};
+use setguard::inventory::view::View;
 use setguard_testing::manifests;
 
+use crate::prelude::*;
 use crate::{
     limits::limits as policy_text, limits::policy, limits_in_cluster::scale, review::response, view,
 };

@@ -1,11 +1,9 @@
 //! `setguard export`. The end-to-end tests compare how the API server finds and injects with the policies.
 
-use std::collections::BTreeSet;
+use setguard::rules::in_cel;
 
-use serde_json::Value;
-use setguard::{rules::in_cel, yaml};
-
-use crate::folder::{self, Folder, Ran};
+use crate::folder;
+use crate::prelude::*;
 
 fn export(form: &str, policy: &str, args: &[&str]) -> Ran {
     let folder = Folder::new([("policy.yaml", &*folder::policy(policy))]);

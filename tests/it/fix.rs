@@ -2,9 +2,8 @@
 
 mod layouts;
 
-use std::fs;
-
-use crate::folder::{Folder, on_delete, rules};
+use crate::folder::rules;
+use crate::prelude::*;
 
 #[test]
 fn a_change_that_is_not_safe_is_only_shown() {

@@ -1,14 +1,10 @@
 //! A folder with files where the tests run commands.
 
-use std::{
-    fs,
-    path::{MAIN_SEPARATOR, PathBuf},
-    process::{Command, Output},
-};
+use std::{path::MAIN_SEPARATOR, process::Output};
 
-use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::prelude::*;
 use crate::support;
 
 #[derive(Debug)]

@@ -1,15 +1,10 @@
 //! Checks that generated files are up to date. `UPDATE_GENERATED=1` writes them.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
-
-use serde_json::{Map, Value};
-use setguard::catalogue::{self, all};
+use serde_json::Map;
+use setguard::catalogue::all;
 use setguard_testing::recorded::is_current;
 
+use crate::prelude::*;
 use crate::{rule_pages, support};
 
 #[test]

@@ -1,12 +1,9 @@
 //! `--against-ref` in repositories prepared by the author of a pull request. git must not run any program that a file
 //! in them names.
 
-use std::{
-    fs,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::time::UNIX_EPOCH;
 
-use crate::folder::{Folder, Ran, on_delete};
+use crate::prelude::*;
 
 fn repository() -> Folder {
     // For an Application, git lists what a change edits.

@@ -1,14 +1,12 @@
 //! The pages in `docs/guides/`: their manifests and command outputs. The end-to-end tests run the commands that need a
 //! cluster.
 
-use std::{collections::BTreeSet, env, fs, path::Path};
+use std::env;
 
 use setguard_testing::recorded::is_current;
 
-use crate::{
-    folder::{Folder, Ran},
-    pages,
-};
+use crate::pages;
+use crate::prelude::*;
 
 const PAGES: [&str; 6] =
     ["log-agent", "node-plugin", "gpu-device-plugin", "database", "queue", "grow-a-claim-template"];

@@ -1,13 +1,12 @@
 //! The limits of injection: it never lets a pod run on more nodes than before, and never patches it twice.
 
+use crate::prelude::*;
 use crate::support;
 use json_patch::Patch;
 use proptest::prelude::*;
-use serde_json::{Value, json};
 use setguard::{
     inject::{self, Injection, pod::PartialPod, settings::Settings},
     object::{Str, User},
-    policy::Policy,
 };
 
 const PAIRED: &str = "system:serviceaccount:kube-system:daemon-set-controller";

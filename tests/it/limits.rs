@@ -1,9 +1,8 @@
-use jiff::civil::date;
-use serde_json::{Value, json};
-use setguard::{engine::Context, policy::Policy};
-
+use crate::prelude::*;
 use crate::{
-    folder, folder::Folder, folder::Ran, plan::daemon_set, plan::stateful_set, review::response,
+    folder,
+    plan::{daemon_set, stateful_set},
+    review::response,
     support,
 };
 

@@ -1,14 +1,8 @@
 //! A policy's limits in a webhook that knows the cluster.
 
-use jiff::{Timestamp, civil::date};
-use serde_json::{Value, json};
-use setguard::{
-    engine::Context,
-    inventory::view::{Freshness, View},
-    kubernetes::kind::Kind,
-    policy::Policy,
-};
+use setguard::inventory::view::{Freshness, View};
 
+use crate::prelude::*;
 use crate::{limits::policy, review::response, view};
 
 fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {

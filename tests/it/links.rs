@@ -1,12 +1,10 @@
 //! The targets of links in the documentation, without a network.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Component, Path, PathBuf},
-};
+use std::path::Component;
 
 use percent_encoding::percent_decode_str;
+
+use crate::prelude::*;
 
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

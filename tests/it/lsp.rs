@@ -4,10 +4,9 @@ mod editor;
 mod hostile;
 mod kustomizations;
 
-use serde_json::{Value, json};
-
 use self::editor::{Editor, applied, range, rules};
-use crate::{folder::Folder, folder::on_delete, folder::policy, support};
+use crate::prelude::*;
+use crate::{folder::policy, support};
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 

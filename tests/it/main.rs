@@ -74,6 +74,7 @@ mod plan_live;
 mod plan_recipes;
 mod platforms;
 mod pod_security;
+mod prelude;
 mod readings;
 #[cfg(unix)]
 mod release;

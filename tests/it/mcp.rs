@@ -4,18 +4,14 @@
 
 use std::{
     collections::HashSet,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    io::{BufRead, Read},
+    process::{ChildStdin, ChildStdout},
 };
 
-use serde_json::{Value, json};
 use setguard_testing::http::kubeconfig;
 
-use crate::{
-    api_server::Cluster, folder::Folder, folder::on_delete, folder::rules, json_schema,
-    plan::stateful_set, wait::set,
-};
+use crate::prelude::*;
+use crate::{api_server::Cluster, folder::rules, json_schema, plan::stateful_set, wait::set};
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 

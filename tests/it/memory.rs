@@ -2,15 +2,13 @@
 //!
 //! Each body goes to a real server, and the kernel reports the server's peak memory.
 
-use std::{collections::BTreeSet, fs};
-
-use serde_json::{Value, json};
 use setguard::object::size::{self, ObjectSize};
 use setguard_testing::{
     lengthen::{self, Elements},
     numbers,
 };
 
+use crate::prelude::*;
 use crate::{daemon::Daemon, daemon::Tls, daemon::post, serve::daemon};
 
 /// The maximum memory for one review with its body, in MiB.

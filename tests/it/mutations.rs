@@ -1,16 +1,11 @@
 //! Objects with random changes: evaluating a decodable object never panics.
 
-use std::{cell::Cell, collections::BTreeMap};
+use std::cell::Cell;
 
 use proptest::{prelude::*, test_runner::TestRunner};
-use serde_json::Value;
-use setguard::{
-    finding::Findings,
-    kubernetes::{cluster::Cluster, resource::Resource},
-    object::{Object, Subject},
-    rules::api_validation::{self, API_VALIDATION},
-};
+use setguard::rules::api_validation;
 
+use crate::prelude::*;
 use crate::support::places;
 
 const BASES: [&str; 4] = [

@@ -1,14 +1,9 @@
 //! Compares the recorded verdicts with `setguard check`, from files to report.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use setguard::{finding::Meta, rules::pod_template_validation::POD_TEMPLATE_VALIDATION};
 
-use serde_json::{Value, json};
-use setguard::{catalogue, finding::Meta, rules::pod_template_validation::POD_TEMPLATE_VALIDATION};
-
-use crate::{corpus::bases, corpus::cases, folder::Folder};
+use crate::corpus::{bases, cases};
+use crate::prelude::*;
 
 #[derive(Default)]
 struct Said {

@@ -1,22 +1,14 @@
 //! The central promise: `check` and `/validate` report the same findings for the same object.
 
-use std::collections::BTreeSet;
-
-use jiff::civil::date;
-use serde_json::{Value, json};
-use setguard::{
-    catalogue,
-    engine::Context,
-    policy::Policy,
-    rules::{
-        rule::{Phase, Rule},
-        traps,
-    },
-};
+use setguard::rules::rule::{Phase, Rule};
 
 use setguard_testing::manifests;
 
-use crate::{folder, folder::on_delete, review, support, support::Found};
+use crate::prelude::*;
+use crate::{
+    folder, review,
+    support::{self, Found},
+};
 
 /// Returns whether both `check` and the webhook must report a finding: some rules apply to only one of them, or less
 /// strictly.

@@ -1,13 +1,9 @@
 //! The versions in files for pipelines, and the action that docs/ci.md describes.
 
-use std::path::Path;
-
 use setguard_testing::helm;
 
-use crate::{
-    folder::{Folder, Ran, on_delete},
-    support::read,
-};
+use crate::prelude::*;
+use crate::support::read;
 
 #[test]
 fn the_versions_in_files_for_pipelines_are_this_one() {

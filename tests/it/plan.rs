@@ -1,11 +1,6 @@
 //! The output of `setguard plan` for people. tests/it/rollouts.rs checks whether plans are right.
 
-use std::path::Path;
-
-use serde_json::Value;
-use setguard_testing::recorded::snapshot;
-
-use crate::folder::{Folder, Ran};
+use crate::prelude::*;
 
 /// A StatefulSet with claims; `more` are lines of its spec, `image` is for its template.
 pub(crate) fn stateful_set(name: &str, replicas: u8, image: &str, more: &str) -> String {

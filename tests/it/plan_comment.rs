@@ -1,14 +1,11 @@
 //! The action's scripts that plan a change and maintain a comment on the pull request.
 
-use std::{
-    io::BufReader, io::Write, net::TcpListener, net::TcpStream, path::Path, process::Command,
-    sync::Arc, sync::Mutex, thread,
-};
+use std::sync::Mutex;
 
-use serde_json::{Value, json};
 use setguard_testing::http::Request;
 
-use crate::{folder::Folder, folder::Ran, plan::stateful_set};
+use crate::plan::stateful_set;
+use crate::prelude::*;
 
 /// A request: method and path, authorization, and body.
 type Asked = (String, String, Value);

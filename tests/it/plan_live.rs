@@ -1,7 +1,6 @@
 //! `setguard plan --live`, against a stand-in for the API server.
 
-use serde_json::{Value, json};
-
+use crate::prelude::*;
 use crate::{api_server::Cluster, cli::Ran};
 
 fn set(image: &str) -> Value {

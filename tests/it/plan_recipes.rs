@@ -1,10 +1,9 @@
 //! Runs the recipes of docs/plan.md for charts and kustomizations in a repository.
 
-use std::{path::Path, process::Command};
-
 use setguard_testing::harness::process::path_with;
 
-use crate::{folder::Folder, folder::Ran, helm};
+use crate::helm;
+use crate::prelude::*;
 
 const PAGE: &str = include_str!("../../docs/plan.md");
 

@@ -4,9 +4,8 @@ mod signals;
 
 use std::path::MAIN_SEPARATOR_STR;
 
-use serde_json::Value;
-
-use crate::folder::{Folder, on_delete, rules};
+use crate::folder::rules;
+use crate::prelude::*;
 
 /// A path in the system's notation: with `\` on Windows.
 fn native(path: &str) -> String {

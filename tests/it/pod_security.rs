@@ -3,16 +3,9 @@
 //! `tests/conformance/pod-security.jsonl` has pod templates, and for some levels and versions the refusals by
 //! kube-apiserver 1.36.2 for the pod in a namespace with these labels.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use setguard::engine;
 
-use jiff::civil::date;
-use serde_json::{Value, json};
-use setguard::{
-    engine::{self, Context},
-    object::{Object, Subject},
-    policy::Policy,
-};
-
+use crate::prelude::*;
 use crate::{support, view::view};
 
 /// Returns the refusals in a message, without the names of containers and volumes.

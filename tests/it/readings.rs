@@ -1,7 +1,6 @@
 //! Compares how setguard and kubectl read YAML and JSON (`tests/readings`).
 
-use serde_json::Value;
-use setguard::yaml;
+use crate::prelude::*;
 
 const SHOWN: usize = 12;
 

@@ -1,8 +1,6 @@
 //! The address and version of a release must be equal in all texts.
 
-use std::{fs, path::Path, process::Command};
-
-use crate::folder::{Folder, Ran};
+use crate::prelude::*;
 
 /// `owner/name`, from `repository` in Cargo.toml.
 fn home() -> &'static str {

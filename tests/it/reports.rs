@@ -1,12 +1,11 @@
 //! The formats of `check`, each parsed by a third-party program. `hostile.rs` has texts that try to break out of a
 //! format.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Value, json};
-use setguard_testing::recorded::snapshot;
-
-use crate::{cli::GOOD, cli::MISSPELT, cli::policy, folder::Folder, json_schema::sarif};
+use crate::prelude::*;
+use crate::{
+    cli::{GOOD, MISSPELT, policy},
+    json_schema::sarif,
+};
 
 /// Has a warning in line 14, and no denial.
 const WARNED: &str = include_str!("../fixtures/manifests/warned.yaml");

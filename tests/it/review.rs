@@ -1,8 +1,6 @@
-use serde_json::{Value, json};
-use setguard::{
-    admission::{self, Endpoint},
-    engine::Context,
-};
+use setguard::admission::{self, Endpoint};
+
+use crate::prelude::*;
 
 /// A review as an API server sends it. Fields missing from the request follow from its objects.
 pub fn review(request: Value) -> String {

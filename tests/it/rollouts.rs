@@ -1,8 +1,7 @@
 //! Compares `setguard plan` with recorded steps of the real controllers. The end-to-end tests record the steps; see
 //! docs/testing.md.
 
-use std::{fs, path::Path, thread};
-
+use crate::prelude::*;
 use crate::traces::Trace;
 
 fn traces() -> Vec<Trace> {

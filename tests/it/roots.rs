@@ -1,9 +1,8 @@
 //! Attempts to hide a set behind a chart, a kustomization or a release: each fails the run that compares with the
 //! commit before it.
 
-use std::process::Command;
-
-use crate::folder::{Folder, Ran, policy};
+use crate::folder::policy;
+use crate::prelude::*;
 
 const GOOD: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: shop}\nspec:\n  \
      serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \

@@ -1,15 +1,11 @@
 //! Compares the schema pass with the objects that a real API server failed to decode.
 
-use serde_json::json;
 use setguard::{
-    kubernetes::{resource::Resource, version::Version},
-    object::{
-        Object,
-        schema::{read, strict},
-    },
-    yaml,
+    kubernetes::version::Version,
+    object::schema::{read, strict},
 };
 
+use crate::prelude::*;
 use crate::{corpus::bases, corpus::cases, support::places};
 
 /// The release of the recorded verdicts.

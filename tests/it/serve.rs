@@ -3,16 +3,11 @@
 mod policy;
 mod shutdown;
 
-use std::{
-    fs,
-    io::Write as _,
-    net::{TcpListener, TcpStream},
-};
+use std::io::Write as _;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde_json::{Value, json};
 use setguard_testing::http;
 
+use crate::prelude::*;
 use crate::{
     daemon::{Client, Daemon, certificate_in, post, review, serve_fails},
     support,

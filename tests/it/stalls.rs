@@ -1,14 +1,8 @@
 //! setguard disconnects clients that stop midway, and no others.
 
-use std::time::Duration;
-
-use axum::body::Body;
 use hyper::{Request, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use setguard::{
-    policy::Policy,
-    server::{app::App, connections::Connections, routes::router},
-};
+use setguard::server::{app::App, connections::Connections, routes::router};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex},
     task::JoinHandle,
@@ -16,6 +10,7 @@ use tokio::{
 };
 
 use crate::daemon::review;
+use crate::prelude::*;
 
 /// The buffer between the two ends of a connection, in bytes.
 const IN_TRANSIT: usize = 1 << 10;

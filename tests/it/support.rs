@@ -1,30 +1,21 @@
-use std::{fs, path::Path};
-
-use jiff::{Timestamp, civil::date};
-use serde_json::Value;
 use setguard::{
-    engine::verdict::Verdict,
-    engine::{self, Context, Origin, verdict::Violation},
-    finding::Mode,
+    engine::{
+        self, Origin,
+        verdict::{Verdict, Violation},
+    },
     inject::Injection,
     inventory::{Inventory, object_summary::ObjectSummary},
-    kubernetes::{
-        cluster::{Cluster, Version, parse_gates},
-        kind::Kind,
-        resource::Resource,
-    },
+    kubernetes::cluster::{Version, parse_gates},
     manifests::volumes,
-    object::Metadata,
-    object::{DecodeError, Object, Subject, storage::Storage},
+    object::{DecodeError, Metadata, storage::Storage},
     observed::Observed,
-    policy::Policy,
     rules::{
-        api_validation::API_VALIDATION,
         rule::{inventory::Coverage, status::Audit},
         schema::SCHEMA,
     },
-    yaml,
 };
+
+use crate::prelude::*;
 pub use setguard_testing::{
     harness::process::feed,
     manifests::{cases, fixtures},

@@ -1,21 +1,18 @@
 //! TLS as the API server uses it: versions, HTTP/1.1 and HTTP/2, client certificates, rotation.
 
 use std::{
-    fs,
-    io::{ErrorKind, Read as _, Write as _},
+    io::{ErrorKind, Write as _},
     os::unix::fs::symlink,
-    path::Path,
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
     version::{TLS12, TLS13},
 };
-use serde_json::Value;
 use tempfile::NamedTempFile;
 
+use crate::prelude::*;
 use crate::{
     daemon::Client, daemon::Daemon, daemon::Reply, daemon::SelfSigned, daemon::Tls,
     daemon::eventually, daemon::post, daemon::review, daemon::send, http2, serve::daemon, support,

@@ -1,14 +1,12 @@
 //! The effect of releases and feature gates on findings.
 #![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 
-use serde_json::{Value, json};
 use setguard::{
-    engine::Context,
-    kubernetes::cluster::{ApiServer, Cluster, Version, parse_gates},
+    kubernetes::cluster::{ApiServer, Version, parse_gates},
     object::storage::Storage,
-    policy::Policy,
 };
 
+use crate::prelude::*;
 use crate::{review::response, support};
 
 const RELEASES: [&str; 5] = ["1.33", "1.34", "1.35", "1.36", "1.37"];

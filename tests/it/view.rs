@@ -1,23 +1,18 @@
 //! The webhook's findings from comparing an object with its cluster.
 
-use jiff::{Timestamp, civil::date};
-use serde_json::{Value, json};
 use setguard::{
-    engine::Context,
-    finding::Mode,
     inventory::{
         kind::kinds,
         object_summary::ObjectSummary,
         view::{Freshness, View},
     },
-    kubernetes::kind::Kind,
-    policy::Policy,
     rules::{
         cross_object,
         rule::{Rule, inventory::Evidence},
     },
 };
 
+use crate::prelude::*;
 use crate::{review::response, review::warnings, support};
 
 pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {

@@ -2,15 +2,10 @@
 
 mod breaks;
 
-use std::{
-    io::{BufRead as _, BufReader, Read as _},
-    process::{Child, ChildStdout, Stdio},
-};
-
-use jiff::Timestamp;
-use serde_json::{Value, json};
+use std::{io::BufRead as _, process::ChildStdout};
 
 use crate::api_server::Cluster;
+use crate::prelude::*;
 
 struct Waiting {
     child: Child,

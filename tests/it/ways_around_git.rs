@@ -2,9 +2,8 @@
 //! command that looks at the set. All are shell scripts in the same repository.
 #![cfg(unix)]
 
-use std::{collections::BTreeMap, process::Command};
-
-use crate::folder::{Folder, Ran, policy};
+use crate::folder::policy;
+use crate::prelude::*;
 
 const SET: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  \
      selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \

@@ -2,23 +2,14 @@
 
 mod bodies;
 
-use std::{fs, path::Path, sync::Arc};
-
-use axum::{
-    body::Body,
-    http::{Method, Request, Version, header},
-};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use axum::http::{Method, Request, Version, header};
 use http_body_util::BodyExt;
-use serde_json::{Value, json};
-use setguard::{
-    policy::Policy,
-    server::{app::App, routes::router},
-};
+use setguard::server::{app::App, routes::router};
 use setguard_testing::recorded::is_current;
 use tower::ServiceExt;
 
 use crate::daemon::review;
+use crate::prelude::*;
 
 const JSON: &str = "application/json";
 

@@ -10,23 +10,12 @@ mod output;
 mod scan;
 mod webhook_health;
 
-use std::{
-    convert::Infallible,
-    io::Write as _,
-    path::PathBuf,
-    process::ExitCode,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, io::Write as _, path::PathBuf, process::ExitCode};
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use clap::Args;
-use jiff::SignedDuration;
-use setguard_core::{
-    kubernetes::duration, policy::Policy, printable::Printable, rules::rule::status::Audit,
-};
+use setguard_core::{kubernetes::duration, printable::Printable, rules::rule::status::Audit};
 use setguard_files::prelude::*;
-use tokio::time::sleep;
 
 use self::{
     against::EarlierReport,
@@ -37,6 +26,7 @@ use self::{
     scan::{Seen, scan},
     webhook_health::WebhookHealth,
 };
+use crate::prelude::*;
 use crate::{
     live::{
         named::{Named, named},
@@ -133,7 +123,7 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
 async fn tick(progress: &Mutex<Progress>) -> Infallible {
     loop {
         sleep(TICK).await;
-        progress.lock().unwrap_or_else(PoisonError::into_inner).tick();
+        progress.lock().tick();
     }
 }
 
@@ -150,10 +140,10 @@ async fn audit(
     let release = reader.release().await?;
     let policy = policy.in_cluster(release.version, &release.gates);
     let strictness = Strictness { deny_warnings: args.deny_warnings };
-    let evaluator = Evaluator::new(&policy, strictness);
+    let evaluator = Evaluator { policy: &policy, strictness, now: Timestamp::now() };
     let namespaces = namespaces(args, &reader)?;
     let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
-    progress.lock().unwrap_or_else(PoisonError::into_inner).end();
+    progress.lock().end();
     if !seen.has_read_sets {
         return Err(nothing_read(&seen, &namespaces));
     }

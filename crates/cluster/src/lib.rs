@@ -9,6 +9,7 @@
 
 pub mod audit;
 pub mod live;
+mod prelude;
 pub mod signals;
 /// `setguard wait`.
 pub mod wait;

@@ -13,13 +13,11 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::RefCell, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::bail;
 use clap::{ArgGroup, Args};
-use futures::{StreamExt as _, stream::FuturesUnordered};
-use jiff::{SignedDuration, Timestamp};
-use setguard_core::{kubernetes::duration, policy::Policy};
+use futures::stream::FuturesUnordered;
+use setguard_core::kubernetes::duration;
 use setguard_files::{exit::Exit, report};
 use tokio::sync::Notify;
 
@@ -32,6 +30,7 @@ use self::{
     selection::Wanted,
     target::Target,
 };
+use crate::prelude::*;
 use crate::{
     live::{
         follower::Follower,

@@ -68,7 +68,7 @@ impl Injection {
 
 /// Determines the injection into a pod that this user creates.
 pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
-    let node = pod.annotated_node();
+    let node = pod.metadata.annotation(NODE_ANNOTATION);
     if node.is_none() && !pod.is_owned_by_daemon_set() {
         return Injection::none("not a daemon's pod");
     }

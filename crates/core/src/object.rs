@@ -83,7 +83,9 @@ impl<'a> Object<'a> {
     /// Reads an object of this resource and sets the defaults of its spec. Fails if the JSON does not decode or has a
     /// different kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
-        Ok(Self::parse_as(resource, json)?.with_template_defaults())
+        let mut object = Self::parse_as(resource, json)?;
+        defaults::template(object.template_mut());
+        Ok(object)
     }
 
     /// Returns the spec as JSON.
@@ -106,11 +108,6 @@ impl<'a> Object<'a> {
             Workload::DaemonSet(spec) => both(&spec.as_ref().clone().with_template(template)),
             Workload::StatefulSet(spec) => both(&spec.as_ref().clone().with_template(template)),
         }
-    }
-
-    fn with_template_defaults(mut self) -> Self {
-        defaults::template(self.template_mut());
-        self
     }
 }
 
@@ -294,12 +291,12 @@ impl<'a> Subject<'a> {
 
     /// Returns `false` only if the known storage shows that pods on several nodes cannot use a claim.
     pub fn is_unknown_claim(&self, claim: &str) -> bool {
-        self.known_storage().is_none_or(|storage| !storage.has_other_claim(claim))
+        self.known_storage().is_none_or(|storage| !storage.others.contains(claim))
     }
 
     /// Returns whether a known volume has no storage class.
     pub fn has_volumes_without_class(&self) -> bool {
-        self.known_storage().is_some_and(Storage::has_volumes_without_class)
+        self.known_storage().is_some_and(|it| it.has_volumes_without_class)
     }
 
     fn known_storage(&self) -> Option<&'a Storage> {

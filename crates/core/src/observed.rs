@@ -15,7 +15,6 @@ mod node;
 mod not_ready;
 mod pod;
 mod prelude;
-mod quota;
 mod readiness;
 mod revision;
 mod rollout_status;
@@ -34,7 +33,6 @@ pub use self::{
     node::Node,
     not_ready::{Ended, NotReadyKind, NotReadyReason},
     pod::Pod,
-    quota::Quota,
     revision::Revision,
     rollout_status::{Completion, Phase, RolloutStatus},
     store::Observed,

@@ -42,7 +42,7 @@ pub type FolderNames = BTreeMap<String, bool>;
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// Only modes that differ from the rules' defaults.
-    modes: BTreeMap<&'static Meta, Mode>,
+    pub(crate) modes: BTreeMap<&'static Meta, Mode>,
     /// The exceptions, in the order of the file.
     pub exceptions: Vec<Exception>,
     /// Limits on changes, in the order of the file.
@@ -90,10 +90,6 @@ impl Policy {
     /// Returns the mode of a rule.
     pub fn mode(&self, rule: &Meta) -> Mode {
         self.modes.get(rule).copied().unwrap_or(rule.mode)
-    }
-
-    pub(crate) fn sets_mode(&self, rule: &Meta) -> bool {
-        self.modes.contains_key(rule)
     }
 
     /// Returns the ids of the rules whose mode is below the default.

@@ -22,6 +22,7 @@ pub mod not_checked;
 pub mod objects;
 pub mod patches;
 pub mod path_context;
+mod prelude;
 mod release_names;
 pub mod render;
 pub mod replace;

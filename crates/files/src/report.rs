@@ -16,6 +16,7 @@ pub mod junit;
 mod pipe;
 pub mod policy;
 mod policy_use;
+mod prelude;
 pub mod progress;
 pub mod reports;
 mod sarif;

@@ -1,10 +1,9 @@
 //! The commands for a program without files, such as a web page: texts in, JSON out.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json, value::RawValue};
-use setguard_core::{catalogue, kubernetes::version::Version, policy::Policy};
+use serde_json::{json, value::RawValue};
 
 use crate::explain;
+use crate::prelude::*;
 use crate::{
     check::{
         editor::Edit,

@@ -19,13 +19,7 @@ mod rendered;
 mod selection;
 mod workers;
 
-use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
-
-use clap::Args;
-use setguard_core::{
-    inventory::object_summary::ObjectSummary,
-    policy::{Exception, Policy, file_patterns},
-};
+use setguard_core::policy::{Exception, file_patterns};
 
 use self::{
     checked_file::{CheckedPart, CheckedSource, Content, PART, Reader},
@@ -40,6 +34,7 @@ use self::{
     policy::{Choice, Loaded},
     selection::Selection,
 };
+use crate::prelude::*;
 use crate::{
     dump::{is_empty, nothing_in},
     proposal::apply::Delivery,
@@ -49,7 +44,6 @@ use setguard_files::manifests::{
     layout::Wrong,
     render::{missing, root::Root},
 };
-use setguard_files::prelude::*;
 
 /// Check manifests as the API server and the webhook would, without a cluster
 ///

@@ -5,5 +5,6 @@ pub mod check;
 mod dump;
 pub mod explain;
 pub mod plan;
+mod prelude;
 pub mod proposal;
 mod sides;

@@ -19,19 +19,12 @@ mod svg;
 mod text;
 mod timeline;
 
-use std::{
-    io::{self, IsTerminal as _, Write},
-    path::{Path, PathBuf},
-};
+use std::io::IsTerminal as _;
 
 use anstream::{AutoStream, ColorChoice};
-use anyhow::bail;
-use clap::{Args, ValueEnum};
-use jiff::Timestamp;
-use serde::Serialize;
+use clap::ValueEnum;
 use setguard_core::{
     engine::{Context, Origin},
-    policy::Policy,
     printable::Printable,
 };
 
@@ -43,8 +36,8 @@ use self::{
     live::Reader,
     styled_line::{Line, UNICODE},
 };
+use crate::prelude::*;
 use crate::proposal::apply::Delivery;
-use setguard_files::prelude::*;
 use setguard_files::{
     manifests::files::LARGEST_POLICY,
     policy_file::discover::{candidates, folder_of},

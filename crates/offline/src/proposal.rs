@@ -6,17 +6,16 @@
 
 pub mod apply;
 
-use kube_yaml::Node;
 use setguard_core::{
-    engine::{self, Context, verdict::Verdict},
-    finding::Finding,
+    engine::{self, Context},
     inject::{self, Injection},
-    kubernetes::resource::Resource,
-    object::{DecodeError, Object, Subject, schema, size::ObjectSize, storage::Storage},
+    object::{DecodeError, Subject, schema, size::ObjectSize, storage::Storage},
 };
-use setguard_files::manifests::{id::ObjectId, namespaces::Namespaces};
+use setguard_files::manifests::namespaces::Namespaces;
 
 use self::apply::{Delivery, Removals};
+
+use crate::prelude::*;
 
 /// A manifest to create or apply.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,13 @@
 //! The objects before and after a change, and which old object a new one continues. `check` and `plan` both ask here.
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::sync::OnceLock;
 
-use setguard_core::{kubernetes::resource::Resource, object::namespace_or_default};
 use setguard_files::manifests::{
     alternatives::{Alternatives, common, is_same},
     layout::clean,
 };
-use setguard_files::prelude::*;
+
+use crate::prelude::*;
 
 /// An object before the change.
 #[derive(Debug)]

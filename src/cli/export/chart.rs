@@ -1,11 +1,7 @@
 //! The policies that the Helm chart renders, for each mode that a rule can have.
 
-use serde_json::{Value, json};
 use setguard_core::{
-    catalogue,
-    finding::Mode,
     kubernetes::cluster::{Cluster, Version},
-    policy::Policy,
     rules::{
         in_cel,
         rule::{Cel, Rule},
@@ -17,6 +13,7 @@ use super::{
     objects::{IN_DELETION, action},
     vap::{ignored, message, parts, resources},
 };
+use crate::cli::prelude::*;
 
 /// Returns the policies as YAML, for `charts/setguard/files/policies.yaml`, or an error if they cannot be written as
 /// YAML.

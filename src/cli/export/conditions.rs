@@ -1,15 +1,10 @@
 //! The conditions of policies, and the expressions that all kinds of policies share.
 
 use jiff::civil::Date;
-use serde_json::Value;
-use setguard_core::{
-    finding::Meta,
-    kubernetes::kind::Kind,
-    policy::{Exception, Policy},
-    rules::rule::cel::MACROS,
-};
+use setguard_core::{kubernetes::kind::Kind, policy::Exception, rules::rule::cel::MACROS};
 
 use super::objects::{condition, list, quote};
+use crate::cli::prelude::*;
 
 pub(super) struct Exceptions {
     /// CEL that is true for exempt objects.

@@ -8,16 +8,13 @@ mod tolerations;
 use std::fmt::Write as _;
 
 use anyhow::bail;
-use serde_json::{Value, json};
 use setguard_core::rules::{
     node_pin_conflict::NODE_PIN_CONFLICT, unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
 };
 use setguard_core::{
-    finding::{Meta, Mode},
     inject::settings::PairedControllers,
     kubernetes::cluster::since,
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
-    policy::Policy,
 };
 
 use self::tolerations::{of_pod, of_template};
@@ -28,6 +25,7 @@ use super::{
         validation,
     },
 };
+use crate::cli::prelude::*;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 

@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
-use setguard_core::{
-    catalogue::HOME,
-    finding::{Meta, Mode},
-};
+use setguard_core::catalogue::HOME;
+
+use crate::cli::prelude::*;
 
 /// The suffix of each policy's name.
 pub(super) const SUFFIX: &str = "setguard.io";

@@ -1,18 +1,14 @@
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::Write as _,
-    path::Path,
-};
+use std::io::Write as _;
 
-use anyhow::{Context as _, anyhow};
-use serde_json::{Value, json};
+use anyhow::anyhow;
 use setguard_core::printable::Printable;
-use setguard_files::{exit::Exit, manifests::source::Source};
+use setguard_files::manifests::source::Source;
 
 use super::{
     map,
     objects::{STATIC_SUFFIX, SUFFIX},
 };
+use crate::cli::prelude::*;
 
 /// `path` is an export, or the output of `kubectl get -o yaml`. Comments, order and API server defaults don't count.
 ///

@@ -4,15 +4,11 @@
 //! source, and `staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating` for the order:
 //! policies are evaluated after the object has been validated.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::fmt::Write as _;
 
 use jiff::civil::Date;
-use serde_json::{Value, json};
 use setguard_core::{
-    catalogue,
-    finding::{Meta, Mode},
     object::annotations::IGNORE_ANNOTATION,
-    policy::Policy,
     rules::{
         in_cel,
         limit_exceeded::LIMIT_EXCEEDED,
@@ -30,6 +26,7 @@ use super::{
     limits, map,
     objects::{self, Export, IN_DELETION, Message, SUFFIX, matched, quote, validating, validation},
 };
+use crate::cli::prelude::*;
 
 /// `only` has the ids of the rules to export, or is empty to export all.
 pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {

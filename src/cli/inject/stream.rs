@@ -1,18 +1,16 @@
 //! A stream of documents, printed as it would be stored after injection.
 
-use std::io::{self, Write};
-
 use json_patch::Patch;
 use kube_yaml::Problem;
-use serde_json::Value;
 use setguard_core::admission::response;
 use setguard_core::{
     engine::{self, Context, verdict::Verdict},
     inject::{self, Injection, pod::PartialPod},
-    kubernetes::resource::Resource,
     object::{self, DecodeError, Metadata, User, size::ObjectSize},
 };
-use setguard_files::manifests::{id::ObjectId, namespaces::Namespaces, objects};
+use setguard_files::manifests::{id::ObjectId, objects};
+
+use crate::cli::prelude::*;
 
 pub(super) struct Preview<'a> {
     pub(super) user: User<'a>,
@@ -34,10 +32,6 @@ struct Change {
 }
 
 impl<'a> Preview<'a> {
-    pub(super) fn new(user: &'a str, namespaces: &'a Namespaces, context: Context<'a>) -> Self {
-        Preview { user: User::authenticated(user), namespaces, context }
-    }
-
     /// Denials and warnings go to `notes`.
     pub(super) fn print(
         &self,

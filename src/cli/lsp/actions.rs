@@ -2,8 +2,6 @@
 
 use std::ops;
 
-use serde_json::{Value, json};
-use setguard_core::policy::Policy;
 use setguard_files::report::diagnostic::Diagnostic;
 use setguard_offline::check::editor::Edit;
 
@@ -12,6 +10,7 @@ use super::{
     position::{Encoding, Lines},
     protocol::{InRange, Range},
 };
+use crate::cli::prelude::*;
 
 pub(super) const QUICK_FIX: &str = "quickfix";
 /// For all findings that have a safe fix. Editors can run it on save.

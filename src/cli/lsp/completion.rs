@@ -1,9 +1,6 @@
 //! Completes the ids of rules where a manifest exempts from one, and the fields and values of the policy.
 
-use serde_json::{Value, json};
-use setguard_core::{
-    catalogue, finding::Mode, object::annotations::IGNORE_ANNOTATION, policy::Policy,
-};
+use setguard_core::object::annotations::IGNORE_ANNOTATION;
 
 use super::{
     document::{Document, Kind},
@@ -11,6 +8,7 @@ use super::{
     position::Encoding,
     protocol::AtPosition,
 };
+use crate::cli::prelude::*;
 
 /// The characters of a list of ids. An editor asks for completions in a word by itself.
 pub(super) const TRIGGERS: [&str; 3] = ["[", ",", " "];

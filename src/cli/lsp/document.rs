@@ -1,8 +1,6 @@
 //! An open document, and its findings as the editor shows them.
 
 use kube_yaml::{Mark, Problem};
-use serde_json::{Value, json};
-use setguard_core::{catalogue, policy::Policy};
 use setguard_files::{
     manifests::{files::LARGEST_IN_FOLDER, path_context::PathContext},
     report::diagnostic::{Diagnostic, Severity},
@@ -13,6 +11,7 @@ use super::{
     position::{Encoding, Lines},
     protocol::{Change, Range},
 };
+use crate::cli::prelude::*;
 
 #[derive(Debug, Default)]
 pub(super) struct Document {

@@ -1,19 +1,15 @@
 //! The policy of the editor's folder. Its file may change at any time.
 
-use std::path::{Path, PathBuf};
-
-use setguard_core::policy::Policy;
 use setguard_files::manifests::exclude::{Exclude, exempt_files};
-use setguard_files::{
-    error::FileError, manifests::repository::Repository, policy_file::args::PolicyArgs,
-    policy_file::discover,
-};
+use setguard_files::{error::FileError, manifests::repository::Repository, policy_file::discover};
+
+use crate::cli::prelude::*;
 
 #[derive(Debug, Default)]
 pub(super) struct PolicyInUse {
     flags: PolicyArgs,
     no_config: bool,
-    repository: Repository,
+    pub(super) repository: Repository,
     pub(super) policy: Policy,
     pub(super) exclude: Exclude,
     /// File patterns of the policy are relative to this folder.
@@ -37,11 +33,6 @@ impl PolicyInUse {
         let without = PolicyArgs { policy: None, ..flags.clone() };
         let policy = without.parse(None).unwrap_or_default();
         PolicyInUse { flags, no_config, policy, ..PolicyInUse::default() }
-    }
-
-    pub(super) fn set_folder(&mut self, repository: Repository) {
-        self.repository = repository;
-        self.last = None;
     }
 
     pub(super) fn folder(&self) -> &Path {

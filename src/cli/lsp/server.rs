@@ -1,14 +1,9 @@
 //! The server of the protocol: messages in, messages out. It does not touch standard input or output.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, mem,
-    path::{Path, PathBuf},
-};
+use std::{env, mem};
 
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use setguard_files::manifests::{
     layout::Layout,
     listing,
@@ -27,6 +22,7 @@ use super::{
     position::Encoding,
     protocol::{AtPosition, DidChange, DidOpen, InRange, OfDocument},
 };
+use crate::cli::prelude::*;
 
 /// The protocol's numbers for messages.
 const ERROR: u8 = 1;
@@ -180,7 +176,7 @@ impl Server {
         let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
         // git looks for the repository there too.
         let _ = env::set_current_dir(&folder);
-        self.policy.set_folder(Repository::around(folder));
+        self.policy.repository = Repository::around(folder);
         let capabilities = &params["capabilities"];
         let offered = capabilities["general"]["positionEncodings"].as_array();
         if offered.into_iter().flatten().any(|it| it == Encoding::Utf8.as_str()) {

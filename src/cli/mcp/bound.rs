@@ -1,6 +1,4 @@
-use std::collections::BTreeMap;
-
-use serde_json::{Value, json};
+use crate::cli::prelude::*;
 
 /// How many entries of a list a call has already, by the JSON pointer of the list.
 pub(super) type Skip = BTreeMap<String, usize>;

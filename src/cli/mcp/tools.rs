@@ -1,12 +1,7 @@
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, Write as _},
-};
+use std::io::Write as _;
 
 use schemars::{JsonSchema, schema_for};
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
-use setguard_core::catalogue;
+use serde::de::DeserializeOwned;
 use setguard_offline::browser;
 use tempfile::NamedTempFile;
 
@@ -15,6 +10,7 @@ use super::{
     bound::Skip,
     program::{self, Answer},
 };
+use crate::cli::prelude::*;
 
 pub(super) struct Tool {
     pub(super) name: &'static str,

@@ -1,19 +1,14 @@
 //! Simulates the API server: calls the webhooks in its order, and applies their answers.
 
-use std::io::{self, Write};
-
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use setguard_core::admission::Endpoint;
 use setguard_core::{
     engine::{self, Context, Origin},
     inject::pod::PartialPod,
-    kubernetes::resource::{Resource, WorkloadKind},
+    kubernetes::resource::WorkloadKind,
     object::{DecodeError, Object, Subject},
-    policy::Policy,
     words,
 };
-use setguard_files::manifests::namespaces::Namespaces;
 
 use super::{
     daemon_pod,
@@ -21,6 +16,7 @@ use super::{
     review::Asking,
     webhook::{Call, Webhook},
 };
+use crate::cli::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct ApiServer {

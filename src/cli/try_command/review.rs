@@ -2,10 +2,10 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use json_patch::Patch;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use setguard_core::{kubernetes::resource::Resource, object::User};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause};
+use setguard_core::object::User;
 
+use crate::cli::prelude::*;
 use crate::server::probe::create_review;
 
 #[derive(Clone, Copy, Debug)]
@@ -31,26 +31,6 @@ pub(super) struct Answer {
     patch: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    message: String,
-    details: Details,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Details {
-    causes: Vec<Cause>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Cause {
-    field: String,
-    message: String,
-}
-
 impl Answer {
     pub(super) fn read(body: &[u8]) -> serde_json::Result<Answer> {
         #[derive(Deserialize)]
@@ -61,10 +41,11 @@ impl Answer {
     }
 
     pub(super) fn causes(&self) -> Vec<String> {
-        let causes = self.status.details.causes.iter();
-        let causes: Vec<_> =
-            causes.map(|Cause { field, message }| format!("{field}: {message}")).collect();
-        if causes.is_empty() { vec![self.status.message.clone()] } else { causes }
+        let of = |text: &Option<String>| text.clone().unwrap_or_default();
+        let causes = self.status.details.iter().flat_map(|it| it.causes.iter().flatten());
+        let text = |it: &StatusCause| format!("{}: {}", of(&it.field), of(&it.message));
+        let causes: Vec<_> = causes.map(text).collect();
+        if causes.is_empty() { vec![of(&self.status.message)] } else { causes }
     }
 
     /// Returns the number of operations.

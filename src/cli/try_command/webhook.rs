@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
     Request, StatusCode,
@@ -12,10 +11,10 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
-use serde_json::Value;
 use setguard_core::admission::Endpoint;
 
 use super::review::{self, Answer, Asking};
+use crate::cli::prelude::*;
 use crate::server::{
     https::Client,
     loopback::{HOST, Loopback},

@@ -1,8 +1,5 @@
-use std::time::Duration;
-
-use setguard_core::kubernetes::duration;
-
 use super::target::Target;
+use crate::server::prelude::*;
 
 /// `--arm-webhooks`, and the flags that require it.
 #[derive(Clone, Debug, clap::Args)]

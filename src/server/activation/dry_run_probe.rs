@@ -1,16 +1,11 @@
 //! Makes the API server call setguard: a dry-run patch of setguard's own ConfigMap changes nothing.
 
-use std::time::Duration;
-
 use axum::http::Method;
-use serde_json::{Value, json};
-use setguard_core::admission::{Endpoint, rehearsal};
+use setguard_core::admission::rehearsal;
 
 use super::{problem::Problem, target::Target, why};
-use crate::server::{
-    configuration::Configuration,
-    managed::cluster::{self, send},
-};
+use crate::server::managed::cluster::{self, send};
+use crate::server::prelude::*;
 
 /// How many times in a row the API server must call setguard.
 pub(super) const REHEARSALS: usize = 5;

@@ -3,15 +3,10 @@
 //! A client may take the rules away again and again, and setguard writes them back each time; a different tool may
 //! restore other fields. Periodic checks would find nothing.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
-
-use serde_json::Value;
 use setguard_cluster::live::registered::{Compared, as_written, compare};
 
-use crate::server::{configuration::Configuration, metrics::armed::Armed};
+use crate::server::metrics::armed::Armed;
+use crate::server::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct KeptRules {
@@ -45,7 +40,7 @@ impl KeptRules {
     /// Takes versions from a watch, since reads may skip versions.
     pub(super) fn observe(&self, configuration: Configuration, read: &Value, is_deleted: bool) {
         let version = version(read);
-        let mut states = self.states();
+        let mut states = self.states.lock();
         let state = &mut states[configuration as usize];
         // A new watch may begin with an old version.
         if version < state.version {
@@ -82,7 +77,7 @@ impl KeptRules {
 
     /// Returns the newest version that the watch has shown.
     pub(super) fn shown(&self, configuration: Configuration) -> u64 {
-        self.states()[configuration as usize].version
+        self.states.lock()[configuration as usize].version
     }
 
     /// Takes in a read of the newest version. It began when the watch had shown a different one.
@@ -95,7 +90,7 @@ impl KeptRules {
     ) {
         // etcd was restored from a backup.
         if version(read) < shown {
-            self.states()[configuration as usize].version = 0;
+            self.states.lock()[configuration as usize].version = 0;
             self.observe(configuration, read, false);
         }
         self.compared(configuration, compared);
@@ -104,10 +99,6 @@ impl KeptRules {
     /// The watch counts the lost rules: it may not have seen the deletion yet.
     pub(super) fn absent(&self, configuration: Configuration) {
         self.set(configuration, false, 0);
-    }
-
-    fn states(&self) -> MutexGuard<'_, [State; 2]> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn compared(&self, configuration: Configuration, compared: &Result<Compared, String>) {
@@ -184,7 +175,7 @@ mod tests {
             Duration::from_mins(1),
             Vec::new(),
         );
-        let losses = || kept_rules.states.lock().unwrap()[KIND as usize].losses;
+        let losses = || kept_rules.states.lock()[KIND as usize].losses;
         let right = |of: &str| json!([{ "resources": [of] }]);
         let see = |version, annotated, rules: &Value| {
             kept_rules.observe(KIND, &read(version, annotated, rules), false);

@@ -3,18 +3,13 @@
 //! A firewall may close, a new API server may not reach the pods, or one may restart without the admission plugin.
 //! Nothing else notices that where `failurePolicy` is `Ignore`, or where an API server calls no webhooks at all.
 
-use std::time::Duration;
-
-use serde_json::Value;
-use tokio::time::{Instant, sleep};
-
 use super::{
     dry_run_probe::{self, PAUSE, REHEARSALS},
     problem::Problem,
     target::Target,
     why::{PATIENCE, Silent},
 };
-use crate::server::configuration::Configuration;
+use crate::server::prelude::*;
 
 /// The number of check intervals between two verifications.
 const INTERVALS: u32 = 5;

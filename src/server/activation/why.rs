@@ -1,13 +1,9 @@
 //! Explains for the log why the API server does not call setguard. Does no I/O.
 
-use std::time::Duration;
-
-use axum::http::StatusCode;
-use serde_json::Value;
 use setguard_core::object::annotations::REHEARSAL_LABEL;
 
 use super::target::Target;
-use crate::server::configuration::Configuration;
+use crate::server::prelude::*;
 
 /// An API server that has just started reads the configurations within a second. After this time, there is a problem.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);

@@ -1,9 +1,6 @@
-use std::time::Duration;
-
-use setguard_core::kubernetes::duration;
-
 use super::{plan::Lifetimes, time::Time};
 use crate::server::host::host;
+use crate::server::prelude::*;
 
 /// A running replica restores a lost Secret in less than a second.
 const PATIENCE: Time = 10;

@@ -1,15 +1,11 @@
 //! CAs (authorities) and leaves as certificates: creates, reads and signs them.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
-
 use rcgen::{Issuer, KeyPair, PublicKeyData as _};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 
 use super::time::{BACKDATE, Time};
+use crate::server::prelude::*;
 use crate::server::tls::params::{self, Validity};
 
 /// Anyone can use this name, so it proves nothing.

@@ -1,10 +1,10 @@
 //! Reads and writes the objects in the cluster: a Secret and two webhook configurations.
 
-use std::{collections::BTreeMap, future::Future, pin::pin, time::Duration};
+use std::{collections::BTreeMap, future::Future, pin::pin};
 
-use axum::http::{Method, Request, StatusCode, header};
+use axum::http::Method;
 use futures::{StreamExt as _, TryStreamExt as _};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::Limited;
 use json_patch::{
     AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
 };
@@ -12,21 +12,19 @@ use k8s_openapi::{
     ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::{
-    Api, Client, Resource,
+    Api, Resource,
     api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
     client::Body,
 };
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use setguard_cluster::live::reader::configuration;
-use tokio::{sync::Notify, time::timeout};
 
 use super::{
     authority::{self, Authority},
     plan::{Published, View},
     time::Time,
 };
-use crate::server::configuration::Configuration;
+use crate::server::prelude::*;
 
 /// In `managedFields`.
 const MANAGER: &str = "setguard";

@@ -85,21 +85,17 @@ pub(crate) struct Leaf {
 pub(crate) struct Plan {
     lifetimes: Lifetimes,
     /// Newest first.
-    known: Vec<Authority>,
+    pub(crate) known: Vec<Authority>,
     /// When each authority, by its certificate, first was in every `caBundle`.
     since: HashMap<Vec<u8>, Time>,
     /// When this replica first saw something published although it knew no authority.
     lost: Option<Time>,
-    leaf: Option<Leaf>,
+    pub(crate) leaf: Option<Leaf>,
 }
 
 impl Plan {
     pub(crate) fn new(lifetimes: Lifetimes) -> Self {
         Plan { lifetimes, known: Vec::new(), since: HashMap::new(), lost: None, leaf: None }
-    }
-
-    pub(crate) fn known(&self) -> &[Authority] {
-        &self.known
     }
 
     /// `now` is the API server's time, because the API server verifies our leaf.
@@ -204,10 +200,6 @@ impl Plan {
     /// The leaf that `sign` required is signed, and in use.
     pub(crate) fn signed(&mut self, now: Time, authority: Vec<u8>, not_after: Time) {
         self.leaf = Some(Leaf { authority, signed: now, not_after });
-    }
-
-    pub(crate) fn leaf(&self) -> Option<&Leaf> {
-        self.leaf.as_ref()
     }
 }
 

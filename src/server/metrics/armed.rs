@@ -1,18 +1,9 @@
 //! Whether the webhook configurations are as they were written.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
-
-use prometheus_client::{
-    metrics::{counter::Counter, family::Family, gauge::Gauge},
-    registry::Registry,
-};
-use tokio::time::Instant;
+use prometheus_client::metrics::counter::Counter;
 
 use super::labels::{Counters, Labels, from_zero, metric};
-use crate::server::configuration::Configuration;
+use crate::server::prelude::*;
 
 /// Without `--arm-webhooks`, all values stay 0.
 #[derive(Clone, Debug)]
@@ -95,7 +86,7 @@ impl Armed {
     }
 
     fn with<T>(&self, configuration: Configuration, act: impl FnOnce(&mut State) -> T) -> T {
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states = self.states.lock();
         act(&mut states[configuration as usize])
     }
 

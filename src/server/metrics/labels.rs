@@ -1,7 +1,6 @@
-use prometheus_client::{
-    metrics::{counter::Counter, family::Family},
-    registry::{Metric, Registry},
-};
+use prometheus_client::{metrics::counter::Counter, registry::Metric};
+
+use crate::server::prelude::*;
 
 pub(super) type Labels<const D: usize> = [(&'static str, &'static str); D];
 

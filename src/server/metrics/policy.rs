@@ -1,6 +1,5 @@
-use prometheus_client::{metrics::gauge::Gauge, registry::Registry};
-
 use super::labels::{Counters, RESULTS, from_zero, metric, result};
+use crate::server::prelude::*;
 
 #[derive(Debug)]
 pub(crate) struct PolicyState {

@@ -1,16 +1,11 @@
-use std::sync::Arc;
-
-use prometheus_client::{
-    metrics::{family::Family, gauge::Gauge},
-    registry::Registry,
-};
 use setguard_cluster::live::{Live, Release};
-use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version, policy::Policy};
+use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version};
 
 use super::{
     events::ReleaseSource,
     labels::{Labels, metric},
 };
+use crate::server::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct View {

@@ -1,17 +1,12 @@
 //! Checks that the webhook configurations have their rules, and that the API server calls setguard.
 
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
-use anyhow::{Context as _, anyhow, bail};
 use setguard_cluster::live::registered::compare;
-use tokio::time::sleep;
 
+use crate::server::prelude::*;
 use crate::server::{
     activation::{dry_run_probe::rehearse, target::Target},
-    configuration::Configuration,
     managed::cluster,
 };
 

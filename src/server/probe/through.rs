@@ -1,11 +1,8 @@
 //! Sends dry-run writes to the API server, as any user might. setguard has to answer each of them.
 
-use std::{collections::BTreeSet, io::Write as _};
+use std::io::Write as _;
 
-use anyhow::{Context as _, anyhow, bail};
-use axum::http::{Method, StatusCode};
-use kube::Client;
-use serde_json::{Value, json};
+use axum::http::Method;
 use setguard_core::{
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
@@ -13,6 +10,7 @@ use setguard_core::{
 
 use super::{ProbeArgs, armed::retry};
 use crate::server::managed::cluster::{self, Answer, send};
+use crate::server::prelude::*;
 
 /// Each denial by setguard contains this text.
 const SETGUARD: &str = "(setguard: ";

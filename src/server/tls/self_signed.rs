@@ -1,16 +1,12 @@
 //! A certificate in memory, so that one command is enough for a first try.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
-
 use rcgen::{CertifiedIssuer, KeyPair};
 
 use super::{
     params::{self, Validity},
     slot::Slot,
 };
+use crate::server::prelude::*;
 
 /// The CA exists only as long as the process, so ten years are enough. It cannot be renewed,
 /// because every client that trusts it has a copy.

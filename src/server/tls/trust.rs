@@ -1,23 +1,16 @@
-use std::sync::Arc;
-
-use rustls::{
-    pki_types::{CertificateDer, UnixTime},
-    server::danger::ClientCertVerifier,
-};
+use rustls::{pki_types::UnixTime, server::danger::ClientCertVerifier};
 use tokio::sync::watch;
+
+use crate::server::prelude::*;
 
 /// `None` if clients need no certificate.
 pub(super) type Verifier = Option<Arc<dyn ClientCertVerifier>>;
 
 /// The clients that are trusted, from the time of [`Tls::trust`](super::Tls::trust) on.
 #[derive(Debug)]
-pub struct Trust(watch::Receiver<Verifier>);
+pub struct Trust(pub(super) watch::Receiver<Verifier>);
 
 impl Trust {
-    pub(super) fn new(changes: watch::Receiver<Verifier>) -> Self {
-        Trust(changes)
-    }
-
     /// Waits until the client that presented this chain is no longer trusted.
     pub async fn lost(mut self, chain: &[CertificateDer<'static>]) {
         while self.0.changed().await.is_ok() {

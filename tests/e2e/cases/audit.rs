@@ -1,15 +1,11 @@
 //! `setguard audit` of a real cluster: stored objects, rights, and reports.
 
-use std::{env, fs, path::Path};
-
-use serde_json::{Value, json};
-
 use super::Case;
+use crate::prelude::*;
 use crate::{
     harness::{kubectl::Output, process::becomes},
     manifests::stateful_set,
     namespace::Namespace,
-    setguard,
 };
 
 pub(super) const CASES: &[Case] = &[

@@ -18,17 +18,10 @@ mod rights;
 mod switch;
 mod system;
 
-use std::{collections::BTreeSet, fs, net::SocketAddr};
-
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
-
 use self::{load::Load, release::Release};
 use super::{Case, HELM};
-use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Kubelet, Namespace, Output, SCHEDULER, Service, add_claim,
-    becomes, daemon_set, eventually, http, node, setguard, stateful_set, surging,
-};
+use crate::prelude::*;
+use crate::{Kubelet, add_claim, http, node};
 
 /// The programs for a chart with running pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER, HELM];

@@ -1,12 +1,8 @@
 //! The consequences of a change: the webhook predicts them, and the controllers prove them.
 
-use serde_json::{Value, json};
-
 use super::Case;
-use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Namespace, SCHEDULER, SETGUARD, Viewer, add_claim, becomes,
-    daemon_set, eventually, node, stateful_set, viewer, with_app,
-};
+use crate::prelude::*;
+use crate::{Viewer, add_claim, node, viewer};
 
 /// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];

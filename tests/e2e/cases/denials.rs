@@ -1,9 +1,7 @@
 //! Rejected objects, who rejects each, and the messages.
 
-use serde_json::{Value, json};
-
 use super::Case;
-use crate::{Namespace, daemon_set, stateful_set, surging};
+use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[
     Case::new("an-update-into-a-trap-is-denied", update_into_a_trap),

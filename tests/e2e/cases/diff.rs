@@ -1,14 +1,10 @@
 //! `KUBECTL_EXTERNAL_DIFF="setguard diff"`.
 
-use std::{
-    path::Path,
-    process::{Command, Output},
-};
-
-use serde_json::{Value, json};
+use std::process::Output;
 
 use super::Case;
-use crate::{Namespace, harness::process::path_with, manifests};
+use crate::prelude::*;
+use crate::{harness::process::path_with, manifests};
 
 pub(super) const CASES: &[Case] = &[Case {
     // Later, the webhook itself refuses the denied objects.

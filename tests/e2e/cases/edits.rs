@@ -1,9 +1,7 @@
 //! Faulty objects that predate setguard.
 
-use serde_json::{Value, json};
-
 use super::Case;
-use crate::{Namespace, stateful_set};
+use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[
     Case {

@@ -1,11 +1,8 @@
 //! The pages in `docs/guides/`, followed step by step on a real control plane.
 
-use std::{fs, path::Path, process::Command};
-
-use serde_json::{Value, json};
-
 use super::{Case, status::cluster::Cluster};
-use crate::{CONTROLLER_MANAGER, ControlPlane, Namespace, SCHEDULER, pages};
+use crate::pages;
+use crate::prelude::*;
 
 pub(super) const CASES: &[Case] =
     &[Case::needing(&[CONTROLLER_MANAGER, SCHEDULER], "guides-work-step-by-step", step_by_step)];

@@ -1,9 +1,8 @@
 //! The injections into stored objects, and the users that get them.
 
-use serde_json::{Value, json};
-
 use super::Case;
-use crate::{Namespace, becomes, daemon_set, node::CONTROL_PLANE_TAINTS, pod};
+use crate::node::CONTROL_PLANE_TAINTS;
+use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[
     Case::new("a-paired-controllers-pod-is-injected", paired),

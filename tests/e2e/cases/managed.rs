@@ -1,19 +1,10 @@
 //! `serve --tls-managed`: two replicas, with lifetimes of seconds and minimal permissions.
 
-use std::{
-    fs,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
-
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Case;
-use crate::{
-    Namespace, Process, SETGUARD, becomes, daemon_set, eventually, free_ports, http, setguard,
-};
+use crate::prelude::*;
+use crate::{Process, free_ports, http};
 
 pub(super) const CASES: &[Case] = &[Case::new("managed-certificates", managed)];
 

@@ -1,12 +1,8 @@
 //! The pods of the built-in DaemonSet controller.
 
-use serde_json::json;
-
 use super::Case;
-use crate::{
-    CONTROLLER_MANAGER, Namespace, SCHEDULER, SETGUARD, Viewer, daemon_set, eventually, node,
-    viewer, with_app,
-};
+use crate::prelude::*;
+use crate::{Viewer, node, viewer};
 
 /// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];

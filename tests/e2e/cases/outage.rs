@@ -1,12 +1,8 @@
 //! A webhook that is down: the effect of `failurePolicy`, and the recovery.
 
-use std::{fs, path::Path};
-
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::json;
-
 use super::Case;
-use crate::{Namespace, Webhook, becomes, certificate, daemon_set, free_ports, stateful_set};
+use crate::prelude::*;
+use crate::{Webhook, certificate, free_ports};
 
 pub(super) const CASES: &[Case] =
     &[Case::new("a-webhook-that-is-down-is-named-and-comes-back", outage)];

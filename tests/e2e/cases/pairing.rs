@@ -1,11 +1,8 @@
 //! The example of a paired controller, with its manifests.
 
-use std::{collections::BTreeMap, fs};
-
-use serde_json::{Value, json};
-
 use super::Case;
-use crate::{Namespace, SCHEDULER, eventually, harness::example, node};
+use crate::prelude::*;
+use crate::{harness::example, node};
 
 pub(super) const CASES: &[Case] = &[Case::needing(
     &[SCHEDULER],

@@ -1,11 +1,8 @@
 //! `setguard check` and the webhook report the same findings, with the same texts, for the same object.
 
-use std::{fs, path::Path};
-
-use serde_json::Value;
-
 use super::Case;
-use crate::{harness::kubectl::Output, namespace::Namespace, setguard};
+use crate::prelude::*;
+use crate::{harness::kubectl::Output, namespace::Namespace};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("check-and-kubectl-say-the-same-about-the-examples", |namespace| {

@@ -8,9 +8,6 @@ mod injected;
 mod limited;
 mod statics;
 
-use std::{collections::BTreeMap, env, fs};
-
-use serde_json::{Value, json};
 use setguard::{
     catalogue,
     policy::Policy,
@@ -23,10 +20,8 @@ use setguard::{
 
 use self::{compared::Compared, crossed::Crossing};
 use super::Case;
-use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Dice, Namespace, Output, becomes, client, corpus, manifests,
-    setguard, surging,
-};
+use crate::prelude::*;
+use crate::{client, corpus, manifests};
 
 pub(super) const CASES: &[Case] = &[
     Case::needing(&[CONTROLLER_MANAGER], "policies-find-what-setguard-finds", same_findings),

@@ -1,11 +1,9 @@
 //! A different mutating webhook runs after setguard and changes the object, so the API server calls setguard a second
 //! time (`reinvocationPolicy: IfNeeded`).
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
-
 use super::Case;
-use crate::{Namespace, becomes, harness::sidecar::Sidecar, pod};
+use crate::harness::sidecar::Sidecar;
+use crate::prelude::*;
 
 pub(super) const CASES: &[Case] =
     &[Case::new("nothing-is-injected-twice-when-called-twice", reinvocation)];

@@ -1,24 +1,22 @@
 //! `setguard plan` against the real controllers.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, fs,
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use futures::{StreamExt as _, stream};
-use kube::Api;
-use serde_json::json;
 use setguard_testing::{ROOT, recorded};
 use tokio::time::timeout;
 
 use super::Case;
+use crate::prelude::*;
 use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Namespace, client, rollouts::acts::add_node,
-    rollouts::history::History, rollouts::lockstep, rollouts::lockstep::Activity,
-    rollouts::lockstep::Lockstep, rollouts::middle, rollouts::scenario, traces, traces::Trace,
+    client,
+    rollouts::{
+        acts::add_node,
+        history::History,
+        lockstep::{self, Activity, Lockstep},
+        middle, scenario,
+    },
+    traces::{self, Trace},
 };
 
 pub(super) const CASES: &[Case] = &[

@@ -7,16 +7,12 @@ mod seldom;
 mod untouched;
 mod wait;
 
-use std::{thread, time::Duration};
-
-use jiff::Timestamp;
-use serde_json::{Value, json};
-
 use self::{
     cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
     untouched::Untouched,
 };
 use super::{Case, HELM};
+use crate::prelude::*;
 use crate::{
     harness::{
         control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},

@@ -2,13 +2,11 @@
 
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use kube::{Api, api::PostParams};
-use serde_json::{Value, json};
 
 use super::Case;
+use crate::prelude::*;
 use crate::{
-    ControlPlane, Namespace, SETGUARD, Viewer, becomes, client, daemon_set,
-    harness::control_plane::RESTRICTED, link::Link, node, numbers, stateful_set, viewer, with_app,
+    Viewer, client, harness::control_plane::RESTRICTED, link::Link, node, numbers, viewer,
 };
 
 pub(super) const CASES: &[Case] = &[

@@ -1,9 +1,7 @@
 //! Allowed objects, with or without a warning.
 
-use serde_json::json;
-
 use super::Case;
-use crate::{Namespace, daemon_set, stateful_set, with_app};
+use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[
     Case::new("partition-covers-all-is-warned-of", partition_covers_all),

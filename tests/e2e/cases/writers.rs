@@ -1,9 +1,6 @@
 //! Objects that Helm, or a tool with server-side apply, changes: setguard predicts whether fields missing from the new
 //! manifest are removed, without knowing the program.
 
-use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
-
-use serde_json::{Value, json};
 use setguard::{
     kubernetes::resource::Resource,
     object::{Object, Workload, schema},
@@ -12,7 +9,8 @@ use setguard::{
 };
 
 use super::{Case, HELM};
-use crate::{Dice, Namespace, helm, stateful_set, with_app};
+use crate::helm;
+use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[
     Case::new("fields-go-as-with-server-side-apply", |namespace| {

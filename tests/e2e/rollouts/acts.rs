@@ -1,19 +1,13 @@
 //! The events of a history before the change.
 
-use std::time::Duration;
-
-use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::{
-    Api, ResourceExt as _,
-    api::{DeleteParams, EvictParams, Patch, PatchParams, PostParams},
-};
-use serde_json::{Value, json};
-use tokio::time::sleep;
+use k8s_openapi::api::core::v1::Node;
+use kube::{ResourceExt as _, api::EvictParams};
 
 use super::{
     history::{Act, FINALIZER, LABEL},
     lockstep::{LITTLE_PATIENCE, Lockstep},
 };
+use crate::prelude::*;
 
 pub(crate) async fn add_node(nodes: &Api<Node>, node: &Value) {
     let taints = json!({"spec": {"taints": node["spec"]["taints"]}});

@@ -1,15 +1,10 @@
 //! The claims of a StatefulSet, and their deletion.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::{Duration, Instant},
-};
-
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use kube::{ResourceExt, api::ListParams};
-use tokio::time::sleep;
+use kube::ResourceExt;
 
 use super::lockstep::{Lockstep, PATIENCE};
+use crate::prelude::*;
 
 impl Lockstep<'_> {
     pub(super) async fn list_claims(&self) -> BTreeMap<String, String> {

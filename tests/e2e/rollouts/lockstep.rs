@@ -1,29 +1,21 @@
 //! Runs a change on the real controllers, one round at a time: pods become available, and deleted pods end, only when
 //! the controller has nothing left to do.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, Mutex};
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::{ConfigMap, Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, PersistentVolumeClaim};
 use kube::{
-    Api, Client, ResourceExt,
-    api::{
-        ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, PostParams,
-        WatchEvent, WatchParams,
-    },
+    ResourceExt,
+    api::{ApiResource, DynamicObject, GroupVersionKind, WatchEvent, WatchParams},
 };
-use serde_json::{Value, json};
-use tokio::time::sleep;
 
 use super::{
     acts::add_node,
     history::{Act, History, LABEL},
     pods::is_available,
 };
+use crate::prelude::*;
 use crate::traces::{After, Event, Left, Round, Trace, node_or_name};
 
 /// The idle time after which a controller counts as waiting. No event shows that.

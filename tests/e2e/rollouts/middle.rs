@@ -1,16 +1,13 @@
 //! Random histories, followed by a change in the middle of something: changes on changes, broken or deleted pods,
 //! claims and nodes that come and go, pods without an owner, and several old templates.
 
-use std::collections::BTreeMap;
-
 use kube::api::PropagationPolicy::{Background, Foreground, Orphan};
-use serde_json::{Value, json};
 
 use super::{
     history::{Act, History, LABEL},
     scenario::{claim, daemon_set_of, object, strategy, template, tolerate},
 };
-use crate::Dice;
+use crate::prelude::*;
 
 /// The templates of a history, by image. A change may go back to an earlier one.
 const IMAGES: [&str; 4] = ["a", "b", "c", "d"];

@@ -1,15 +1,9 @@
 //! The pods of a history: without a kubelet, the test makes them ready, breaks them and ends them.
 
-use std::time::Instant;
-
-use k8s_openapi::api::core::v1::Pod;
-use kube::{
-    ResourceExt as _,
-    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
-};
-use serde_json::{Value, json};
+use kube::{ResourceExt as _, api::Preconditions};
 
 use super::lockstep::{Lockstep, image};
+use crate::prelude::*;
 
 /// The ready time of available pods: longer ago than any `minReadySeconds`.
 const LONG_AGO: &str = "1900-01-01T00:00:00Z";

@@ -1,9 +1,7 @@
 //! Generated changes of sets with a complete rollout, or in the middle of one.
 
-use serde_json::{Value, json};
-
 use super::history::{Act, FINALIZER, History, LABEL};
-use crate::Dice;
+use crate::prelude::*;
 
 /// The image of the change in between.
 const BETWEEN: &str = "between";

@@ -1,14 +1,11 @@
 //! The objects that a plan gets, as in the cluster.
 
-use std::time::Duration;
-
 use k8s_openapi::api::{apps::v1::ControllerRevision, core::v1::Event};
-use kube::{Api, api::ListParams};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
-use tokio::time::sleep;
+use serde_json::Map;
 
 use super::lockstep::Lockstep;
+use crate::prelude::*;
 
 impl Lockstep<'_> {
     /// The current set with its pods, claims and revisions, reduced to the fields that a plan reads.

@@ -1,9 +1,5 @@
-use std::{path::PathBuf, process::Command};
-
-use serde_json::Value;
-
 use super::ApiServer;
-use crate::folder::{Folder, Ran};
+use crate::prelude::*;
 
 pub struct Cluster {
     command: &'static str,

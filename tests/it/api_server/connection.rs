@@ -3,17 +3,12 @@
 mod lists;
 mod watches;
 
-use std::{
-    collections::BTreeMap,
-    io::{BufReader, Write},
-    net::TcpStream,
-    sync::{Arc, Condvar, Mutex, MutexGuard},
-};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
-use serde_json::{Value, json};
 use setguard_testing::http::Request;
 
 use super::world::World;
+use crate::prelude::*;
 
 /// The groups of every API server.
 const BUILT_IN: &str =

@@ -1,8 +1,6 @@
 //! The objects of the server, and its faults.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Streams {

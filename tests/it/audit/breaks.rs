@@ -1,16 +1,10 @@
 //! Failing audits, and their progress output.
 
-use std::{
-    fs,
-    io::Read as _,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
-
-use serde_json::json;
+use std::time::Instant;
 
 use super::{Cluster, mixed};
 use crate::daemon::Killed;
+use crate::prelude::*;
 
 #[test]
 fn an_api_server_that_goes_away_is_reported_once_with_what_was_found() {

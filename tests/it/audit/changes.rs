@@ -1,8 +1,7 @@
 //! An audit of one set, and the changes since an earlier audit.
 
-use serde_json::{Value, json};
-
 use super::{COVERED, Cluster, covered, mixed, stored, waiting};
+use crate::prelude::*;
 
 fn last(cluster: &Cluster, args: &[&str]) -> Value {
     let report = cluster.json(1, args);

@@ -1,12 +1,11 @@
 //! Faults of the cluster, each reported once for all affected sets.
 
-use serde_json::{Value, json};
-
 use super::{
     Cluster,
     guard::{bundle, slice},
     stored, unhealthy,
 };
+use crate::prelude::*;
 
 const KIND: &str = "ValidatingWebhookConfiguration";
 

@@ -1,12 +1,11 @@
 //! Checks of setguard's own webhook configurations.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rcgen::{CertificateParams, KeyPair};
-use serde_json::{Value, json};
 use setguard::server::webhooks;
 use setguard_files::report::fingerprint::digest;
 
 use super::{COVERED, Cluster, stored};
+use crate::prelude::*;
 
 const QUIET: [&str; 2] = ["--policy", ".quiet.yaml"];
 

@@ -1,8 +1,7 @@
 //! Unhealthy sets, and the presentation of their findings.
 
-use serde_json::{Value, json};
-
 use super::{COVERED, Cluster, covered, stored, waiting};
+use crate::prelude::*;
 
 #[test]
 fn a_controller_that_observes_nothing_is_one_error() {

@@ -1,8 +1,7 @@
 //! The requests of an audit, and its handling of failed answers.
 
-use serde_json::json;
-
 use super::{COVERED, Cluster, covered, mixed, stored, unhealthy};
+use crate::prelude::*;
 
 #[test]
 fn the_release_and_the_feature_gates_of_the_cluster_apply() {

@@ -1,11 +1,7 @@
 //! The reports that an audit writes into the cluster, and its metrics.
 
-use std::fs;
-
-use serde_json::{Value, json};
-use setguard_testing::recorded::snapshot;
-
 use super::{Cluster, mixed, stored};
+use crate::prelude::*;
 
 const OPEN_REPORTS: (&str, &str) = ("openreports.io/v1alpha1", "reports");
 

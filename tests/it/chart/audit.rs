@@ -1,9 +1,6 @@
-use std::path::Path;
-
-use serde_json::{Value, json};
-
 use super::{named, objects, of, render};
 use crate::helm;
+use crate::prelude::*;
 
 const ON: [&str; 2] = ["--set", "audit.enabled=true"];
 

@@ -1,11 +1,8 @@
 //! The values files for platforms. Like the files in `ci/`, they pass the other chart tests; these tests check the
 //! purpose of each.
 
-use std::{collections::BTreeSet, fs, path::Path};
-
-use serde_json::{Value, json};
-
 use super::{chart, deployment, objects, of, pods::specs as pods, render, webhooks};
+use crate::prelude::*;
 use crate::{helm, support};
 
 fn file(name: &str) -> String {

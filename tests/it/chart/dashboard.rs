@@ -1,11 +1,10 @@
 //! The dashboard: faults that Grafana doesn't report.
 
-use std::{collections::BTreeSet, env, fs, path::Path};
-
-use serde_json::{Value, json};
+use std::env;
 
 use super::chart;
 use crate::json_schema::assert_valid;
+use crate::prelude::*;
 
 fn dashboard() -> Value {
     let text = fs::read_to_string(chart().join("files/dashboard.json")).unwrap();

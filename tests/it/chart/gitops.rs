@@ -1,11 +1,8 @@
 //! The manifests in `examples/gitops/`, with the current chart.
 
-use std::{fs, path::Path};
-
-use serde_json::{Value, json};
-
 use super::{chart, configurations, objects, of, render};
 use crate::helm;
+use crate::prelude::*;
 
 fn manifest(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/gitops").join(name);

@@ -1,7 +1,5 @@
 //! Checks each object of the chart against the Kubernetes types and setguard's rules.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::{
     Resource,
     api::{
@@ -11,9 +9,9 @@ use k8s_openapi::{
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
 
 use super::each;
+use crate::prelude::*;
 use crate::support;
 
 type Same = fn(&Value) -> Result<(), String>;

@@ -1,9 +1,8 @@
 //! The features that are off by default.
 
-use serde_json::json;
-
 use super::{deployment, objects, of, pods, render, selects};
 use crate::helm;
+use crate::prelude::*;
 
 #[test]
 fn an_autoscaler_decides_the_number_of_replicas_alone() {

@@ -1,9 +1,8 @@
 //! Pod fields that users set.
 
-use serde_json::{Value, json};
-
 use super::{chart, objects, render};
 use crate::helm;
+use crate::prelude::*;
 
 pub(super) fn of<'a>(objects: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {
     let objects = objects.iter().filter(|it| kinds.iter().any(|kind| it["kind"] == *kind));

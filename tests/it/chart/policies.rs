@@ -1,12 +1,10 @@
 //! Admission policies instead of the server, or in addition.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Value, json};
-use setguard::{catalogue, policy::Policy, rules::in_cel};
+use setguard::rules::in_cel;
 
 use super::{objects, of, render};
-use crate::{folder::Folder, helm};
+use crate::helm;
+use crate::prelude::*;
 
 fn rendered(mode: &str, release: &str, policy: &Value, more: &[&str]) -> Option<Vec<Value>> {
     let helm = helm::find()?;

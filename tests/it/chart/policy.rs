@@ -1,13 +1,9 @@
 //! A policy in the chart's values: the program must accept every policy that the chart accepts. Otherwise no pod
 //! starts, and the webhooks' failurePolicy blocks every write.
 
-use std::path::Path;
-
-use serde_json::Value;
-use setguard::policy::Policy;
-
 use super::{objects, of, template};
 use crate::helm;
+use crate::prelude::*;
 
 /// Whether the chart renders a policy. If so, the program must accept it.
 fn renders(helm: &Path, policy: &Value) -> bool {

@@ -1,11 +1,9 @@
 //! The release in Chart.yaml and the templates.
 
-use std::{collections::BTreeSet, fs, path::Path, process::Command};
-
-use serde_json::Value;
 use setguard::kubernetes::cluster::Version;
 
 use super::{chart, render, value_files};
+use crate::prelude::*;
 use crate::{helm, support, support::read};
 
 #[test]

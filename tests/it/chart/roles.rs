@@ -1,10 +1,7 @@
 //! The permissions of the service account.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Value, json};
-
 use super::{each, each_with_server, objects, of, render};
+use crate::prelude::*;
 use crate::{helm, support};
 
 #[test]

@@ -1,10 +1,9 @@
 //! Namespaces by prefix and by label, and users whose writes are not validated. The end-to-end tests run the expressions
 //! in an API server.
 
-use serde_json::{Value, json};
-
 use super::{objects, render, webhooks};
 use crate::helm;
+use crate::prelude::*;
 
 fn find<'a>(webhooks: &[&'a Value], name: &str) -> &'a Value {
     webhooks.iter().find(|webhook| webhook["name"] == name).unwrap()

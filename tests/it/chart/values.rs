@@ -1,10 +1,7 @@
 //! Regression tests for values that led to unintended objects.
 
-use std::{fs, process::Command};
-
-use serde_json::{Value, json};
-
 use super::{chart, container, deployment, objects, of, refuses, render};
+use crate::prelude::*;
 use crate::{helm, support};
 
 const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";

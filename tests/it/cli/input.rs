@@ -3,9 +3,8 @@
 #[cfg(unix)]
 use std::fs;
 
-use serde_json::Value;
-
 use super::{Folder, GOOD, MISSPELT};
+use crate::prelude::*;
 
 #[cfg(unix)]
 #[test]

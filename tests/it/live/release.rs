@@ -1,8 +1,7 @@
 //! The release and the feature gates of the cluster.
 
-use serde_json::{Value, json};
-
 use super::Viewer;
+use crate::prelude::*;
 use crate::{
     api_server::ApiServer,
     daemon::{eventually, review},

@@ -1,13 +1,11 @@
 //! An editor that talks to the language server.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    process::{Child, ChildStdin, ChildStdout, Stdio},
+    io::{BufRead, Read},
+    process::{ChildStdin, ChildStdout},
 };
 
-use serde_json::{Value, json};
-
-use crate::folder::Folder;
+use crate::prelude::*;
 
 pub struct Editor {
     pub folder: Folder,

@@ -1,12 +1,10 @@
 //! Messages that no editor sends.
 
-use std::io::Write;
-
 use proptest::prelude::*;
-use serde_json::{Value, json};
 
 use super::editor::{Editor, rules};
-use crate::{folder::on_delete, lsp::RULE};
+use crate::lsp::RULE;
+use crate::prelude::*;
 
 #[test]
 fn a_damaged_message_is_reported_and_the_session_goes_on() {

@@ -1,12 +1,10 @@
 //! Kustomizations that change the open document.
 
-use serde_json::json;
-
 use super::{
     RULE,
     editor::{Editor, rules},
 };
-use crate::folder::{Folder, on_delete};
+use crate::prelude::*;
 
 #[test]
 fn the_kustomizations_of_the_repository_lower_warnings_only() {

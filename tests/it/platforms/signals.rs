@@ -1,15 +1,11 @@
 //! The signals that end a command: SIGINT and SIGTERM, and Ctrl-Break on Windows.
 
-use std::{
-    io::Read as _,
-    net::TcpListener,
-    process::{ExitStatus, Stdio},
-};
+use std::process::ExitStatus;
 
 use send_ctrlc::{Interruptible as _, InterruptibleChild, InterruptibleCommand as _};
 use setguard_testing::http;
 
-use crate::folder::Folder;
+use crate::prelude::*;
 
 fn audit_ended_by(signal: impl FnOnce(&mut InterruptibleChild)) -> ExitStatus {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();

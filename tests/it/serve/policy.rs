@@ -1,11 +1,10 @@
 //! The policy file of a server, at the start and after changes.
 
-use std::{fs, os::unix::fs::symlink, process::Command};
-
-use serde_json::{Value, json};
+use std::os::unix::fs::symlink;
 
 use super::daemon;
 use crate::daemon::{eventually, post, review};
+use crate::prelude::*;
 
 fn policy(unpaired: &str) -> String {
     format!(

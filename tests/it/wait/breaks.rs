@@ -1,8 +1,7 @@
 //! Broken connections and missing rights.
 
-use serde_json::json;
-
 use super::{Cluster, Waiting, pod, set};
+use crate::prelude::*;
 
 fn begun(flags: &[&str]) -> (Cluster, Waiting) {
     let cluster = Cluster::rolling();

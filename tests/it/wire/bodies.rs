@@ -1,16 +1,11 @@
 //! Late bodies, and their memory.
 
-use std::sync::Arc;
-
-use axum::{
-    body::Body,
-    http::{Request, header},
-};
-use serde_json::json;
+use axum::http::{Request, header};
 use setguard::server::{app::App, body::BodyMemory};
 use tokio::task::JoinHandle;
 
 use super::{JSON, app, changed, post, send};
+use crate::prelude::*;
 
 fn stalled(uri: &str, arrived: usize, length: usize) -> Request<Body> {
     let arrived = futures::stream::iter([Ok::<_, std::io::Error>(vec![b' '; arrived])]);

@@ -1,9 +1,8 @@
 //! Scalars and keys, compared with kubectl.
 
-use serde_json::Value;
-
 // `json` is a function and a macro.
 use super::{error, json};
+use crate::prelude::*;
 
 /// A scalar and kubectl 1.36.2's reading of it (`kubectl annotate --local -o json`).
 #[derive(serde::Deserialize)]

@@ -10,10 +10,8 @@
 mod api;
 mod content;
 
-use std::collections::BTreeSet;
-
 use clap::ValueEnum;
-use futures::{StreamExt as _, stream};
+use futures::stream;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::api::{DeleteParams, Patch, PatchParams};
 
@@ -27,6 +25,7 @@ use crate::live::{
     object_metadata::Bare,
     reader::{AT_ONCE, List, Reader},
 };
+use crate::prelude::*;
 
 const FIELD_MANAGER: &str = "setguard-audit";
 

@@ -1,20 +1,18 @@
-use jiff::Timestamp;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use setguard_core::{
     engine::{self, Context, Origin, verdict::Verdict},
     inventory::object_summary::ObjectSummary,
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, storage::Storage},
-    policy::Policy,
-    rules::rule::status::ObjectName,
 };
 use setguard_files::report::diagnostic::Strictness;
 
 use crate::live::collections::Collection;
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Evaluator<'a> {
-    policy: &'a Policy,
+    pub(super) policy: &'a Policy,
     pub(super) strictness: Strictness,
     pub(super) now: Timestamp,
 }
@@ -47,10 +45,6 @@ struct Names {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new(policy: &'a Policy, strictness: Strictness) -> Self {
-        Evaluator { policy, strictness, now: Timestamp::now() }
-    }
-
     pub(super) fn context(&self) -> Context<'a> {
         Context::of_command(self.policy, Origin::Cluster, self.now)
     }

@@ -1,16 +1,14 @@
-use std::collections::{BTreeMap, BTreeSet};
-
 use kube_yaml::Mark;
 use setguard_core::{
     engine::{self, status::StatusVerdict, verdict::Verdict},
     inventory::view::View,
-    kubernetes::kind::Kind,
-    observed::{Observed, Ready},
-    rules::rule::status::{Audit, ObjectName},
+    observed::Ready,
+    rules::rule::status::Audit,
 };
 
 use super::evaluator::{Alone, Evaluator};
 use crate::live::named::Named;
+use crate::prelude::*;
 use setguard_files::prelude::*;
 use setguard_files::report::diagnostic::Healthy;
 

@@ -1,18 +1,8 @@
 //! Reads a cluster. Reduces each object as soon as it arrives, and first evaluates each set without other objects.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
-
-use futures::{StreamExt as _, stream};
+use futures::stream;
 use serde_json::value::RawValue;
-use setguard_core::{
-    inventory::{kind, object_summary::ObjectSummary, view::Freshness},
-    kubernetes::kind::Kind,
-    observed::Observed,
-};
+use setguard_core::inventory::{kind, object_summary::ObjectSummary, view::Freshness};
 use setguard_files::report::progress::Progress;
 
 use super::{evaluator::Evaluator, found::Found, webhook_health};
@@ -24,6 +14,7 @@ use crate::live::{
     },
     reader::{AT_ONCE, Reader},
 };
+use crate::prelude::*;
 
 pub(super) struct Scan<'a> {
     reader: &'a Reader,
@@ -40,12 +31,6 @@ pub(super) struct Seen {
     pub(super) missing: Missing,
     pub(super) has_read_sets: bool,
     progress: Arc<Mutex<Progress>>,
-}
-
-impl Seen {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[derive(Debug, Default)]
@@ -128,7 +113,7 @@ impl Scan<'_> {
         self.read_all(WEBHOOKS.iter().map(|it| (it, None)).collect()).await;
         let namespaces: BTreeSet<String> = {
             let mut seen = self.seen.borrow_mut();
-            let webhooks = seen.observed.webhooks_mut();
+            let webhooks = &mut seen.observed.webhooks;
             for webhook in webhooks.iter_mut() {
                 webhook.expired = webhook_health::expired(&std::mem::take(&mut webhook.ca_bundle))
                     .filter(|it| *it < self.evaluator.now.as_second());
@@ -159,7 +144,7 @@ impl Scan<'_> {
             Some(namespace) => format!("{name} in {namespace}"),
             None => name,
         };
-        self.seen.borrow().progress().says(now);
+        self.seen.borrow().progress.lock().says(now);
         let on_page = |items: &[&RawValue]| {
             let mut seen = self.seen.borrow_mut();
             for item in items {
@@ -167,7 +152,7 @@ impl Scan<'_> {
                     seen.missing.failures.push(failure);
                 }
             }
-            seen.progress().advance_by(items.len());
+            seen.progress.lock().advance_by(items.len());
         };
         let listed = self.reader.list(&collection.list(namespace), on_page).await;
         let mut seen = self.seen.borrow_mut();

@@ -3,22 +3,15 @@
 //! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`, and a policy if its
 //! own name does.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
 use k8s_openapi::{
     api::{
-        admissionregistration::v1::{ServiceReference, WebhookClientConfig},
+        admissionregistration::v1::{MutatingWebhook as Webhook, ServiceReference},
         discovery::v1::EndpointSlice,
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
-use setguard_core::{
-    kubernetes::kind::Kind, object::annotations::SIBLING_ANNOTATION, observed::Endpoints,
-};
+use setguard_core::{object::annotations::SIBLING_ANNOTATION, observed::Endpoints};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use crate::live::{
@@ -27,6 +20,7 @@ use crate::live::{
     reader::{List, Reader},
     registered::{as_written, compare},
 };
+use crate::prelude::*;
 
 #[derive(Debug, Default)]
 pub(super) struct WebhookHealth {
@@ -37,17 +31,9 @@ pub(super) struct WebhookHealth {
 #[derive(Debug, Deserialize)]
 struct Configuration {
     metadata: ObjectMeta,
+    /// A validating webhook has no fields of its own.
     #[serde(default)]
     webhooks: Vec<Webhook>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Webhook {
-    name: String,
-    client_config: WebhookClientConfig,
-    #[serde(default)]
-    rules: Vec<IgnoredAny>,
 }
 
 impl Configuration {
@@ -254,7 +240,7 @@ fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {
         let faulty = webhooks.iter().filter(|webhook| is_faulty(webhook));
         faulty.map(|webhook| webhook.name.as_str()).collect::<Vec<_>>().join(", ")
     };
-    let without_rules = names(&|webhook| webhook.rules.is_empty());
+    let without_rules = names(&|webhook| webhook.rules.as_ref().is_none_or(Vec::is_empty));
     if !without_rules.is_empty() {
         faults.push(format!(
             "{of} has no rules for {without_rules}: the API server does not call setguard by it, and \

@@ -6,7 +6,7 @@ use std::{
 
 #[derive(Clone, Debug)]
 pub(super) struct Backoff {
-    shortest: Duration,
+    pub(super) shortest: Duration,
     longest: Duration,
     next: Duration,
 }
@@ -25,10 +25,6 @@ impl Backoff {
 
     pub(super) fn reset(&mut self) {
         self.next = self.shortest;
-    }
-
-    pub(super) const fn shortest(&self) -> Duration {
-        self.shortest
     }
 }
 

@@ -1,10 +1,9 @@
 //! Limits for lists: an API server, or a proxy in front of it, could continue a list forever.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use super::call::Problem;
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {

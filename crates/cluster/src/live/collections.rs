@@ -1,8 +1,7 @@
 //! The collections that setguard reads. It never reads Secrets or ConfigMaps.
 
-use setguard_core::kubernetes::kind::Kind;
-
 use super::reader::List;
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Collection {

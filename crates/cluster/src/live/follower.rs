@@ -1,16 +1,10 @@
 //! Follows a collection: lists it, watches it, and resumes after each interruption.
 
-use std::{
-    convert::Infallible,
-    pin::pin,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, pin::pin};
 
-use futures::StreamExt as _;
 use tokio::{
     sync::Semaphore,
-    time::{Instant, sleep, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 
 use super::{
@@ -20,6 +14,7 @@ use super::{
     reader::{List, Reader},
     times::Times,
 };
+use crate::prelude::*;
 
 pub(crate) trait Listener {
     type Listed;
@@ -64,13 +59,7 @@ impl ListGate {
     }
 
     fn is_streaming(&self) -> bool {
-        let from = *self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
-        from.is_some_and(|from| from <= Instant::now())
-    }
-
-    fn pause_streaming(&self, pause: Duration) {
-        let mut streaming = self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
-        *streaming = Some(Instant::now() + pause);
+        self.streaming.lock().is_some_and(|from| from <= Instant::now())
     }
 }
 
@@ -113,7 +102,7 @@ impl<L: Listener> Follower<L> {
         loop {
             let (begun, is_watch) = (Instant::now(), self.version.is_some());
             let outcome = if is_watch { self.watch().await } else { self.list().await };
-            let has_lasted = is_watch && begun.elapsed() > backoff.shortest() * 4;
+            let has_lasted = is_watch && begun.elapsed() > backoff.shortest * 4;
             if has_lasted {
                 backoff.reset();
             }
@@ -211,7 +200,7 @@ impl<L: Listener> Follower<L> {
             }
         };
         if all_kinds {
-            gate.pause_streaming(pause);
+            *gate.streaming.lock() = Some(Instant::now() + pause);
         } else {
             self.pages_until = Some(Instant::now() + pause);
         }
@@ -330,7 +319,7 @@ mod tests {
     use std::{
         convert::Infallible,
         sync::{
-            Arc, Mutex,
+            Arc,
             atomic::{AtomicUsize, Ordering::SeqCst},
         },
         time::Duration,
@@ -393,7 +382,7 @@ mod tests {
         let follower = Follower::new(reader, list, Times::of_commands(), heard);
         let ended = timeout(within, follower.run()).await;
         assert!(ended.is_err(), "following never ends");
-        std::mem::take(&mut *said.lock().unwrap())
+        std::mem::take(&mut *said.lock())
     }
 
     /// Records what it hears, and each state only when it changes.
@@ -404,7 +393,7 @@ mod tests {
 
     impl Heard {
         fn say(&self, what: impl Into<String>) {
-            self.said.lock().unwrap().push(what.into());
+            self.said.lock().push(what.into());
         }
 
         fn becomes(&mut self, state: &'static str) {

@@ -1,9 +1,8 @@
 //! The kinds that the view watches. It never watches Pods, ReplicaSets, Secrets and ConfigMaps: they are too many, or
 //! their content is private.
 
-use setguard_core::kubernetes::kind::Kind;
-
 use super::args::Mode;
+use crate::prelude::*;
 
 /// Small kinds come first: once a kind is complete, its rules can report.
 const KINDS: [(Kind, Mode); 9] = [

@@ -1,6 +1,4 @@
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
+use crate::prelude::*;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Bare {

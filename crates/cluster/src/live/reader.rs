@@ -4,11 +4,7 @@
 use std::{
     borrow::Cow,
     error::Error as _,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
-    time::Duration,
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
 
 use anyhow::anyhow;
@@ -18,17 +14,13 @@ use hyper::{
     header::{HeaderValue, USER_AGENT},
 };
 use kube::{
-    Client, Config,
+    Config,
     api::{ListParams, WatchParams},
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
-    core,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, sleep},
-};
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::codec::LinesCodecError;
 
 use super::{
@@ -37,6 +29,7 @@ use super::{
     message::Page,
     release::{self, Release},
 };
+use crate::prelude::*;
 
 /// The largest answer, also for a single object.
 const LARGEST: usize = 16 << 20;
@@ -133,7 +126,7 @@ impl Reader {
         config.connect_timeout = Some(CONNECT);
         let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let reader = Reader::of(Client::try_from(config)?, OF_COMMANDS);
-        reader.state().on_busy = Some(Box::new(on_busy));
+        reader.state.lock().on_busy = Some(Box::new(on_busy));
         Ok(Reader { url, ..reader })
     }
 
@@ -146,10 +139,6 @@ impl Reader {
             turns: Semaphore::new(AT_ONCE),
             state: Mutex::default(),
         }
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps sending requests to an API server that does not answer.
@@ -287,13 +276,13 @@ impl Reader {
         let mut tries = 1;
         loop {
             self.wait().await;
-            if let Some(why) = self.state().lost.clone() {
+            if let Some(why) = self.state.lock().lost.clone() {
                 return Err(Problem::Unreachable(why));
             }
             let request = Ok::<_, core::request::Error>(request.clone());
             let pause = match call::text(&self.client, request, call, most).await {
                 Err(Problem::Busy { pause, .. }) if tries < tries_while_busy => {
-                    let on_busy = self.state().on_busy.take();
+                    let on_busy = self.state.lock().on_busy.take();
                     if let Some(on_busy) = on_busy {
                         on_busy();
                     }
@@ -307,14 +296,14 @@ impl Reader {
                 }
                 Err(Problem::Unreachable(why)) => {
                     let why = self.unreachable(&why);
-                    self.state().lost = Some(why.clone());
+                    self.state.lock().lost = Some(why.clone());
                     return Err(Problem::Unreachable(why));
                 }
                 outcome => return outcome,
             };
             tries += 1;
             // The pause applies to all requests: what delays one of them also delays the others.
-            self.state().not_before = Some(Instant::now() + pause.min(LONGEST_PAUSE));
+            self.state.lock().not_before = Some(Instant::now() + pause.min(LONGEST_PAUSE));
         }
     }
 
@@ -324,7 +313,7 @@ impl Reader {
 
     async fn wait(&self) {
         loop {
-            let not_before = self.state().not_before;
+            let not_before = self.state.lock().not_before;
             let pause = not_before.and_then(|it| it.checked_duration_since(Instant::now()));
             let Some(pause) = pause else { return };
             sleep(pause.max(Duration::from_millis(1))).await;

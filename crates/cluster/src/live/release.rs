@@ -1,18 +1,12 @@
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    time::Duration,
-};
+use std::collections::VecDeque;
 
-use futures::StreamExt as _;
-use kube::Client;
-use serde::Deserialize;
 use setguard_core::kubernetes::cluster::Version;
-use tokio::time::{sleep, timeout};
 
 use super::{
     call::{self, Problem},
     times::Times,
 };
+use crate::prelude::*;
 
 const LARGEST_VERSION: usize = 64 << 10;
 /// How many answers count: about five minutes.

@@ -45,7 +45,7 @@ impl Listener for Source {
 
     fn begin(&mut self) -> Relist {
         let SourceState { kind, namespace, .. } = self.state();
-        let working = self.live.lock();
+        let working = self.live.working.lock();
         match namespace {
             Some(namespace) => Relist::begin_in(&working, *kind, namespace),
             None => Relist::begin(&working, *kind),
@@ -55,7 +55,7 @@ impl Listener for Source {
     /// Requests see the object when the list is complete.
     fn listed(&mut self, relist: &mut Relist, object: &str) {
         let kind = self.state().kind;
-        let mut working = self.live.lock();
+        let mut working = self.live.working.lock();
         if let Some(item) = ObjectSummary::read(kind, object) {
             relist.put(&mut working, item);
         } else if let Ok(meta) = message::meta(object) {
@@ -65,7 +65,7 @@ impl Listener for Source {
     }
 
     fn complete(&mut self, relist: Relist, version: &str, is_certain: bool) {
-        let mut working = self.live.lock();
+        let mut working = self.live.working.lock();
         relist.finish(&mut working);
         self.state().seen.store(self.live.now(), SeqCst);
         self.state().is_broken.store(false, SeqCst);
@@ -121,7 +121,7 @@ impl Listener for Source {
 
     fn forbidden(&mut self, why: &str) {
         let relist = self.begin();
-        let mut working = self.live.lock();
+        let mut working = self.live.working.lock();
         relist.finish(&mut working);
         self.state().seen.store(NEVER, SeqCst);
         self.live.publish(&working);

@@ -1,19 +1,14 @@
 use std::{
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
-    },
-    time::{Duration, Instant},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    time::Instant,
 };
 
 use arc_swap::ArcSwap;
-use jiff::{SignedDuration, Timestamp};
 use setguard_core::inventory::{
     Inventory,
     view::{Freshness, View},
 };
-use setguard_core::kubernetes::kind::Kind;
 use tokio::{sync::watch, time::timeout_at};
 
 use super::{
@@ -23,6 +18,7 @@ use super::{
     reader::List,
     times::Times,
 };
+use crate::prelude::*;
 
 /// The current state of the cluster, and its age.
 #[derive(Debug)]
@@ -31,7 +27,7 @@ pub struct Live {
     kinds: Vec<Kind>,
     pub(super) sources: Vec<SourceState>,
     /// Only the watching tasks take this lock.
-    working: Mutex<Inventory>,
+    pub(super) working: Mutex<Inventory>,
     published: ArcSwap<View>,
     started: Instant,
     started_at: Timestamp,
@@ -231,7 +227,7 @@ impl Live {
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut Inventory) -> bool) {
-        let mut working = self.lock();
+        let mut working = self.working.lock();
         if change(&mut working) {
             self.publish(&working);
         }
@@ -239,11 +235,6 @@ impl Live {
 
     pub(super) fn publish(&self, working: &Inventory) {
         self.published.store(Arc::new(self.with_freshness(working.clone())));
-    }
-
-    /// A task that panicked may have left a change incomplete; the next list repairs it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inventory> {
-        self.working.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

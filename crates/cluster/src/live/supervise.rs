@@ -1,8 +1,7 @@
 use std::future::Future;
 
-use tokio::time::sleep;
-
 use super::backoff::Backoff;
+use crate::prelude::*;
 
 /// Runs a task that should never end, and restarts it if it ends or panics.
 pub(super) async fn forever<F>(what: String, mut backoff: Backoff, start: impl Fn() -> F)

@@ -1,6 +1,5 @@
-use std::time::Duration;
-
 use super::backoff::Backoff;
+use crate::prelude::*;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Times {

@@ -1,11 +1,8 @@
-use kube::{
-    api::{Patch, PatchParams},
-    core,
-};
-use serde_json::json;
+use kube::api::{Patch, PatchParams};
 
 use super::target::Target;
 use crate::live::{call::Problem, collections::Collection, reader::Reader};
+use crate::prelude::*;
 
 /// This annotation makes the controller of a set try again.
 pub(crate) const TRY_AGAIN: &str = "setguard.io/try-again";

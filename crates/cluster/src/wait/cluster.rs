@@ -1,16 +1,7 @@
 //! The known part of the cluster, as JSON from the API server. The rules see the same fields as in an audit.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-};
-
-use serde::{Deserialize, de::IgnoredAny};
-use setguard_core::{
-    kubernetes::kind::Kind,
-    object::namespace_or_default,
-    observed::{Event, Observed},
-};
+use serde::de::IgnoredAny;
+use setguard_core::{object::namespace_or_default, observed::Event};
 use tokio::sync::Notify;
 
 use super::target::Target;
@@ -21,6 +12,7 @@ use crate::live::{
     message::Meta,
     reader::List,
 };
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub(crate) struct WatchedCluster {

@@ -1,15 +1,10 @@
 //! Decides whether a rollout has ended, continues, or cannot succeed, from the audit's findings and the patience with
 //! each of them. The decision is pure: earlier observations are an input.
 
-use std::collections::BTreeMap;
-
-use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
     finding::{Facts, Hold, Outlook},
-    kubernetes::{cluster::Cluster, kind::Kind},
-    observed::{
-        LONGEST_WAIT, Observed, Phase, Pod, RolloutStatus, SLACK, WorkloadState, WorkloadStatus,
-    },
+    kubernetes::cluster::Cluster,
+    observed::{LONGEST_WAIT, Phase, Pod, RolloutStatus, SLACK, WorkloadState},
     rules::status::outlook::{CRASH, IDLE},
 };
 
@@ -18,6 +13,7 @@ use super::{
     flapping::Flaps,
     target::Target,
 };
+use crate::prelude::*;
 
 /// How long an obstacle may be absent. If it stays away longer, it counts as new when it comes back.
 const GAP: SignedDuration = SignedDuration::from_secs(5);

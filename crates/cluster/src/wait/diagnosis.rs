@@ -1,24 +1,16 @@
 //! The findings of the status rules explain why a rollout does not continue, with the audit's messages.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::SignedDuration;
 use kube_yaml::Mark;
 use setguard_core::{
     engine::{Context, Origin, status::evaluate_status},
-    kubernetes::{kind::Kind, resource::WorkloadKind},
-    observed::WorkloadStatus,
-    policy::Policy,
     rules::{
         about_status,
-        rule::{
-            StatusCheck,
-            status::{Audit, ObjectName},
-        },
+        rule::{StatusCheck, status::Audit},
     },
 };
 
 use super::decision::View;
+use crate::prelude::*;
 pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity, Strictness};
 
 #[derive(Debug)]

@@ -1,18 +1,15 @@
 //! Detects pods that alternate between ready and unready, and so never become available.
 
-use std::collections::BTreeMap;
-
-use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
     finding::{Facts, Hold, Outlook},
-    kubernetes::kind::Kind,
-    observed::{Pod, WorkloadStatus},
+    observed::Pod,
 };
 
 use super::{
     decision::{Obstacle, View},
     target::Target,
 };
+use crate::prelude::*;
 
 /// The state of such a pod, as an obstacle.
 pub(super) const FLAPS: &str = "flaps";

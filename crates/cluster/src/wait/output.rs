@@ -1,10 +1,8 @@
 //! Writes events: as lines of text or JSON, or on a screen that is redrawn in place.
 
 use std::{
-    collections::BTreeMap,
     env,
     io::{self, IsTerminal as _, Write},
-    time::Duration,
 };
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -16,6 +14,7 @@ use super::{
     event::{Event, EventType},
     target::Target,
 };
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {

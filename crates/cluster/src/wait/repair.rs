@@ -1,10 +1,6 @@
 //! The repairs of `--repair`: only commands that setguard would also print, and none that can lose data.
 
-use jiff::Timestamp;
-use kube::{
-    api::{DeleteParams, Preconditions},
-    core,
-};
+use kube::api::{DeleteParams, Preconditions};
 
 use super::{
     annotation::{TRY_AGAIN, annotate},
@@ -12,6 +8,7 @@ use super::{
     target::Target,
 };
 use crate::live::{call::Problem, reader::Reader};
+use crate::prelude::*;
 
 /// Makes a repair, and returns a message about it. Deletes a pod only if it still has this uid.
 pub(crate) async fn repair(

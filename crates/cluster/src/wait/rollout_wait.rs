@@ -1,20 +1,13 @@
 //! Examines the sets whenever something changes, and once a second.
 
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::rc::Rc;
 
-use anyhow::bail;
-use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
     finding::{count, shorten},
-    kubernetes::kind::Kind,
-    observed::{Observed, Phase, WorkloadStatus},
-    policy::Policy,
+    observed::Phase,
 };
 use setguard_files::{exit::Exit, report::diagnostic::Diagnostic};
-use tokio::{
-    sync::Notify,
-    time::{sleep, timeout},
-};
+use tokio::sync::Notify;
 
 use super::{
     annotation::{STUCK, annotate},
@@ -27,6 +20,7 @@ use super::{
     target::Target,
 };
 use crate::live::reader::Reader;
+use crate::prelude::*;
 
 /// How often the sets are examined without a change, because time passes.
 const TICK: Duration = Duration::from_secs(1);

@@ -1,8 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
-
-use anyhow::{Context as _, bail};
-use serde::Deserialize;
-use setguard_core::kubernetes::resource::WorkloadKind;
+use anyhow::Context as _;
 use setguard_files::report;
 
 use super::{manifests::Given, target::Target};
@@ -13,6 +9,7 @@ use crate::live::{
     object_metadata::Metadata,
     reader::{List, Reader},
 };
+use crate::prelude::*;
 
 const RELEASE: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";

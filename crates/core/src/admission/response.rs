@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     engine::{adjustment::Why, verdict::Verdict},
-    finding::{Finding, Reason, shorten},
+    finding::{Finding, Mode, Reason, shorten},
     object::annotations::EXCEED_ANNOTATION,
     rules::api_validation::METAS,
 };
@@ -101,7 +101,7 @@ impl<'a> Response<'a> {
         verdict.remarks.iter().for_each(|it| self.warn(it));
         self.audit("denied", &join(verdict.denials().map(|j| j.finding.rule.id.to_owned())));
         self.audit("warned", &join(verdict.warnings().map(|j| j.finding.rule.id.to_owned())));
-        self.audit("audited", &join(verdict.audits().map(|j| j.finding.rule.id.to_owned())));
+        self.audit("audited", &join(verdict.of(Mode::Audit).map(|j| j.finding.rule.id.to_owned())));
         let excepted = verdict.violations.iter().filter_map(|it| {
             let why = it.adjustments.iter().find_map(|why| match why {
                 Why::Exception(reason) => Some(reason.clone()),

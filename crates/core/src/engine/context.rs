@@ -137,7 +137,7 @@ impl Verdict {
     pub(super) fn deny_by_default(&mut self, cx: &Context<'_>) {
         for violation in &mut self.violations {
             let rule = violation.finding.rule;
-            let is_default = violation.mode == Mode::Warn && !cx.policy.sets_mode(rule);
+            let is_default = violation.mode == Mode::Warn && !cx.policy.modes.contains_key(rule);
             if is_default && !violation.is_lowered() {
                 violation.mode = Mode::Deny;
             }

@@ -72,7 +72,7 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
             }
         }
     }
-    for set in audit.observed.sets().filter(|set| set.has_outage()) {
+    for set in audit.observed.sets().filter(|set| set.is_current() && set.ready().is_outage()) {
         if let Some(own) = verdicts.get_mut(&ObjectName::from(set)) {
             own.verdict.deny_by_default(cx);
         }

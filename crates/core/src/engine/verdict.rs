@@ -156,18 +156,13 @@ impl Verdict {
         self.of(Mode::Warn)
     }
 
-    /// Returns the findings that are counted but not shown.
-    pub fn audits(&self) -> impl Iterator<Item = &Violation> {
-        self.of(Mode::Audit)
-    }
-
     /// Returns how many findings deny the object, including the ones that did not fit.
     pub fn count_denials(&self) -> usize {
         let left_out = self.left_out.iter().filter(|(_, mode, _)| *mode == Mode::Deny);
         self.denials().count() + left_out.map(|(.., count)| count).sum::<usize>()
     }
 
-    fn of(&self, mode: Mode) -> impl Iterator<Item = &Violation> {
+    pub(crate) fn of(&self, mode: Mode) -> impl Iterator<Item = &Violation> {
         self.violations.iter().filter(move |violation| violation.mode == mode)
     }
 }

@@ -105,17 +105,13 @@ impl Findings {
         self.list.iter_mut().skip(kept).for_each(change);
     }
 
-    pub(crate) fn put_back(&mut self, finding: Finding) {
-        self.add(|_| finding);
-    }
-
     /// If there is no room for the next finding, a rule need not describe it.
     pub(crate) fn has_room(&self) -> bool {
         let count = self.counts.iter().find(|count| std::ptr::eq(count.rule, self.rule));
         count.is_none_or(|count| count.kept < MAX_FINDINGS && count.bytes < MAX_BYTES)
     }
 
-    fn add(&mut self, finding: impl FnOnce(&'static Meta) -> Finding) -> Reported<'_> {
+    pub(crate) fn add(&mut self, finding: impl FnOnce(&'static Meta) -> Finding) -> Reported<'_> {
         let (has_room, rule) = (self.has_room(), self.rule);
         let known = self.counts.iter().position(|count| std::ptr::eq(count.rule, rule));
         let index = known.unwrap_or_else(|| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
 
-use crate::object::{DecodeError, Metadata, Str, annotations::NODE_ANNOTATION, decode};
+use crate::object::{DecodeError, Metadata, Str, decode};
 
 /// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
@@ -53,10 +53,6 @@ impl<'a> PartialPod<'a> {
     /// Returns the pod's name, or its `generateName` prefix.
     pub fn name(&self) -> &str {
         self.metadata.name()
-    }
-
-    pub(super) fn annotated_node(&self) -> Option<&str> {
-        self.metadata.annotation(NODE_ANNOTATION)
     }
 
     pub(super) fn is_owned_by_daemon_set(&self) -> bool {

@@ -45,8 +45,8 @@ pub struct ObjectSummary {
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Box<str>,
     pub(crate) role: Role,
-    /// Only in an input.
-    pub(crate) fixed: Option<Box<Fixed>>,
+    /// What the API server refuses to change in an object other than a set; only in an input.
+    pub fixed: Option<Box<Fixed>>,
     pub(crate) location: Option<Box<Location>>,
     pub(super) memory: MemorySize,
 }
@@ -295,11 +295,6 @@ impl ObjectSummary {
     /// Sets the position in its file.
     pub fn set_location(&mut self, file: Arc<str>, line: usize) {
         self.location = Some(Box::new(Location { file, line }));
-    }
-
-    /// Returns whether the API server refuses some changes of this object, other than a set.
-    pub const fn has_fixed_fields(&self) -> bool {
-        self.fixed.is_some()
     }
 
     /// Returns the name of its file, if it comes from a file.

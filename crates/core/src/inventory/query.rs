@@ -77,10 +77,6 @@ impl Inventory {
         })
     }
 
-    pub(crate) fn has_default_class(&self) -> bool {
-        self.default_classes().next().is_some()
-    }
-
     pub(crate) fn default_classes(&self) -> impl Iterator<Item = &ObjectSummary> {
         let ids = self.index.get(Key::DefaultClass).iter();
         let items = ids.filter_map(|id| self.item(*id));

@@ -141,7 +141,7 @@ pub struct Cluster {
     pub api_server: ApiServer,
     /// The Pod Security of namespaces without a label.
     pub pod_security: PodSecurityDefaults,
-    gates: BTreeMap<String, bool>,
+    pub(crate) gates: BTreeMap<String, bool>,
 }
 
 /// Whether an API server reported its release.
@@ -182,10 +182,6 @@ impl Cluster {
             self.gates.entry(name.clone()).or_insert(*on);
         }
         self
-    }
-
-    pub(crate) const fn set_gates(&self) -> &BTreeMap<String, bool> {
-        &self.gates
     }
 
     /// Returns the cluster for a resource: `maxUnavailable` of OpenKruise's StatefulSet needs no feature gate.

@@ -10,7 +10,7 @@ mod address;
 mod other;
 mod text;
 
-use self::text::{NO_MORE_THAN_253, config_key_byte, framed, lower_alnum};
+use self::text::{NO_MORE_THAN_253, config_key_byte, errors, framed, lower_alnum};
 pub use self::{
     address::{ip, ip_warning},
     other::*,
@@ -54,57 +54,37 @@ pub(crate) fn lower_case(text: &str) -> String {
 
 /// Checks a DNS-1123 label: `IsDNS1123Label`.
 pub fn dns1123_label(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.len() > 63 {
-        wrong.push(NO_MORE_THAN_63);
-    }
-    if !is_label(value) {
-        wrong.push(if is_subdomain(value) {
-            "must not contain dots"
-        } else {
-            concat!(
-                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or \
-                 '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or \
-                 '123-abc', regex used for validation is '",
-                label_fmt!(),
-                "')"
-            )
-        });
-    }
-    wrong
+    let of_form = if is_subdomain(value) {
+        "must not contain dots"
+    } else {
+        concat!(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or \
+             '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or \
+             '123-abc', regex used for validation is '",
+            label_fmt!(),
+            "')"
+        )
+    };
+    errors([(value.len() > 63, NO_MORE_THAN_63), (!is_label(value), of_form)])
 }
 
 /// Checks a DNS-1123 subdomain: `IsDNS1123Subdomain`.
 pub fn dns1123_subdomain(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.len() > 253 {
-        wrong.push(NO_MORE_THAN_253);
-    }
-    if !is_subdomain(value) {
-        wrong.push(subdomain_text!());
-    }
-    wrong
+    let is_too_long = value.len() > 253;
+    errors([(is_too_long, NO_MORE_THAN_253), (!is_subdomain(value), subdomain_text!())])
 }
 
 /// Checks a DNS-1123 subdomain that may contain underscores: `IsDNS1123SubdomainWithUnderscore`.
 pub fn dns1123_subdomain_with_underscore(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.len() > 253 {
-        wrong.push(NO_MORE_THAN_253);
-    }
     let part = |part: &str| {
         let part = part.strip_prefix('_').unwrap_or(part);
         framed(part, lower_alnum, |b| lower_alnum(b) || b == b'-' || b == b'_')
     };
-    if !value.split('.').all(part) {
-        wrong.push(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, \
-             '_', '-' or '.', and must start and end with an alphanumeric character (e.g. \
-             'example.com', regex used for validation is \
-             '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')",
-        );
-    }
-    wrong
+    let of_form = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or \
+                   '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for \
+                   validation is \
+                   '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+    errors([(value.len() > 253, NO_MORE_THAN_253), (!value.split('.').all(part), of_form)])
 }
 
 /// Checks the key of a label, also called a qualified name: `IsLabelKey`, `IsQualifiedName`.
@@ -121,45 +101,30 @@ pub fn label_key(value: &str) -> Messages {
             return wrong;
         }
         Some((prefix, name)) => {
-            if prefix.is_empty() {
-                wrong.push("prefix part must be non-empty");
-            } else {
-                if prefix.len() > 253 {
-                    wrong.push("prefix part must be no more than 253 bytes");
-                }
-                if !is_subdomain(prefix) {
-                    wrong.push(concat!("prefix part ", subdomain_text!()));
-                }
-            }
+            let of_form = concat!("prefix part ", subdomain_text!());
+            wrong = errors([
+                (prefix.is_empty(), "prefix part must be non-empty"),
+                (prefix.len() > 253, "prefix part must be no more than 253 bytes"),
+                (!prefix.is_empty() && !is_subdomain(prefix), of_form),
+            ]);
             name
         }
     };
-    if name.is_empty() {
-        wrong.push("name part must be non-empty");
-    } else if name.len() > 63 {
-        wrong.push("name part must be no more than 63 bytes");
-    }
-    if !is_label_text(name) {
-        wrong.push(concat!("name part ", key_text!()));
-    }
+    wrong.extend(errors([
+        (name.is_empty(), "name part must be non-empty"),
+        (name.len() > 63, "name part must be no more than 63 bytes"),
+        (!is_label_text(name), concat!("name part ", key_text!())),
+    ]));
     wrong
 }
 
 /// Checks the value of a label: `IsLabelValue`.
 pub fn label_value(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.len() > 63 {
-        wrong.push("must be no more than 63 bytes");
-    }
-    if !(value.is_empty() || is_label_text(value)) {
-        wrong.push(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', \
-             '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  \
-             or 'my_value',  or '12345', regex used for validation is \
-             '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
-        );
-    }
-    wrong
+    let of_form = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
+                   must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', \
+                   regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+    let has_form = value.is_empty() || is_label_text(value);
+    errors([(value.len() > 63, "must be no more than 63 bytes"), (!has_form, of_form)])
 }
 
 /// Returns whether a label can have this value.

@@ -49,13 +49,13 @@ fn contradiction(
     }
     let mut labels: BTreeMap<&str, Vec<Constraint<'_>>> = BTreeMap::new();
     for (key, value) in node_selector.into_iter().flatten() {
-        labels.entry(key).or_default().push(Constraint::label(key, value));
+        labels.entry(key).or_default().push(Constraint::is(key, value));
     }
     for requirement in list(&term.match_expressions) {
         labels.entry(&requirement.key).or_default().extend(Constraint::expression(requirement));
     }
     let mut names: Vec<_> = list(&term.match_fields).iter().filter_map(Constraint::field).collect();
-    names.extend(node.map(Constraint::name));
+    names.extend(node.map(|node| Constraint::is(NAME, node)));
     let names = std::iter::once(names).filter(|names| !names.is_empty());
     labels.into_values().chain(names).find_map(|constraints| explain_conflict(&constraints))
 }
@@ -86,12 +86,8 @@ struct Constraint<'a> {
 }
 
 impl<'a> Constraint<'a> {
-    const fn label(key: &'a str, value: &'a str) -> Self {
+    const fn is(key: &'a str, value: &'a str) -> Self {
         Constraint { test: Test::Is(value), key, written: None }
-    }
-
-    const fn name(node: &'a str) -> Self {
-        Constraint { test: Test::Is(node), key: NAME, written: None }
     }
 
     /// Kubernetes: `NewRequirement`, apimachinery pkg/labels/selector.go.

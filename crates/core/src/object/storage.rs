@@ -17,8 +17,9 @@ pub(crate) const DEFAULT_CLASS_ANNOTATIONS: [&str; 2] = [
 pub struct Storage {
     /// By namespace and name.
     shareable: Vec<(Option<Box<str>>, Box<str>)>,
-    others: BTreeSet<Box<str>>,
-    has_volumes_without_class: bool,
+    /// The names of claims that only pods on a single node can use.
+    pub(super) others: BTreeSet<Box<str>>,
+    pub(super) has_volumes_without_class: bool,
 }
 
 /// Returns whether an access mode of a claim allows pods on several nodes.
@@ -37,11 +38,6 @@ impl Storage {
         self.others.insert(name.into());
     }
 
-    /// Returns whether a claim of this name is usable only by pods on a single node.
-    pub fn has_other_claim(&self, name: &str) -> bool {
-        self.others.contains(name)
-    }
-
     /// Adds a volume without a storage class.
     pub const fn add_volume_without_class(&mut self) {
         self.has_volumes_without_class = true;
@@ -53,10 +49,5 @@ impl Storage {
             let same = its.as_deref().zip(namespace).is_none_or(|(its, ours)| its == ours);
             **name == *claim && same
         })
-    }
-
-    /// Returns whether any volume has no storage class.
-    pub const fn has_volumes_without_class(&self) -> bool {
-        self.has_volumes_without_class
     }
 }

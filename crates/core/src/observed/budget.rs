@@ -1,5 +1,5 @@
 use k8s_openapi::{
-    api::policy::v1::PodDisruptionBudgetSpec,
+    api::policy::v1::{PodDisruptionBudgetSpec, PodDisruptionBudgetStatus},
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
 
@@ -35,42 +35,30 @@ pub struct PodDisruptionBudget {
     selector: Option<LabelSelector>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Status {
-    observed_generation: i64,
-    disrupted_pods: Option<BTreeMap<Box<str>, IgnoredAny>>,
-    expected_pods: i32,
-    current_healthy: i32,
-    desired_healthy: i32,
-    disruptions_allowed: i32,
-    conditions: Option<Vec<Condition>>,
-}
-
 impl PodDisruptionBudget {
     /// Reads a PodDisruptionBudget. Fails if the JSON is not a PodDisruptionBudget.
     pub fn read(json: &str) -> serde_json::Result<Self> {
-        let Whole::<Metadata, PodDisruptionBudgetSpec, Status> { metadata, spec, status } =
-            serde_json::from_str(json)?;
+        let Whole::<Metadata, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus> {
+            metadata,
+            spec,
+            status,
+        } = serde_json::from_str(json)?;
         let mut conditions = status.conditions.iter().flatten();
-        let failed = conditions.find(|it| it.reason.as_deref() == Some("SyncFailed"));
-        let said = |it: &Condition| {
-            shorten(it.message.as_deref().unwrap_or_default(), LONGEST).into_owned().into()
-        };
+        let failed = conditions.find(|it| it.reason == "SyncFailed");
         Ok(PodDisruptionBudget {
             namespace: metadata.namespace().into(),
             name: metadata.name().into(),
-            is_owned: metadata.is_owned(),
-            is_current: status.observed_generation >= metadata.generation
-                && status.disrupted_pods.is_none_or(|pods| pods.is_empty()),
+            is_owned: metadata.controller().is_some(),
+            is_current: status.observed_generation.unwrap_or_default() >= metadata.generation
+                && status.disrupted_pods.as_ref().is_none_or(|pods| pods.is_empty()),
             min_available: spec.min_available,
             max_unavailable: spec.max_unavailable,
-            expected: status.expected_pods,
-            healthy: status.current_healthy,
-            desired: status.desired_healthy,
+            expected: status.expected_pods.unwrap_or_default(),
+            healthy: status.current_healthy.unwrap_or_default(),
+            desired: status.desired_healthy.unwrap_or_default(),
             evicts_unready: spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
-            allowed: status.disruptions_allowed,
-            failure: failed.map(said),
+            allowed: status.disruptions_allowed.unwrap_or_default(),
+            failure: failed.map(|it| shorten(&it.message, LONGEST).into_owned().into()),
             selector: spec.selector,
         })
     }

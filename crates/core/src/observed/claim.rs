@@ -1,4 +1,10 @@
-use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource::Quantity};
+use k8s_openapi::{
+    api::core::v1::{
+        NodeSelector, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeSpec,
+        PersistentVolumeStatus,
+    },
+    apimachinery::pkg::api::resource::Quantity,
+};
 
 use crate::kubernetes::quantity;
 use crate::observed::prelude::*;
@@ -14,14 +20,15 @@ pub struct PersistentVolumeClaim {
     pub deleted: Option<i64>,
     /// The requested amount of storage.
     pub request: Option<Quantity>,
-    is_being_resized: bool,
+    /// Whether the volume is smaller than the request: a resize is pending or failed.
+    pub(crate) is_being_resized: bool,
     /// Whether the driver cannot make the volume as large as requested.
     pub(crate) is_resize_infeasible: bool,
     /// The storage class. `None` if the claim names none, `""` if it requests a volume without a class.
     pub class: Option<Box<str>>,
     /// The volume that the claim is bound to or requests.
     pub volume: Option<Box<str>>,
-    pub(crate) modes: Box<[Box<str>]>,
+    pub(crate) modes: Vec<String>,
     /// Whether the scheduler has chosen the node where the provisioner makes the volume.
     pub(crate) has_node: bool,
     /// The names and uids of the pods that own the claim. It is deleted with them.
@@ -38,94 +45,40 @@ pub struct PersistentVolume {
     /// Empty for none.
     pub(crate) class: Box<str>,
     pub(crate) capacity: Option<Quantity>,
-    pub(crate) modes: Box<[Box<str>]>,
+    pub(crate) modes: Vec<String>,
     pub(crate) claim: Option<Name>,
     pub(crate) is_released: bool,
     /// Whether the volume is retained when its claim is deleted.
     pub is_retained: bool,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ClaimSpec {
-    resources: Option<Resources>,
-    storage_class_name: Option<Box<str>>,
-    volume_name: Option<Box<str>>,
-    access_modes: Option<Box<[Box<str>]>>,
-}
-
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Annotations {
-    annotations: Option<BTreeMap<String, String>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Resources {
-    requests: Option<BTreeMap<String, Quantity>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ClaimStatus {
-    phase: Option<Box<str>>,
-    capacity: Option<BTreeMap<String, Quantity>>,
-    allocated_resource_statuses: Option<BTreeMap<Box<str>, Box<str>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct VolumeSpec {
-    node_affinity: Option<Affinity>,
-    storage_class_name: Option<Box<str>>,
-    capacity: Option<BTreeMap<String, Quantity>>,
-    access_modes: Option<Box<[Box<str>]>>,
-    claim_ref: Option<ClaimRef>,
-    persistent_volume_reclaim_policy: Option<Box<str>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ClaimRef {
-    namespace: Box<str>,
-    name: Box<str>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Affinity {
-    required: Option<NodeSelector>,
-}
 
 impl PersistentVolumeClaim {
     /// Reads a claim, and its namespace and name. Fails if the JSON is not a claim.
     pub fn read(json: &str) -> serde_json::Result<(Name, Self)> {
-        let Whole::<Metadata, ClaimSpec, ClaimStatus> { metadata, spec, status } =
-            serde_json::from_str(json)?;
+        let Whole::<Metadata, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus> {
+            metadata,
+            spec,
+            status,
+        } = serde_json::from_str(json)?;
         let requests = spec.resources.and_then(|it| it.requests);
         let request = requests.and_then(|mut it| it.remove("storage"));
         let capacity = status.capacity.as_ref().and_then(|it| it.get("storage"));
         let resize = status.allocated_resource_statuses.as_ref().and_then(|it| it.get("storage"));
         let phase = status.phase.as_deref().unwrap_or("Pending");
-        let mut annotations = Annotations::default();
-        if phase == "Pending" {
-            annotations = serde_json::from_str::<Whole<_>>(json)?.metadata;
-        }
         let claim = PersistentVolumeClaim {
             phase: phase.into(),
             modes: spec.access_modes.unwrap_or_default(),
-            has_node: annotations.annotations.is_some_and(|it| it.contains_key(SELECTED_NODE)),
+            has_node: phase == "Pending" && metadata.annotation(SELECTED_NODE).is_some(),
             created: metadata.created(),
             deleted: metadata.deleted(),
             is_being_resized: is_smaller(capacity, request.as_ref()),
             // `ControllerResizeInfeasible` or `NodeResizeInfeasible`.
             is_resize_infeasible: resize.is_some_and(|it| it.ends_with("ResizeInfeasible")),
             request,
-            class: spec.storage_class_name,
-            volume: spec.volume_name.filter(|it| !it.is_empty()),
+            class: spec.storage_class_name.map(Into::into),
+            volume: spec.volume_name.filter(|it| !it.is_empty()).map(Into::into),
             owner_pods: metadata
                 .owners("v1", "Pod")
                 .map(|(name, uid)| (name.into(), uid.into()))
@@ -142,11 +95,6 @@ impl PersistentVolumeClaim {
     pub(crate) fn has_room_in(&self, volume: &PersistentVolume) -> bool {
         !is_smaller(volume.capacity.as_ref(), self.request.as_ref())
     }
-
-    /// Returns whether the volume is smaller than the request: a resize is pending or failed.
-    pub const fn is_being_resized(&self) -> bool {
-        self.is_being_resized
-    }
 }
 
 /// Returns false if either quantity is unknown.
@@ -159,14 +107,19 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 impl PersistentVolume {
     /// Reads a volume and its name. Fails if the JSON is not a volume.
     pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
-        let Whole::<Metadata, VolumeSpec, ClaimStatus> { metadata, spec, status } =
-            serde_json::from_str(json)?;
+        let Whole::<Metadata, PersistentVolumeSpec, PersistentVolumeStatus> {
+            metadata,
+            spec,
+            status,
+        } = serde_json::from_str(json)?;
         let volume = PersistentVolume {
             nodes: spec.node_affinity.and_then(|it| it.required),
-            class: spec.storage_class_name.unwrap_or_default(),
+            class: spec.storage_class_name.unwrap_or_default().into(),
             capacity: spec.capacity.and_then(|mut it| it.remove("storage")),
             modes: spec.access_modes.unwrap_or_default(),
-            claim: spec.claim_ref.map(|it| (it.namespace, it.name)),
+            claim: spec
+                .claim_ref
+                .map(|it| [it.namespace, it.name].map(|it| it.unwrap_or_default().into()).into()),
             is_released: status.phase.as_deref() == Some("Released"),
             is_retained: spec.persistent_volume_reclaim_policy.as_deref() == Some("Retain"),
         };

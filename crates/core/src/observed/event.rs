@@ -1,7 +1,10 @@
 //! Warnings about objects, and the few other events that rules need.
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::{
+    api::core::v1::{EventSeries, ObjectReference},
+    apimachinery::pkg::apis::meta::v1::MicroTime,
+};
 use serde::Serialize;
 use serde_json::json;
 
@@ -78,7 +81,7 @@ pub(super) type About = (Box<str>, Kind, Box<str>);
 #[serde(rename_all = "camelCase")]
 struct RawEvent {
     metadata: Metadata,
-    involved_object: Involved,
+    involved_object: ObjectReference,
     #[serde(rename = "type")]
     type_: Option<Box<str>>,
     reason: Option<Box<str>>,
@@ -86,7 +89,7 @@ struct RawEvent {
     first_timestamp: Option<Time>,
     last_timestamp: Option<Time>,
     event_time: Option<MicroTime>,
-    series: Option<Series>,
+    series: Option<EventSeries>,
     count: Option<i32>,
 }
 
@@ -101,21 +104,6 @@ struct Name {
     namespace: String,
     name: String,
     creation_timestamp: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Involved {
-    kind: Box<str>,
-    namespace: Box<str>,
-    name: Box<str>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Series {
-    count: Option<i32>,
-    last_observed_time: Option<MicroTime>,
 }
 
 impl Event {
@@ -148,8 +136,8 @@ impl Event {
         let Some(reason) = raw.reason.as_deref().filter(is_needed) else {
             return Ok(None);
         };
-        let Involved { kind, namespace, name } = raw.involved_object;
-        let Some(kind) = Kind::named(&kind) else { return Ok(None) };
+        let ObjectReference { kind, namespace, name, .. } = raw.involved_object;
+        let Some(kind) = kind.and_then(|kind| Kind::named(&kind)) else { return Ok(None) };
         if reason == CREATED && kind != Kind::StatefulSet {
             return Ok(None);
         }
@@ -168,6 +156,7 @@ impl Event {
             last: series.or(last).unwrap_or(at),
             count,
         };
+        let [namespace, name] = [namespace, name].map(|it| it.unwrap_or_default().into());
         Ok(Some(((namespace, kind, name), event)))
     }
 

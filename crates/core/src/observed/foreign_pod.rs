@@ -15,7 +15,7 @@ impl ForeignPod {
     pub(super) fn read(json: &str) -> serde_json::Result<Self> {
         let Whole::<Metadata> { metadata, .. } = serde_json::from_str(json)?;
         Ok(ForeignPod {
-            controller: metadata.controller(),
+            controller: metadata.controller().map(|it| format!("{} {}", it.kind, it.name).into()),
             created: metadata.created(),
             deleted: metadata.deleted(),
         })

@@ -1,4 +1,4 @@
-use super::{meta, pod::RawPod};
+use super::pod::RawPod;
 use crate::observed::prelude::*;
 
 /// A pod, with everything that a plan needs to know about it.
@@ -21,8 +21,11 @@ impl Member {
             namespace: raw.metadata.namespace().into(),
             uid: raw.metadata.uid().into(),
             owner: raw.metadata.owner(),
-            orphan: if raw.metadata.is_owned() { None } else { Some(meta::labels(json)?.1) },
             pod: Pod::of(&raw),
+            orphan: match raw.metadata.controller() {
+                Some(_) => None,
+                None => Some(raw.metadata.labels.unwrap_or_default()),
+            },
         })
     }
 }

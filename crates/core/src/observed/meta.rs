@@ -1,23 +1,26 @@
-use serde::de::DeserializeOwned;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
+use super::managed::Managed;
 use crate::object::namespace_or_default;
 use crate::observed::prelude::*;
 
 pub(super) type Name = (Box<str>, Box<str>);
 
-/// `L` is the type of the labels.
+/// `ObjectMeta` without the fields that each client manages: those are most of it.
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, bound = "L: DeserializeOwned + Default")]
-pub(super) struct Metadata<L = IgnoredAny> {
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Metadata {
     namespace: Option<Box<str>>,
     name: Option<Box<str>>,
     uid: Option<Box<str>>,
     pub(super) generation: i64,
-    pub(super) labels: Option<L>,
+    pub(super) labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
-    finalizers: Option<Vec<Box<str>>>,
+    pub(super) finalizers: Option<Vec<Box<str>>>,
     creation_timestamp: Option<Time>,
     deletion_timestamp: Option<Time>,
+    pub(super) managed_fields: Option<Vec<Managed>>,
 }
 
 pub(super) fn names(json: &str) -> serde_json::Result<(Box<str>, Box<str>)> {
@@ -26,30 +29,8 @@ pub(super) fn names(json: &str) -> serde_json::Result<(Box<str>, Box<str>)> {
 }
 
 pub(super) fn labels(json: &str) -> serde_json::Result<(Box<str>, BTreeMap<String, String>)> {
-    let Whole::<Metadata<BTreeMap<_, _>>> { metadata, .. } = serde_json::from_str(json)?;
+    let Whole::<Metadata> { metadata, .. } = serde_json::from_str(json)?;
     Ok((metadata.name().into(), metadata.labels.unwrap_or_default()))
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct OwnerReference {
-    api_version: Box<str>,
-    kind: Box<str>,
-    name: Box<str>,
-    uid: Box<str>,
-    controller: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Condition {
-    #[serde(rename = "type")]
-    pub(super) type_: Box<str>,
-    pub(super) status: Box<str>,
-    pub(super) reason: Option<Box<str>>,
-    pub(super) message: Option<Box<str>>,
-    pub(super) last_transition_time: Option<Time>,
-    pub(super) last_heartbeat_time: Option<Time>,
 }
 
 /// A reference to a set from an object that it controls.
@@ -63,7 +44,7 @@ pub struct Owner {
     pub name: Box<str>,
 }
 
-impl<L> Metadata<L> {
+impl Metadata {
     /// Returns `default` if the object sets no namespace.
     pub(super) fn namespace(&self) -> &str {
         namespace_or_default(self.namespace.as_deref())
@@ -71,6 +52,14 @@ impl<L> Metadata<L> {
 
     pub(super) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn label(&self, key: &str) -> Option<&str> {
+        self.labels.as_ref()?.get(key).map(String::as_str)
+    }
+
+    pub(super) fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.as_ref()?.get(key).map(String::as_str)
     }
 
     pub(super) fn uid(&self) -> &str {
@@ -93,14 +82,8 @@ impl<L> Metadata<L> {
         Some(list.join(", ").into())
     }
 
-    pub(super) fn is_owned(&self) -> bool {
-        self.owner_references.iter().flatten().any(|owner| owner.controller == Some(true))
-    }
-
-    pub(super) fn controller(&self) -> Option<Box<str>> {
-        let mut owners = self.owner_references.iter().flatten();
-        let owner = owners.find(|owner| owner.controller == Some(true))?;
-        Some(format!("{} {}", owner.kind, owner.name).into())
+    pub(super) fn controller(&self) -> Option<&OwnerReference> {
+        self.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
     }
 
     /// Returns the names and uids of the owners of a kind.
@@ -110,16 +93,15 @@ impl<L> Metadata<L> {
         kind: &str,
     ) -> impl Iterator<Item = (&str, &str)> {
         let owners = self.owner_references.iter().flatten();
-        let owners = owners.filter(move |it| &*it.kind == kind && &*it.api_version == api_version);
+        let owners = owners.filter(move |it| it.kind == kind && it.api_version == api_version);
         owners.map(|owner| (&*owner.name, &*owner.uid))
     }
 
     pub(super) fn owner(&self) -> Option<Owner> {
-        let mut owners = self.owner_references.iter().flatten();
-        let owner = owners.find(|owner| owner.controller == Some(true))?;
+        let owner = self.controller()?;
         let kind = [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet];
-        let kind = kind.into_iter().find(|kind| kind.as_str() == &*owner.kind)?;
-        let (namespace, name) = (self.namespace().into(), owner.name.clone());
-        (&*owner.api_version == "apps/v1").then_some(Owner { namespace, kind, name })
+        let kind = kind.into_iter().find(|kind| kind.as_str() == owner.kind)?;
+        let (namespace, name) = (self.namespace().into(), owner.name.as_str().into());
+        (owner.api_version == "apps/v1").then_some(Owner { namespace, kind, name })
     }
 }

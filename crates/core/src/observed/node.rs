@@ -1,4 +1,4 @@
-use k8s_openapi::api::core::v1::Taint;
+use k8s_openapi::api::core::v1::{NodeSpec, NodeStatus};
 
 use super::not_ready::LONGEST;
 use crate::observed::prelude::*;
@@ -24,33 +24,19 @@ pub struct Node {
     pub is_cordoned: bool,
 }
 
-type RawNode = Whole<Metadata<BTreeMap<String, String>>, Spec, Status>;
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Spec {
-    taints: Option<Vec<Taint>>,
-    unschedulable: Option<bool>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    conditions: Option<Vec<Condition>>,
-}
-
 impl Node {
     /// Reads a Node. Fails if the JSON is not a Node.
     pub fn read(json: &str) -> serde_json::Result<Self> {
-        let RawNode { mut metadata, spec, status } = serde_json::from_str(json)?;
+        let Whole::<Metadata, NodeSpec, NodeStatus> { mut metadata, spec, status } =
+            serde_json::from_str(json)?;
         let created = metadata.created();
         let mut conditions = status.conditions.iter().flatten();
         let heartbeats = conditions.clone().filter_map(|it| it.last_heartbeat_time.as_ref());
         let heartbeat = heartbeats.map(|time| time.0.as_second()).max();
-        let ready = conditions.find(|it| &*it.type_ == "Ready");
+        let ready = conditions.find(|it| it.type_ == "Ready");
         let since = ready.and_then(|it| it.last_transition_time.as_ref());
         let since = since.map(|time| time.0.as_second());
-        let is_ready = ready.is_some_and(|it| &*it.status == "True");
+        let is_ready = ready.is_some_and(|it| it.status == "True");
         let ready = ready.filter(|_| !is_ready);
         let said = ready.and_then(|it| it.message.as_deref()).unwrap_or_default();
         Ok(Node {

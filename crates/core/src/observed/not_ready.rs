@@ -1,6 +1,9 @@
 //! Why a pod is not ready, according to its status.
 
 use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::{
+    ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, PodCondition, PodStatus,
+};
 
 use crate::finding::shorten;
 use crate::observed::prelude::*;
@@ -83,123 +86,48 @@ pub(super) enum Placed<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Status {
-    pub(super) phase: Option<Box<str>>,
-    start_time: Option<Time>,
-    reason: Option<Box<str>>,
-    message: Option<Box<str>>,
-    conditions: Option<Vec<Condition>>,
-    init_container_statuses: Option<Vec<Container>>,
-    container_statuses: Option<Vec<Container>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Container {
-    name: Box<str>,
-    ready: bool,
-    restart_count: i32,
-    state: Option<ContainerState>,
-    last_state: Option<ContainerState>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ContainerState {
-    waiting: Option<Why>,
-    terminated: Option<Why>,
-    running: Option<Running>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Running {
-    started_at: Option<Time>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Why {
-    reason: Option<Box<str>>,
-    message: Option<Box<str>>,
-    exit_code: Option<i32>,
-}
-
-impl Container {
-    fn waiting(&self) -> Option<(&Self, &Why, &str)> {
-        let why = self.state.as_ref()?.waiting.as_ref()?;
-        Some((self, why, why.reason.as_deref()?))
-    }
-
-    /// Returns how the container ended: now, or before its last restart.
-    fn end(&self) -> Option<(&Why, Ended)> {
-        let now = self.state.as_ref().and_then(|it| it.terminated.as_ref());
-        let before = || self.last_state.as_ref().and_then(|it| it.terminated.as_ref());
-        let end = now.or_else(before)?;
-        let container = self.name.clone();
-        Some((end, Ended { container, is_previous: now.is_none() }))
-    }
-
-    /// `container app ended with exit code 137 (OOMKilled), restarted 14 times`
-    fn account(&self, end: &Why) -> String {
-        let code = end.exit_code.unwrap_or_default();
-        let mut text = format!("container {} ended with exit code {code}", self.name);
-        if let Some(reason) = end.reason.as_deref().filter(|it| *it != "Error") {
-            text.push_str(&format!(" ({reason})"));
-        }
-        match self.restart_count {
-            ..=0 => {}
-            1 => text.push_str(", restarted once"),
-            count => text.push_str(&format!(", restarted {count} times")),
-        }
-        if let Some(said) = end.message.as_deref().map(str::trim).filter(|it| !it.is_empty()) {
-            text.push_str(&format!(": {}", shorten(said, LONGEST_LAST_WORDS)));
-        }
-        text
-    }
-}
+pub(super) struct Status(pub(super) PodStatus);
 
 impl Status {
-    pub(super) fn condition(&self, name: &str) -> Option<&Condition> {
-        self.conditions.iter().flatten().find(|it| &*it.type_ == name)
+    pub(super) fn condition(&self, name: &str) -> Option<&PodCondition> {
+        self.0.conditions.iter().flatten().find(|it| it.type_ == name)
     }
 
     /// Returns the seconds from the assignment to a node, by the scheduler's clock, to the start, by the node's clock.
     pub(super) fn ahead(&self) -> i64 {
-        let times = self.start_time.as_ref().zip(self.scheduled());
+        let times = self.0.start_time.as_ref().zip(self.scheduled());
         times.map_or(0, |(start, then)| start.0.as_second() - then).max(0)
     }
 
     pub(super) fn scheduled(&self) -> Option<i64> {
-        let scheduled = self.condition("PodScheduled").filter(|it| &*it.status == "True")?;
+        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "True")?;
         scheduled.last_transition_time.as_ref().map(|it| it.0.as_second())
     }
 
     pub(super) fn restarts(&self) -> i32 {
-        let init = self.init_container_statuses.iter().flatten();
-        let all = self.container_statuses.iter().flatten().chain(init);
+        let init = self.0.init_container_statuses.iter().flatten();
+        let all = self.0.container_statuses.iter().flatten().chain(init);
         all.map(|it| it.restart_count).max().unwrap_or_default()
     }
 
     /// Returns since when all containers and sidecars have run; `None` if a container does not run.
     pub(super) fn started(&self) -> Option<i64> {
-        let start = |it: &Container| {
+        let start = |it: &ContainerStatus| {
             let running = it.state.as_ref()?.running.as_ref()?;
             running.started_at.as_ref().map(|time| time.0.as_second())
         };
-        let all = self.container_statuses.iter().flatten().map(start);
+        let all = self.0.container_statuses.iter().flatten().map(start);
         let last = all.collect::<Option<Vec<_>>>()?.into_iter().max()?;
-        let sidecars = self.init_container_statuses.iter().flatten().filter_map(start);
+        let sidecars = self.0.init_container_statuses.iter().flatten().filter_map(start);
         Some(sidecars.fold(last, i64::max))
     }
 
     pub(super) fn trouble(&self, placed: Placed<'_>) -> Option<NotReadyReason> {
-        if let Some(phase @ ("Failed" | "Succeeded")) = self.phase.as_deref() {
-            let reason = self.reason.as_deref().unwrap_or(phase);
-            return Some(trouble(NotReadyKind::Ended, reason, text(&self.message)));
+        if let Some(phase @ ("Failed" | "Succeeded")) = self.0.phase.as_deref() {
+            let reason = self.0.reason.as_deref().unwrap_or(phase);
+            return Some(trouble(NotReadyKind::Ended, reason, text(&self.0.message)));
         }
-        let scheduled = self.condition("PodScheduled").filter(|it| &*it.status == "False");
+        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "False");
         // The condition of a pod that has a node is out of date.
         if let (Placed::By(_), Some(scheduled)) = (placed, scheduled) {
             let reason = scheduled.reason.as_deref().unwrap_or("Unschedulable");
@@ -210,14 +138,14 @@ impl Status {
 
     /// A container does not start, has ended, or is about to start.
     fn of_containers(&self) -> Option<NotReadyReason> {
-        let init = self.init_container_statuses.iter().flatten();
-        let containers = self.container_statuses.iter().flatten().chain(init);
-        let waiting = containers.clone().filter_map(Container::waiting);
+        let init = self.0.init_container_statuses.iter().flatten();
+        let containers = self.0.container_statuses.iter().flatten().chain(init);
+        let waiting = containers.clone().filter_map(waiting);
         let broken = waiting.clone().find(|(.., reason)| BROKEN.contains(reason));
         if let Some((container, why, reason)) = broken {
-            let end = container.end().filter(|_| reason == "CrashLoopBackOff");
+            let end = end(container).filter(|_| reason == "CrashLoopBackOff");
             let message = match (&end, &why.message) {
-                (Some((end, _)), _) => container.account(end),
+                (Some((end, _)), _) => account(container, end),
                 (None, Some(said)) => format!("container {}: {said}", container.name),
                 (None, None) => format!("container {}", container.name),
             };
@@ -228,11 +156,12 @@ impl Status {
         }
         // Between two back-offs, the container has ended, or runs for a moment.
         let unready = containers.filter(|it| !it.ready);
-        let mut ends = unready.filter_map(|it| it.end().map(|(end, ended)| (it, end, ended)));
+        let mut ends = unready.filter_map(|it| end(it).map(|(end, ended)| (it, end, ended)));
         // An init container that ended with 0 is ready. Any other container that ended is restarted.
-        let is_why = |(container, _, ended): &(&Container, &Why, Ended)| {
-            !ended.is_previous || self.has_restarted(container)
-        };
+        let is_why =
+            |(container, _, ended): &(&ContainerStatus, &ContainerStateTerminated, Ended)| {
+                !ended.is_previous || self.has_restarted(container)
+            };
         if let Some((container, end, ended)) = ends.find(is_why) {
             let kind = match container.restart_count {
                 RESTARTS.. => NotReadyKind::Broken,
@@ -242,7 +171,7 @@ impl Status {
             let ended = Some(ended);
             return Some(NotReadyReason {
                 ended,
-                ..trouble(kind, reason, &container.account(end))
+                ..trouble(kind, reason, &account(container, end))
             });
         }
         let (_, why, reason) = waiting.clone().next_back()?;
@@ -252,7 +181,8 @@ impl Status {
                     "init container {} runs, and the containers after it wait for it",
                     container.name
                 );
-                let ended = Some(Ended { container: container.name.clone(), is_previous: false });
+                let ended =
+                    Some(Ended { container: container.name.as_str().into(), is_previous: false });
                 NotReadyReason { ended, ..trouble(NotReadyKind::Waiting, reason, &message) }
             }
             None => trouble(NotReadyKind::Waiting, reason, text(&why.message)),
@@ -261,15 +191,15 @@ impl Status {
 
     /// Returns the init container that the others wait for: the last running one, because sidecars before it keep
     /// running.
-    fn initializing(&self) -> Option<&Container> {
-        let init = self.init_container_statuses.iter().flatten();
-        let runs = |it: &&Container| it.state.as_ref().is_some_and(|it| it.running.is_some());
+    fn initializing(&self) -> Option<&ContainerStatus> {
+        let init = self.0.init_container_statuses.iter().flatten();
+        let runs = |it: &&ContainerStatus| it.state.as_ref().is_some_and(|it| it.running.is_some());
         init.rev().find(runs)
     }
 
     /// Returns whether a container restarted since the pod became unready, or in the same second, as a first restart
     /// does. A container that started earlier is unready for a different reason.
-    fn has_restarted(&self, container: &Container) -> bool {
+    fn has_restarted(&self, container: &ContainerStatus) -> bool {
         let started =
             container.state.as_ref().and_then(|it| it.running.as_ref()?.started_at.as_ref());
         let unready = self.condition("Ready").and_then(|it| it.last_transition_time.as_ref());
@@ -279,15 +209,15 @@ impl Status {
 
     /// No scheduler, or not the kubelet of the pod's node, has processed the pod.
     fn not_started(&self, placed: Placed<'_>) -> Option<NotReadyReason> {
-        let message = match (placed, self.phase.as_deref()) {
+        let message = match (placed, self.0.phase.as_deref()) {
             (Placed::By(scheduler), _) => {
                 format!("it has no node, and the scheduler {scheduler} has said nothing about it")
             }
             (Placed::On(node), Some("Unknown")) => {
-                format!("the kubelet of {node} has not told how it is; {}", text(&self.message))
+                format!("the kubelet of {node} has not told how it is; {}", text(&self.0.message))
             }
             (Placed::On(node), Some("Pending") | None) => {
-                if self.container_statuses.is_some() || self.condition("Ready").is_some() {
+                if self.0.container_statuses.is_some() || self.condition("Ready").is_some() {
                     return None;
                 }
                 format!("it is bound to {node}, whose kubelet has not begun with it")
@@ -299,14 +229,14 @@ impl Status {
             Placed::On(_) => NotReadyKind::NoKubelet,
             Placed::By(_) => NotReadyKind::Waiting,
         };
-        Some(trouble(kind, self.phase.as_deref().unwrap_or("Pending"), message))
+        Some(trouble(kind, self.0.phase.as_deref().unwrap_or("Pending"), message))
     }
 
     /// Names the unready containers of a pod whose containers run. Otherwise, uses the message of the `Ready`
     /// condition.
     fn not_ready(&self) -> Option<NotReadyReason> {
-        let unready = self.container_statuses.iter().flatten().filter(|it| !it.ready);
-        let names: Vec<_> = unready.map(|it| &*it.name).collect();
+        let unready = self.0.container_statuses.iter().flatten().filter(|it| !it.ready);
+        let names: Vec<_> = unready.map(|it| it.name.as_str()).collect();
         let ready = self.condition("Ready");
         let said = ready.and_then(|it| it.message.as_deref());
         let reason = ready.and_then(|it| it.reason.as_deref());
@@ -350,6 +280,40 @@ fn looped(message: &str) -> i64 {
     }
 }
 
-fn text(text: &Option<Box<str>>) -> &str {
+fn text(text: &Option<String>) -> &str {
     text.as_deref().unwrap_or_default()
+}
+
+fn waiting(
+    container: &ContainerStatus,
+) -> Option<(&ContainerStatus, &ContainerStateWaiting, &str)> {
+    let why = container.state.as_ref()?.waiting.as_ref()?;
+    Some((container, why, why.reason.as_deref()?))
+}
+
+/// Returns how the container ended: now, or before its last restart.
+fn end(container: &ContainerStatus) -> Option<(&ContainerStateTerminated, Ended)> {
+    let now = container.state.as_ref().and_then(|it| it.terminated.as_ref());
+    let before = || container.last_state.as_ref().and_then(|it| it.terminated.as_ref());
+    let end = now.or_else(before)?;
+    let container = container.name.as_str().into();
+    Some((end, Ended { container, is_previous: now.is_none() }))
+}
+
+/// `container app ended with exit code 137 (OOMKilled), restarted 14 times`
+fn account(container: &ContainerStatus, end: &ContainerStateTerminated) -> String {
+    let (name, code) = (&container.name, end.exit_code);
+    let mut text = format!("container {name} ended with exit code {code}");
+    if let Some(reason) = end.reason.as_deref().filter(|it| *it != "Error") {
+        text.push_str(&format!(" ({reason})"));
+    }
+    match container.restart_count {
+        ..=0 => {}
+        1 => text.push_str(", restarted once"),
+        count => text.push_str(&format!(", restarted {count} times")),
+    }
+    if let Some(said) = end.message.as_deref().map(str::trim).filter(|it| !it.is_empty()) {
+        text.push_str(&format!(": {}", shorten(said, LONGEST_LAST_WORDS)));
+    }
+    text
 }

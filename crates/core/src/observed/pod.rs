@@ -1,9 +1,10 @@
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Affinity;
+use k8s_openapi::api::core::v1::PodSpec;
 
 use super::{
     event::SLACK,
     not_ready::{NotReadyKind, NotReadyReason, Placed, Status},
+    revision::HASH_LABEL,
 };
 use crate::observed::prelude::*;
 use crate::{kubernetes::node_selector::required_terms, rollout::Health};
@@ -72,29 +73,28 @@ impl Pod {
     }
 
     pub(super) fn of(RawPod { metadata, spec, status }: &RawPod) -> Self {
-        let labels = metadata.labels.as_ref();
-        let label = |label: Option<&Box<str>>| label.cloned().unwrap_or_default();
-        let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
+        let label = |label| metadata.label(label).unwrap_or_default().into();
+        let has_ended = matches!(status.0.phase.as_deref(), Some("Failed" | "Succeeded"));
         let created = metadata.created();
         let placed = match spec.node_name.as_deref().filter(|name| !name.is_empty()) {
             Some(node) => Placed::On(node),
             None => Placed::By(spec.scheduler_name.as_deref().unwrap_or("default-scheduler")),
         };
         let condition = status.condition("Ready");
-        let ready = condition.is_some_and(|it| &*it.status == "True");
+        let ready = condition.is_some_and(|it| it.status == "True");
         let since = condition.and_then(|it| it.last_transition_time.as_ref());
         Pod {
             name: metadata.name().into(),
             is_bound: spec.node_name.as_deref().is_some_and(|name| !name.is_empty()),
-            node: spec.node().map(Into::into),
+            node: node(spec).map(Into::into),
             created,
             bound: status.scheduled().unwrap_or(created),
-            has_sandbox: status.condition(SANDBOX).map(|it| &*it.status == "True"),
+            has_sandbox: status.condition(SANDBOX).map(|it| it.status == "True"),
             deleted: metadata.deleted(),
             finalizers: metadata.finalizers(),
-            claims: spec.claims(),
+            claims: claims(spec),
             has_ended,
-            is_pending: status.phase.as_deref() == Some("Pending"),
+            is_pending: status.0.phase.as_deref() == Some("Pending"),
             ready: (ready && !has_ended, since.map_or(created, |it| it.0.as_second())),
             started: status.started(),
             ahead: status.ahead(),
@@ -103,10 +103,10 @@ impl Pod {
                 true => None,
                 false => status
                     .trouble(placed)
-                    .map(|it| Box::new(it.with_claims(&spec.resource_claims()))),
+                    .map(|it| Box::new(it.with_claims(&resource_claims(spec)))),
             },
-            revision: label(labels.and_then(|it| it.revision.as_ref())),
-            generation: label(labels.and_then(|it| it.generation.as_ref())),
+            revision: label(HASH_LABEL),
+            generation: label("pod-template-generation"),
         }
     }
 
@@ -161,72 +161,32 @@ impl Pod {
     }
 }
 
-pub(super) type RawPod = Whole<Metadata<Labels>, Spec, Status>;
+pub(super) type RawPod = Whole<Metadata, PodSpec, Status>;
 
-#[derive(Default, Deserialize)]
-pub(super) struct Labels {
-    #[serde(rename = "controller-revision-hash")]
-    revision: Option<Box<str>>,
-    #[serde(rename = "pod-template-generation")]
-    generation: Option<Box<str>>,
+fn claims(spec: &PodSpec) -> Box<[(Box<str>, Box<str>)]> {
+    let volumes = spec.volumes.iter().flatten();
+    let claims = volumes.filter_map(|volume| {
+        let claim = volume.persistent_volume_claim.as_ref()?;
+        Some((volume.name.as_str().into(), claim.claim_name.as_str().into()))
+    });
+    claims.collect()
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Spec {
-    volumes: Option<Vec<Volume>>,
-    node_name: Option<Box<str>>,
-    scheduler_name: Option<Box<str>>,
-    affinity: Option<Affinity>,
-    resource_claims: Option<Vec<ResourceClaim>>,
+/// Returns the shared resource claims, separated by commas.
+fn resource_claims(spec: &PodSpec) -> String {
+    let claims = spec.resource_claims.iter().flatten();
+    let names: Vec<_> = claims.filter_map(|it| it.resource_claim_name.as_deref()).collect();
+    names.join(", ")
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceClaim {
-    resource_claim_name: Option<Box<str>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Volume {
-    name: Box<str>,
-    persistent_volume_claim: Option<ClaimSource>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ClaimSource {
-    claim_name: Box<str>,
-}
-
-impl Spec {
-    fn claims(&self) -> Box<[(Box<str>, Box<str>)]> {
-        let volumes = self.volumes.iter().flatten();
-        let claims = volumes.filter_map(|volume| {
-            let claim = volume.persistent_volume_claim.as_ref()?;
-            Some((volume.name.clone(), claim.claim_name.clone()))
-        });
-        claims.collect()
+/// Returns the pod's node, or the node in a daemon pod's affinity. Kubernetes: `GetTargetNodeName`,
+/// pkg/controller/daemon/util/daemonset_util.go.
+fn node(spec: &PodSpec) -> Option<&str> {
+    if let Some(name) = spec.node_name.as_deref().filter(|name| !name.is_empty()) {
+        return Some(name);
     }
-
-    /// Returns the shared resource claims, separated by commas.
-    fn resource_claims(&self) -> String {
-        let claims = self.resource_claims.iter().flatten();
-        let names: Vec<_> = claims.filter_map(|it| it.resource_claim_name.as_deref()).collect();
-        names.join(", ")
-    }
-
-    /// Returns the pod's node, or the node in a daemon pod's affinity. Kubernetes: `GetTargetNodeName`,
-    /// pkg/controller/daemon/util/daemonset_util.go.
-    fn node(&self) -> Option<&str> {
-        if let Some(name) = self.node_name.as_deref().filter(|name| !name.is_empty()) {
-            return Some(name);
-        }
-        let terms = required_terms(self.affinity.as_ref())?;
-        let fields = terms.iter().flat_map(|it| it.match_fields.iter());
-        let mut names =
-            fields.flatten().filter(|it| it.key == "metadata.name" && it.operator == "In");
-        names.next()?.values.as_ref()?.first().map(String::as_str)
-    }
+    let terms = required_terms(spec.affinity.as_ref())?;
+    let fields = terms.iter().flat_map(|it| it.match_fields.iter());
+    let mut names = fields.flatten().filter(|it| it.key == "metadata.name" && it.operator == "In");
+    names.next()?.values.as_ref()?.first().map(String::as_str)
 }

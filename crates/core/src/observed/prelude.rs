@@ -10,7 +10,7 @@ pub(in crate::observed) use crate::{
     object::whole::Whole,
     observed::{
         event::About,
-        meta::{Condition, Metadata, Name, Owner},
+        meta::{Metadata, Name, Owner},
         pod::Pod,
         store::Observed,
         workload::WorkloadStatus,

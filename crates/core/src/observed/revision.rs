@@ -2,6 +2,9 @@ use serde_json::value::RawValue;
 
 use crate::observed::prelude::*;
 
+/// The label of a pod of a set, and of the revision of a DaemonSet.
+pub(super) const HASH_LABEL: &str = "controller-revision-hash";
+
 /// A ControllerRevision.
 #[derive(Clone, Debug)]
 pub struct Revision {
@@ -15,35 +18,26 @@ pub struct Revision {
     /// A higher number is newer. `None` if only the metadata was read.
     pub number: Option<i64>,
     /// The template as JSON, `{"spec": {"template": …}}`. Known only for the newest revisions of an unhealthy set.
-    pub(crate) data: Option<Box<str>>,
-    /// Whether any controller owns the revision.
-    pub is_owned: bool,
+    pub data: Option<Box<str>>,
+    /// All labels, if no controller owns the revision and a set may adopt it.
+    pub orphan: Option<BTreeMap<String, String>>,
     /// Whether the labels show that the revision belongs to a DaemonSet or StatefulSet.
     pub is_of_set: bool,
 }
 
 #[derive(Deserialize)]
 struct RawRevision {
-    metadata: Metadata<Labels>,
+    metadata: Metadata,
     revision: Option<i64>,
     data: Option<Box<RawValue>>,
-}
-
-#[derive(Default, Deserialize)]
-struct Labels {
-    #[serde(rename = "controller-revision-hash")]
-    of_daemon_set: Option<Box<str>>,
-    #[serde(rename = "controller.kubernetes.io/hash")]
-    of_stateful_set: Option<Box<str>>,
 }
 
 impl Revision {
     /// Reads a revision, and the set that controls it. Fails if the JSON is not a revision.
     pub fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
         let RawRevision { metadata, revision, data } = serde_json::from_str(json)?;
-        let labels = metadata.labels.as_ref();
-        let hash = labels.and_then(|it| it.of_daemon_set.as_deref()).unwrap_or_default();
-        let revision = Revision {
+        let hash = metadata.label(HASH_LABEL).unwrap_or_default();
+        let mut revision = Revision {
             namespace: metadata.namespace().into(),
             name: metadata.name().into(),
             uid: metadata.uid().into(),
@@ -51,10 +45,15 @@ impl Revision {
             hash: hash.into(),
             number: revision,
             data: data.map(Into::into),
-            is_owned: metadata.is_owned(),
-            is_of_set: !hash.is_empty() || labels.is_some_and(|it| it.of_stateful_set.is_some()),
+            is_of_set: !hash.is_empty()
+                || metadata.label("controller.kubernetes.io/hash").is_some(),
+            orphan: None,
         };
-        Ok((metadata.owner(), revision))
+        let owner = metadata.owner();
+        if metadata.controller().is_none() {
+            revision.orphan = Some(metadata.labels.unwrap_or_default());
+        }
+        Ok((owner, revision))
     }
 
     /// Returns the label value on the pods: the whole name for StatefulSets, only the hash for DaemonSets.

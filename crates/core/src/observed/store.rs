@@ -3,13 +3,14 @@ mod get;
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1::ResourceQuotaStatus;
+
 use super::{
     budget::PodDisruptionBudget,
     claim::{PersistentVolume, PersistentVolumeClaim},
     event::Event,
     foreign_pod::ForeignPod,
     node::Node,
-    quota::Quota,
     revision::Revision,
     webhook::{Endpoints, Webhook},
     workload::WorkloadState,
@@ -50,9 +51,11 @@ pub struct Observed {
     budgets: BTreeMap<Box<str>, Vec<PodDisruptionBudget>>,
     /// Objects whose existence is all that matters, by kind, namespace and name.
     others: BTreeSet<(Kind, Box<str>, Box<str>)>,
-    namespaces: BTreeMap<Box<str>, BTreeMap<String, String>>,
-    quotas: BTreeMap<(Box<str>, Box<str>), Quota>,
-    webhooks: Vec<Webhook>,
+    /// The labels of namespaces.
+    pub(crate) namespaces: BTreeMap<Box<str>, BTreeMap<String, String>>,
+    quotas: BTreeMap<(Box<str>, Box<str>), ResourceQuotaStatus>,
+    /// The webhooks of other programs that can block pods or nodes.
+    pub webhooks: Vec<Webhook>,
     /// By the namespace and name of the Service.
     endpoints: BTreeMap<(Box<str>, Box<str>), Endpoints>,
     /// Kinds that could not be read, with the namespace; `None` for all namespaces.
@@ -124,11 +127,7 @@ impl Observed {
         };
         set.is_healthy()
             && (!set.is_current() || !self.knows(Kind::Node, "") || is_up_to_date())
-            && !self.may_have_stale_pods(set)
-    }
-
-    fn may_have_stale_pods(&self, set: &WorkloadStatus) -> bool {
-        self.may_have_adopted(set) || self.stale_pods(set).next().is_some()
+            && !(self.may_have_adopted(set) || self.stale_pods(set).next().is_some())
     }
 
     fn may_have_misfits(&self, set: &WorkloadStatus) -> bool {

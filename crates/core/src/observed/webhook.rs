@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::{
     api::{
-        admissionregistration::v1::{RuleWithOperations, WebhookClientConfig},
+        admissionregistration::v1::{MutatingWebhook, RuleWithOperations},
         discovery::v1::EndpointSlice,
     },
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
@@ -110,24 +110,9 @@ pub struct Endpoints {
 #[derive(Deserialize)]
 struct Configuration {
     metadata: ObjectMeta,
+    /// A validating webhook has no fields of its own.
     #[serde(default)]
-    webhooks: Vec<RawWebhook>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawWebhook {
-    name: String,
-    client_config: WebhookClientConfig,
-    failure_policy: Option<String>,
-    #[serde(default)]
-    rules: Vec<RuleWithOperations>,
-    #[serde(default)]
-    match_conditions: Vec<IgnoredAny>,
-    #[serde(default)]
-    namespace_selector: LabelSelector,
-    #[serde(default)]
-    object_selector: LabelSelector,
+    webhooks: Vec<MutatingWebhook>,
 }
 
 impl Webhook {
@@ -140,11 +125,13 @@ impl Webhook {
             it.failure_policy.as_deref().unwrap_or("Fail") == "Fail"
                 && !it.name.ends_with(".setguard.io")
         });
-        let calls = |it: &RawWebhook| {
-            let calls = CALLS.into_iter().filter(|(_, of)| it.rules.iter().any(|it| asks(it, *of)));
+        let calls = |it: &MutatingWebhook| {
+            let calls = CALLS
+                .into_iter()
+                .filter(|(_, of)| it.rules.iter().flatten().any(|it| asks(it, *of)));
             calls.map(|(call, _)| call).collect::<BTreeSet<_>>()
         };
-        let read = |it: RawWebhook| Webhook {
+        let read = |it: MutatingWebhook| Webhook {
             calls: calls(&it),
             kind,
             configuration: name.as_str().into(),
@@ -157,9 +144,9 @@ impl Webhook {
                 .map(|it| (it.namespace.as_str().into(), it.name.as_str().into())),
             ca_bundle: it.client_config.ca_bundle.map(|it| it.0).unwrap_or_default(),
             expired: None,
-            has_conditions: !it.match_conditions.is_empty(),
-            namespaces: it.namespace_selector,
-            objects: it.object_selector,
+            has_conditions: it.match_conditions.is_some_and(|it| !it.is_empty()),
+            namespaces: it.namespace_selector.unwrap_or_default(),
+            objects: it.object_selector.unwrap_or_default(),
         };
         Ok(needed.map(read).filter(|it| !it.calls.is_empty()).collect())
     }

@@ -3,10 +3,7 @@ use k8s_openapi::api::{
     core::v1::PodTemplateSpec,
 };
 
-use super::{
-    managed::{Managed, Writes},
-    readiness::Readiness,
-};
+use super::{managed::Writes, readiness::Readiness};
 use crate::observed::prelude::*;
 use crate::{
     kubernetes::{
@@ -125,27 +122,11 @@ pub struct StatefulSet {
     pub status: StatefulSetStatus,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Metadata {
-    namespace: Box<str>,
-    name: Box<str>,
-    uid: Box<str>,
-    generation: i64,
-    creation_timestamp: Option<Time>,
-    deletion_timestamp: Option<Time>,
-    labels: BTreeMap<Box<str>, Box<str>>,
-    annotations: BTreeMap<Box<str>, Box<str>>,
-    finalizers: Vec<Box<str>>,
-    managed_fields: Vec<Managed>,
-}
-
 impl WorkloadStatus {
     pub(super) fn daemon_set(json: &str) -> serde_json::Result<Self> {
-        let Whole::<Metadata, _, _> { mut metadata, mut spec, status } =
-            serde_json::from_str(json)?;
+        let Whole::<Metadata, _, _> { metadata, mut spec, status } = serde_json::from_str(json)?;
         defaults::daemon_set(&mut spec);
-        let generation = metadata.annotations.remove(GENERATION_ANNOTATION);
+        let generation = metadata.annotation(GENERATION_ANNOTATION).map(Into::into);
         let state = WorkloadState::DaemonSet(Box::new(DaemonSet { spec, status, generation }));
         WorkloadStatus::of(metadata, state, json)
     }
@@ -160,35 +141,32 @@ impl WorkloadStatus {
         )
     }
 
-    fn of(mut metadata: Metadata, state: WorkloadState, json: &str) -> serde_json::Result<Self> {
-        let writes = Writes::of(&metadata.managed_fields);
-        let deployer = Deployer::named(
-            |label| metadata.labels.get(label).map(|it| &**it),
-            |annotation| metadata.annotations.get(annotation).map(|it| &**it),
-        );
+    fn of(metadata: Metadata, state: WorkloadState, json: &str) -> serde_json::Result<Self> {
+        let writes = Writes::of(metadata.managed_fields.as_deref().unwrap_or_default());
+        let deployer = Deployer::named(|label| metadata.label(label), |it| metadata.annotation(it));
         let mut set = WorkloadStatus {
             deployer: deployer.map(Box::new),
-            ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
-            created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
+            ignore: metadata.annotation(IGNORE_ANNOTATION).map(Into::into),
+            created: metadata.created(),
             deletion: None,
             status_written: writes.status,
             spec_written: writes.spec,
             spec_written_by_other: writes.by_other,
-            namespace: metadata.namespace,
-            name: metadata.name,
-            uid: metadata.uid,
+            namespace: metadata.namespace().into(),
+            name: metadata.name().into(),
+            uid: metadata.uid().into(),
             generation: metadata.generation,
             needs_privileged: false,
             ends: false,
             readiness: Readiness::default(),
             state,
         };
-        if let Some(deleted) = metadata.deletion_timestamp {
+        if let Some(requested) = metadata.deleted() {
             let spec = template(json)?.spec;
             let grace = spec.and_then(|it| it.termination_grace_period_seconds);
             set.deletion = Some(Box::new(Deletion {
-                requested: deleted.0.as_second(),
-                finalizers: metadata.finalizers,
+                requested,
+                finalizers: metadata.finalizers.unwrap_or_default(),
                 grace: grace.unwrap_or(GRACE),
             }));
         }
@@ -343,11 +321,6 @@ impl WorkloadStatus {
                 Ready { ready: it.status.ready_replicas.unwrap_or_default().min(wanted), wanted }
             }
         }
-    }
-
-    /// Returns whether no pod is ready although some should be.
-    pub fn has_outage(&self) -> bool {
-        self.is_current() && self.ready().is_outage()
     }
 
     /// Returns whether all desired pods exist, are available and have the current revision, according to the status. A

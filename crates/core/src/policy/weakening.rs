@@ -176,7 +176,7 @@ impl Weaker<'_> {
                 format!("{} does not exempt namespace {name} from Pod Security", self.name);
             self.report(&path.child("exemptNamespaces").index(i), message);
         }
-        let [now, earlier] = [now, earlier].map(|it| it.cluster.set_gates());
+        let [now, earlier] = [now, earlier].map(|it| &it.cluster.gates);
         let gates: BTreeSet<_> = now.keys().chain(earlier.keys()).collect();
         for gate in gates.into_iter().filter(|gate| now.get(*gate) != earlier.get(*gate)) {
             let message = format!("the gate {gate} differs from {}: rules depend on it", self.name);

@@ -35,7 +35,7 @@ use crate::validation::prelude::*;
 pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findings) {
     finalizers(object, found);
     let Some(spec) = &object.template().spec else { return };
-    let pod = &CreatedPod::new(object, spec, cluster);
+    let pod = &CreatedPod { object, spec, cluster, claims: Default::default() };
     admission::validate(pod, found);
     token::validate(pod, found);
     whole_template(pod, found);

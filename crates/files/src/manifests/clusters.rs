@@ -1,15 +1,9 @@
 //! The files that a policy assigns to clusters. Objects in the files of one cluster are applied together.
 
-use std::path::Path;
-
 use setguard_core::policy::{Policy, file_patterns::FilePatterns};
 
-use super::{
-    exclude::whole,
-    group::{ASSIGNED, Group},
-    layout::clean,
-    source::Source,
-};
+use super::group::ASSIGNED;
+use crate::manifests::prelude::*;
 
 /// The clusters of a policy, each with the patterns of its files.
 #[derive(Debug, Default)]

@@ -1,8 +1,6 @@
 //! The objects of a document that `check` evaluates.
 
-use std::collections::HashMap;
-
-use kube_yaml::{Document, Node, Problem, Value};
+use kube_yaml::{Document, Problem};
 use setguard_core::{
     finding::Field,
     inventory::object_summary::ObjectSummary,
@@ -15,8 +13,8 @@ use super::{
     not_a_manifest,
     not_checked::Cause,
     objects::{self, ManifestObject},
-    source::Source,
 };
+use crate::manifests::prelude::*;
 
 /// An object to evaluate.
 #[derive(Debug)]

@@ -1,17 +1,9 @@
 //! The files that a change edits, and the charts and kustomizations that are made of them.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    path::{Path, PathBuf},
-};
+use walkdir::DirEntry;
 
-use walkdir::{DirEntry, WalkDir};
-
-use super::{
-    files,
-    kustomization::Kustomization,
-    render::{local_dependencies, root::Root},
-};
+use super::{kustomization::Kustomization, render::local_dependencies};
+use crate::manifests::prelude::*;
 
 /// What belongs to a root.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,14 +1,10 @@
 //! Patterns of files and folders to leave out of folders, like those of `.gitignore`.
 
-use std::path::{Path, PathBuf};
-
 use ignore::gitignore::Gitignore;
 use setguard_core::policy::{Policy, file_patterns::patterns};
 
-use super::{
-    layout::{clean, shown},
-    source::Source,
-};
+use super::layout::shown;
+use crate::manifests::prelude::*;
 
 /// Files and folders to leave out of folders.
 #[derive(Clone, Debug)]

@@ -3,14 +3,10 @@
 //! The author of a pull request chooses every name in a folder. A link can lead to a secret, whose lines an error
 //! message would show, or to an endless device.
 
-use std::{
-    ffi::OsStr,
-    fs::{self, File},
-    io::{self, Read},
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, fs::File, io::Read};
 
-use super::{encoding, exclude::whole};
+use super::encoding;
+use crate::manifests::prelude::*;
 
 /// The size limit for a file that the user names, and for standard input: 256 MiB.
 pub const LARGEST: u64 = 256 << 20;

@@ -2,27 +2,24 @@
 
 use std::{
     cell::{OnceCell, RefCell},
-    collections::{BTreeSet, HashMap, HashSet},
-    path::{Path, PathBuf},
     rc::Rc,
-    sync::Arc,
 };
 
 use ignore::gitignore::Gitignore;
-use setguard_core::policy::{FolderNames, file_patterns};
-use walkdir::{DirEntry, WalkDir};
+use setguard_core::policy::file_patterns;
+use walkdir::DirEntry;
 
 use super::{
-    exclude::whole,
-    files::{self, Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
+    files::{Fence, LARGEST_POLICY, has_entries, is_foreign, is_manifest},
     git,
     kustomization::may_build_set,
-    layout::{Layout, clean},
+    layout::Layout,
     not_a_manifest::mentions_an_object,
     not_checked,
     path_context::FolderContext,
     render::describes,
 };
+use crate::manifests::prelude::*;
 use crate::prelude::*;
 
 const GIT: &str = ".git";

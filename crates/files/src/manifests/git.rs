@@ -6,18 +6,13 @@ mod edited;
 mod tree;
 
 use std::{
-    collections::{BTreeSet, HashMap},
     ffi::OsStr,
-    fs,
-    io::{self, BufRead, BufReader, Read, Write},
-    path::{Path, PathBuf},
+    io::{BufRead, BufReader, Read, Write},
     process::Stdio,
-    sync::{Arc, OnceLock},
+    sync::OnceLock,
 };
 
-use setguard_core::policy::FolderNames;
 use sha2::{Digest as _, Sha256};
-use walkdir::WalkDir;
 
 use self::{
     command::{Git, cannot_run},
@@ -26,13 +21,13 @@ use self::{
 use super::{
     edits::{Edits, Extent},
     encoding,
-    exclude::whole,
-    files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
+    files::{LARGEST_IN_FOLDER, is_foreign, is_manifest},
     folder,
-    layout::{Layout, clean},
+    layout::Layout,
     path_context::FolderContext,
     render::{Releases, Rendering, not_compared},
 };
+use crate::manifests::prelude::*;
 use crate::prelude::*;
 
 #[derive(Clone, Debug)]

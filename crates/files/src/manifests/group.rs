@@ -1,9 +1,8 @@
 //! The objects that are applied together. Only these are neighbors: a repository has the manifests of many clusters,
 //! alternatives, and examples.
 
-use std::path::{Path, PathBuf};
-
 use super::{layout::shown, render::root::AS_UPGRADE};
+use crate::manifests::prelude::*;
 
 /// The policy assigns the cluster.
 pub(super) const ASSIGNED: &str = "policy";

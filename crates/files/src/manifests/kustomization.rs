@@ -1,19 +1,13 @@
 //! A kustomization, as kustomize reads it. What is not fully understood counts as a change of its resources.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
-
-use kube_yaml::{Document, Node, Value};
+use kube_yaml::Document;
 use setguard_core::kubernetes::names::dns1123_label;
 
 use super::{
-    edits, files,
+    edits,
     not_checked::{file_may_have_set, may_have_set},
-    patches::items,
 };
+use crate::manifests::prelude::*;
 
 /// The file names of kustomizations.
 pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];

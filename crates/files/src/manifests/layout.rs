@@ -1,23 +1,18 @@
 //! Files for building or testing something else: templates of charts, parts of kustomizations, and test cases.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
-    path::{Component, Path, PathBuf},
-};
+use std::collections::BTreeMap;
 
-use kube_yaml::{Document, Mark, Node, Problem};
+use kube_yaml::{Document, Problem};
 use setguard_core::{finding::Path as FieldPath, policy::file_patterns};
-use walkdir::WalkDir;
 
 use super::{
-    files::{self, is_manifest},
-    group::Group,
+    files::is_manifest,
     kustomization::{self, Kustomization},
     not_checked::{Cause, NotChecked, has_set_for_kustomize},
-    patches::{Patch, items},
+    patches::Patch,
     path_context::MaybePart,
-    render::root::Root,
 };
+use crate::manifests::prelude::*;
 
 /// The charts, kustomizations and test cases in some folders.
 #[derive(Debug, Default)]

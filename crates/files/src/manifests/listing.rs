@@ -1,23 +1,11 @@
 //! The sources below the paths of a command: files, folders and standard input.
 
-use std::{
-    cell::LazyCell,
-    collections::{HashMap, HashSet, VecDeque},
-    io,
-    path::{Path, PathBuf},
-};
+use std::{cell::LazyCell, collections::VecDeque};
 
 use serde_json::Value;
-use setguard_core::policy::FolderNames;
 
-use super::{
-    exclude::whole,
-    folder,
-    id::ObjectId,
-    layout::{Wrong, clean},
-    path_context::FolderContext,
-    render::{Applied, root::Root},
-};
+use super::{folder, id::ObjectId, layout::Wrong, path_context::FolderContext, render::Applied};
+use crate::manifests::prelude::*;
 use crate::prelude::*;
 
 /// Returns all sources below these paths, in order. `look` sees every text first; then each source is read again, one

@@ -1,11 +1,9 @@
 //! Namespaces whose DaemonSets get the control-plane tolerations.
 
-use std::collections::BTreeSet;
-
-use kube_yaml::Node;
 use setguard_core::object::annotations::CONTROL_PLANE_LABEL;
 
 use super::objects::ManifestObject;
+use crate::manifests::prelude::*;
 
 /// The namespaces that have the label in the manifests. In a cluster, a webhook's `namespaceSelector` selects them.
 #[derive(Clone, Debug, Default)]

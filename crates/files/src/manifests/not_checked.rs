@@ -1,20 +1,12 @@
 //! Files and objects that were not checked, although they may have a DaemonSet or StatefulSet.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use kube_yaml::Value;
 use setguard_core::words;
 
 use super::{
     document::{DocumentObjects, Manifest},
-    files,
     render::Rendered,
-    source::Source,
 };
+use crate::manifests::prelude::*;
 
 /// A file, or an object in it, that was not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! The changes that a kustomization makes to its resources. The file of such a resource isn't the applied object.
 
-use std::path::{Path, PathBuf};
-
-use kube_yaml::{Node, Value};
 use setguard_core::finding::{ClusterAssumption, Field, Finding, Step as FieldStep};
+
+use crate::manifests::prelude::*;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patch {

@@ -3,18 +3,12 @@
 //!
 //! Such facts lower warnings, but no denial, except of what a kustomization completes. `PLACES` has all names that count.
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::{Path, PathBuf},
-};
-
-use kube_yaml::{Node, Value};
 use setguard_core::finding::{ClusterAssumption, Finding};
-use setguard_core::policy::FolderNames;
 
 use super::{
     document::Manifest, layout::Layout, patches::Patch, release_names, versions::Versions,
 };
+use crate::manifests::prelude::*;
 
 /// Facts about a file.
 #[derive(Clone, Debug, Default)]

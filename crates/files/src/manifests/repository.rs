@@ -1,11 +1,8 @@
 //! The repository that contains the working folder.
 
-use std::{
-    env,
-    path::{Component, Path, PathBuf},
-};
+use std::env;
 
-use super::layout::clean;
+use crate::manifests::prelude::*;
 
 /// The variables of GitHub Actions and GitLab CI with the folder of the repository, which may be a copy without `.git`.
 const NAMED_BY: [&str; 2] = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"];

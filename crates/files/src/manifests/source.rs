@@ -1,18 +1,13 @@
 //! The sources of manifests: files, folders and standard input.
 
-use std::{
-    cell::OnceCell,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use kube_yaml::Mark;
+use std::cell::OnceCell;
 
 use super::{
     encoding,
     excerpt::{Excerpt, Lines},
-    files::{self, LARGEST, LARGEST_IN_FOLDER},
+    files::{LARGEST, LARGEST_IN_FOLDER},
 };
+use crate::manifests::prelude::*;
 use crate::prelude::*;
 
 pub(crate) const STDIN: &str = "<stdin>";

@@ -1,9 +1,6 @@
 //! Folders and files for each release of a program, such as `deploy/v3.0.0`.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-};
+use crate::manifests::prelude::*;
 
 /// The newest release and its name, by the path around the name.
 #[derive(Debug, Default)]

@@ -1,12 +1,9 @@
 //! PersistentVolumeClaims and PersistentVolumes in manifests.
 
-use kube_yaml::Node;
 use setguard_core::object::storage::{self, Storage};
 
-use super::{
-    objects::{ManifestObject, filled},
-    patches::items,
-};
+use super::objects::{ManifestObject, filled};
+use crate::manifests::prelude::*;
 
 /// Adds the claims and volumes of a stream of documents, including those in a List.
 pub fn add(storage: &mut Storage, text: &str) {

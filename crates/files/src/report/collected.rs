@@ -1,14 +1,12 @@
 //! All findings, kept until they are written.
 
-use std::{borrow::Cow, io, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
-use kube_yaml::Mark;
 use setguard_core::rules::rule::Rule;
-use setguard_core::{catalogue, finding::Mode, observed::Ready, policy::Policy};
+use setguard_core::{catalogue, finding::Mode};
 
-use super::{
-    Report, changes::Changes, diagnostic::Counts, fingerprint::Fingerprint, policy_use::PolicyUse,
-};
+use super::{Report, changes::Changes, diagnostic::Counts, fingerprint::Fingerprint};
+use crate::report::prelude::*;
 use crate::{manifests::source::STDIN, prelude::*};
 
 #[derive(Clone, Debug, Default)]

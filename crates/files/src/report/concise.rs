@@ -1,10 +1,6 @@
 //! One line for each finding, for people with many findings, for editors and for `grep`.
 
-use std::io::{self, Write};
-
-use setguard_core::printable::Printable;
-
-use super::collected::{Collected, Entry};
+use crate::report::prelude::*;
 
 /// Writes lines such as `a.yaml:7:5: warning[RULE]: StatefulSet default/db: …`, then the summary.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {

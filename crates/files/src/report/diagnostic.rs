@@ -1,18 +1,17 @@
 //! The contents of a report, independent of its format.
 
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 
 use clap::ValueEnum;
-use kube_yaml::Mark;
 use setguard_core::{
     engine::{adjustment::Why, verdict::Violation},
     finding::{Command, Facts, Fix, Meta, Mode, Reason, count},
-    observed::Ready,
     rules::{api_validation, schema::SCHEMA},
     words,
 };
 
 use super::changes::Change;
+use crate::report::prelude::*;
 use crate::{exit::Exit, manifests::id::ObjectId};
 
 words! {

@@ -1,15 +1,13 @@
 //! Identifies a finding from one run to the next, even if its line has moved.
 
-use std::{
-    collections::HashMap,
-    fmt::{self, Write},
-};
+use std::{collections::HashMap, fmt::Write};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
 use super::diagnostic::Diagnostic;
 use crate::manifests::id::ObjectId;
+use crate::report::prelude::*;
 
 /// The characters to escape in object names and file paths, so that no name can look like a different one.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');

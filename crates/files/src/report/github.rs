@@ -5,17 +5,9 @@
 //!
 //! Escapes: `packages/core/src/command.ts` in github.com/actions/toolkit.
 
-use std::{
-    cmp::Reverse,
-    io::{self, Write},
-};
+use std::cmp::Reverse;
 
-use setguard_core::printable::Printable;
-
-use super::{
-    collected::{Collected, Entry},
-    diagnostic::Severity,
-};
+use crate::report::prelude::*;
 
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let mut out = Printable::new(out);

@@ -4,13 +4,11 @@
 //!
 //! Format: docs.gitlab.com/ci/testing/code_quality.
 
-use std::io::{self, Write};
-
 use serde::Serializer as _;
 use serde_json::{Value, json};
-use setguard_core::printable::Printable;
 
-use super::{collected::Collected, diagnostic::Severity, fingerprint::digest};
+use super::fingerprint::digest;
+use crate::report::prelude::*;
 
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let findings = collected.in_files().into_iter().map(|entry| {

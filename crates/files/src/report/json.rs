@@ -1,28 +1,22 @@
 //! One JSON document. It has types of its own, so that the engine's types are not an interface.
 
-use std::{
-    borrow::Cow,
-    io::{self, BufWriter, Write},
-};
+use std::{borrow::Cow, io::BufWriter};
 
 use jiff::Timestamp;
-use kube_yaml::Mark;
 use schemars::{JsonSchema, generate::SchemaSettings};
-use serde::{Serialize, Serializer};
+use serde::Serializer;
 use setguard_core::{
     finding::{Command, Effect, Facts, difference::Difference},
-    observed::Ready,
-    printable::Printable,
     rules::api_validation,
 };
 
 use super::{
     changes::{Change, Changes},
-    collected::{Collected, Entry},
     diagnostic::Healthy,
-    policy_use::{PolicyUse, is_zero},
+    policy_use::is_zero,
 };
 use crate::prelude::*;
+use crate::report::prelude::*;
 
 /// The number of bytes to make printable at once.
 const BUFFER: usize = 64 << 10;

@@ -3,17 +3,9 @@
 //!
 //! Format: the schema that Jenkins' xUnit plugin uses, `junit-10.xsd`.
 
-use std::{
-    fmt,
-    io::{self, Write},
-};
-
 use setguard_core::printable::is_unseen;
 
-use super::{
-    collected::{Collected, Entry},
-    diagnostic::Severity,
-};
+use crate::report::prelude::*;
 
 const ELSEWHERE: &str = "setguard";
 

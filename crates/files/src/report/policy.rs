@@ -2,9 +2,8 @@
 
 use std::io::Write as _;
 
-use setguard_core::{policy::Policy, printable::Printable};
-
 use super::text;
+use crate::report::prelude::*;
 use crate::{
     manifests::{repository::Repository, source::Source},
     policy_file::args::{PolicyArgs, PolicyError},

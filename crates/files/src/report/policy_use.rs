@@ -1,8 +1,6 @@
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::Serialize;
-use setguard_core::policy::Policy;
+
+use crate::report::prelude::*;
 
 /// The policy file of a run, and the rules that it weakens.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

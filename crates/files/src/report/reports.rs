@@ -1,30 +1,22 @@
 //! All outputs of a run: standard output, files, and the summary of a step.
 
-use std::{
-    borrow::Cow,
-    env,
-    io::{self, Write},
-    mem,
-    path::PathBuf,
-};
+use std::{borrow::Cow, env, mem, path::PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use setguard_core::{policy::Policy, printable::Printable};
 
 use super::{
     Report,
     args::Format,
-    collected::Collected,
     concise,
     file::{self, ReportFile},
     github, gitlab, json, junit,
     pipe::UntilClosed,
-    policy_use::PolicyUse,
     sarif, step_summary,
     text::Text,
 };
 use crate::prelude::*;
+use crate::report::prelude::*;
 
 /// The outputs that the flags request.
 #[derive(Default)]

@@ -5,28 +5,18 @@
 //!
 //! Format: docs.oasis-open.org/sarif/sarif/v2.1.0.
 
-use std::{
-    cmp::Reverse,
-    collections::HashSet,
-    io::{self, Write},
-};
+use std::{cmp::Reverse, collections::HashSet};
 
-use kube_yaml::Mark;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::{Serialize, Serializer};
+use serde::Serializer;
 use serde_json::{Value, json};
 use setguard_core::rules::rule::Rule;
 use setguard_core::{
     catalogue,
     finding::{Meta, Mode, shorten},
-    printable::Printable,
 };
 
-use super::{
-    collected::{Collected, Entry},
-    diagnostic::Severity,
-    policy_use::PolicyUse,
-};
+use crate::report::prelude::*;
 
 /// GitHub accepts at most 1,024 characters.
 const LONG_DESCRIPTION: usize = 1000;

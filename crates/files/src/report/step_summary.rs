@@ -1,13 +1,10 @@
 //! The summary of a step of GitHub Actions: a table in Markdown, on the page of the run.
 
-use std::{
-    cmp::Reverse,
-    io::{self, Write},
-};
+use std::cmp::Reverse;
 
 use setguard_core::{finding::shorten, printable::one_line};
 
-use super::{collected::Collected, diagnostic::Severity};
+use crate::report::prelude::*;
 
 /// The maximum number of rows; GitHub accepts 1 MiB for each step.
 const MAX_ROWS: usize = 500;

@@ -1,28 +1,20 @@
 //! The report for people: each problem, its position and the remedy.
 
-use std::{
-    collections::HashMap,
-    fmt::Write as _,
-    io::{self, IsTerminal, Write},
-};
+use std::{collections::HashMap, fmt::Write as _, io::IsTerminal};
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice, adapter::strip_str};
-use kube_yaml::{Mark, Problem};
-use setguard_core::{
-    finding::{Command, Facts, Help, at, count, shorten},
-    observed::Ready,
-    printable::Printable,
-};
+use kube_yaml::Problem;
+use setguard_core::finding::{Command, Facts, Help, at, count, shorten};
 
 use super::{
     Report,
     changes::{Change, Changes, EarlierObject},
     diagnostic::{Counts, Folded},
     pipe::UntilClosed,
-    policy_use::PolicyUse,
     screen::Screen,
 };
+use crate::report::prelude::*;
 use crate::{manifests::excerpt::Excerpt, prelude::*};
 
 /// Texts longer than this many bytes lose their middle, because they may contain a value of any size.

@@ -1,27 +1,15 @@
 //! Findings that need the whole input. The check collects objects as it reads documents, and reports these findings
 //! after the last document.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    mem,
-    sync::Arc,
-};
+use std::mem;
 
-use kube_yaml::Mark;
 use setguard_core::{
-    engine::verdict::Verdict,
-    finding::Field,
-    inventory::{
-        Inventory,
-        fixed::{Id, Refusals},
-        object_summary::ObjectSummary,
-    },
-    kubernetes::kind::Kind,
+    inventory::fixed::{Id, Refusals},
     rules::rule::inventory::Coverage,
 };
 
 use super::{checked_file::CheckedManifest, ignores::Ignores, manifest_check::Checker};
-use setguard_files::prelude::*;
+use crate::prelude::*;
 
 /// The kept parts of the input: a summary of each object, and its source, to read the text again.
 #[derive(Debug, Default)]

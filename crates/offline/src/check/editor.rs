@@ -4,18 +4,9 @@
 //! Kubernetes object, compares the objects of the text with each other, and concludes nothing from a missing object,
 //! because a different file may contain it.
 
-use std::{
-    cell::OnceCell,
-    collections::HashMap,
-    convert::Infallible,
-    path::{Path, PathBuf},
-};
+use std::{cell::OnceCell, convert::Infallible};
 
 pub use super::fix::Edit;
-use setguard_core::{
-    finding::Mode,
-    policy::{FolderNames, Policy},
-};
 
 use super::{
     checked_file::{Content, Reader},
@@ -25,9 +16,8 @@ use super::{
     manifest_check::{Checker, InputContext},
     old_manifests::OldManifests,
 };
+use crate::prelude::*;
 use crate::{plan, proposal::apply::Delivery};
-use kube_yaml::Mark;
-use setguard_files::prelude::*;
 
 /// A text in an editor.
 #[derive(Clone, Copy, Debug)]

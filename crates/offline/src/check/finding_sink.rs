@@ -1,13 +1,11 @@
 //! The sink for all findings, on one thread and in order: it numbers and counts them, and passes them to the reports.
 
-use std::{collections::HashSet, io};
-
 use super::{
     known_findings::{Known, KnownArgs},
     rendered::RenderedFindings,
     selection::Selection,
 };
-use setguard_files::prelude::*;
+use crate::prelude::*;
 use setguard_files::report::{collected, reports};
 
 pub(super) struct FindingSink {

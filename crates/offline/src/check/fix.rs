@@ -12,26 +12,19 @@ mod fixer;
 mod part;
 mod remove;
 
-use std::{
-    cell::LazyCell,
-    collections::BTreeMap,
-    io::{self, IsTerminal, Write},
-    path::{Path, PathBuf},
-};
+use std::{cell::LazyCell, io::IsTerminal};
 
-use clap::Args;
 use kube_yaml::Documents;
 use similar::TextDiff;
 
 pub use self::edit::Edit;
 pub(super) use self::part::Part;
-use setguard_core::{finding::count, policy::Policy, printable::Printable};
+use setguard_core::printable::Printable;
 use setguard_files::manifests::{
     exclude::exempt_files,
     files::{self, LARGEST},
     replace::{Replacement, replace_all},
 };
-use setguard_files::prelude::*;
 
 use self::fixer::Fixer;
 use super::{
@@ -40,6 +33,7 @@ use super::{
     old_objects::OldObjects,
     selection::Selection,
 };
+use crate::prelude::*;
 use crate::proposal::apply::Delivery;
 
 /// The flags about fixes.

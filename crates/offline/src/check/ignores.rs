@@ -4,19 +4,13 @@
 //! the values that begin there. A comment above the first line of an object therefore covers the object. Like the
 //! annotation `setguard.io/ignore`, a comment never exempts from a denial.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::ops::RangeInclusive;
 
-use kube_yaml::{Comment, Document, Mark, Node, Value};
-use setguard_core::{
-    catalogue,
-    engine::{adjustment::Why, verdict::Violation},
-    finding::Mode,
-    object::annotations::IGNORE_ANNOTATION,
-};
-use setguard_files::{
-    manifests::{id::ObjectId, patches::items},
-    report::diagnostic::ObjectReport,
-};
+use kube_yaml::{Comment, Value};
+use setguard_core::{engine::adjustment::Why, object::annotations::IGNORE_ANNOTATION};
+use setguard_files::{manifests::patches::items, report::diagnostic::ObjectReport};
+
+use crate::prelude::*;
 
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {

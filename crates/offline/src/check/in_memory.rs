@@ -1,9 +1,5 @@
 //! The check of texts in memory, for a program without files.
 
-use std::io;
-
-use setguard_core::policy::Policy;
-
 use super::{
     check_all,
     finding_sink::FindingSink,
@@ -13,8 +9,8 @@ use super::{
     manifest_check::{Checker, InputContext},
     old_objects::OldObjects,
 };
+use crate::prelude::*;
 use crate::proposal::apply::Delivery;
-use setguard_files::prelude::*;
 
 /// The maximum number of findings to look for fixes. Each fix needs further checks to verify it.
 const MOST_FIXES: usize = 32;

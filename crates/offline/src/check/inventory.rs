@@ -1,9 +1,7 @@
 //! The objects in the cluster, according to the user.
 
-use std::path::PathBuf;
-
 use crate::dump::{is_empty, nothing_in};
-use setguard_core::inventory::object_summary::ObjectSummary;
+use crate::prelude::*;
 pub(super) use setguard_files::manifests::{listing, objects::ManifestObject, source::Source};
 
 /// Reads the objects in the cluster. Also returns a message for each unreadable document, and for each file without an

@@ -1,12 +1,7 @@
 //! Known findings, to report only once: the findings in the baseline and, with `--new-only`, those in the previous
 //! manifests.
 
-use std::{collections::HashMap, io::Write, path::PathBuf, sync::Arc};
-
-use clap::Args;
-use kube_yaml::Mark;
 use setguard_core::{
-    engine::verdict::Violation,
     finding::{Findings, Path, Reason},
     policy::API_VERSION,
     printable::Printable,
@@ -17,7 +12,7 @@ use super::{
     baseline::{ALWAYS_REPORTED, Baseline},
     old_objects::OldObjects,
 };
-use setguard_files::prelude::*;
+use crate::prelude::*;
 use setguard_files::{
     manifests::{
         files::LARGEST,

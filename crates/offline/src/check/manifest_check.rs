@@ -1,19 +1,11 @@
 //! The checks of a manifest, and the report on them.
 
-use std::{collections::HashMap, convert::Infallible, sync::Arc};
+use std::convert::Infallible;
 
-use jiff::Timestamp;
-use kube_yaml::{Document, Mark, Node, Problem};
 use setguard_core::{
-    engine::{
-        self, Context, Neighbors, Origin,
-        adjustment::Why,
-        verdict::{Verdict, Violation},
-    },
-    finding::{Field, Finding, Mode, Reason},
-    inventory::{Inventory, object_summary::ObjectSummary},
+    engine::{self, Context, Neighbors, Origin, adjustment::Why},
+    finding::Reason,
     object::{size::ObjectSize, storage::Storage},
-    policy::Policy,
     rules::{
         api_validation::{API_VALIDATION, METAS},
         rule::inventory::Coverage,
@@ -22,9 +14,9 @@ use setguard_core::{
 };
 
 use super::{ignores::Ignores, old_objects::OldObjects, workers};
+use crate::prelude::*;
 use crate::proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery};
 use setguard_files::manifests::path_context::Lowered;
-use setguard_files::prelude::*;
 
 /// The number of objects that a thread takes at a time for the cross-object rules.
 const AT_A_TIME: usize = 64;

@@ -1,12 +1,8 @@
 //! The previous manifests of `--against` and `--against-ref`.
 
-use std::{collections::HashMap, path::PathBuf};
-
-use setguard_core::policy::FolderNames;
-
 use super::old_objects::OldObjects;
+use crate::prelude::*;
 use setguard_files::manifests::render::{root::Root, samples, settle};
-use setguard_files::prelude::*;
 
 /// The previous manifests. By default there are none, and every object is new.
 #[derive(Debug, Default)]

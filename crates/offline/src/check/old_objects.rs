@@ -1,14 +1,8 @@
-use std::{cell::LazyCell, collections::HashMap};
+use std::cell::LazyCell;
 
-use kube_yaml::Node;
-use setguard_core::{
-    inventory::{Inventory, object_summary::ObjectSummary},
-    kubernetes::version::Version,
-    object::{Object, namespace_or_default},
-};
 use setguard_files::manifests::{alternatives::is_same, namespaces};
-use setguard_files::prelude::*;
 
+use crate::prelude::*;
 use crate::sides::Sides;
 
 #[derive(Debug, Default)]

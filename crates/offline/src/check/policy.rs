@@ -1,17 +1,9 @@
 //! The policy of a run, and its comparison with the policy before the change.
 
-use std::path::PathBuf;
-
-use anyhow::bail;
-use kube_yaml::Mark;
-use setguard_core::{
-    engine::verdict::Violation,
-    finding::Finding,
-    policy::{API_VERSION, KIND, Policy, PolicyFile},
-};
+use setguard_core::policy::{API_VERSION, KIND, PolicyFile};
 
 use super::known_findings::KnownArgs;
-use setguard_files::prelude::*;
+use crate::prelude::*;
 use setguard_files::{
     manifests::files::LARGEST_POLICY,
     policy_file::discover::{candidates, discover, folder_of},

@@ -1,15 +1,10 @@
 //! The findings in rendered charts and kustomizations, placed in the files that people edit.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io, mem,
-    rc::Rc,
-};
-
-use kube_yaml::Mark;
+use std::{mem, rc::Rc};
 
 use setguard_files::manifests::render::Files;
-use setguard_files::prelude::*;
+
+use crate::prelude::*;
 
 /// The words before a comment's line, in the reason of a note and in a remark.
 const COMMENT: &str = "the comment in line ";

@@ -2,33 +2,25 @@
 
 pub(super) mod neighbors;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
 use setguard_core::{
-    inventory::{
-        object_summary::ObjectSummary,
-        view::{Freshness, View},
-    },
+    inventory::view::{Freshness, View},
     kubernetes::{
-        kind::Kind,
         resource::WorkloadKind,
         selector::{self, matches_labels},
         semantic,
     },
     object::defaults,
     observed::{
-        Event, LONGEST_GAP, LONGEST_WAIT, Member, Node, Owner, PersistentVolume,
-        PersistentVolumeClaim, Pod, PodDisruptionBudget, Revision, SLACK, StorageClass,
+        Event, LONGEST_GAP, LONGEST_WAIT, Node, Owner, PersistentVolume, PersistentVolumeClaim,
+        PodDisruptionBudget, Revision, SLACK, StorageClass,
     },
-    rollout::{Health, Waits, node::NodeInfo, undo::Undo},
+    rollout::node::NodeInfo,
 };
-use setguard_files::manifests::id::ObjectId;
+
+use crate::prelude::*;
 
 /// Namespace and name.
 type Name = (Box<str>, Box<str>);
@@ -204,18 +196,6 @@ impl PlannedCluster {
 
     fn add_revision(&mut self, json: &str) -> Result<(), serde_json::Error> {
         #[derive(Deserialize)]
-        struct RawObject<'a> {
-            #[serde(default)]
-            metadata: Metadata,
-            #[serde(borrow)]
-            data: Option<&'a RawValue>,
-        }
-        #[derive(Default, Deserialize)]
-        struct Metadata {
-            #[serde(default)]
-            labels: Labels,
-        }
-        #[derive(Deserialize)]
         struct Data {
             spec: Spec,
         }
@@ -224,10 +204,8 @@ impl PlannedCluster {
             template: PodTemplateSpec,
         }
         let (owner, revision) = Revision::read(json)?;
-        let RawObject { metadata, data } = serde_json::from_str(json)?;
-        let Some(data) = data else { return Ok(()) };
-        let data = serde_json::from_str::<Data>(data.get());
-        let Ok(Data { spec: Spec { mut template } }) = data else { return Ok(()) };
+        let data = revision.data.as_deref().map(serde_json::from_str::<Data>);
+        let Some(Ok(Data { spec: Spec { mut template } })) = data else { return Ok(()) };
         defaults::template(&mut template);
         let kind = match revision.hash.is_empty() {
             true => WorkloadKind::StatefulSet,
@@ -236,13 +214,11 @@ impl PlannedCluster {
         let on_pods = revision.on_pods().to_owned();
         let number = revision.number.unwrap_or_default();
         let template = RevisionTemplate { kind, on_pods, number, template };
-        match owner {
-            Some(owner) => self.revisions.entry(owner).or_default().push(template),
-            None if revision.is_owned => {}
-            None => {
-                let orphans = self.orphaned_revisions.entry(revision.namespace).or_default();
-                orphans.push((metadata.labels, template));
-            }
+        if let Some(owner) = owner {
+            self.revisions.entry(owner).or_default().push(template);
+        } else if let Some(labels) = revision.orphan {
+            let orphans = self.orphaned_revisions.entry(revision.namespace).or_default();
+            orphans.push((labels, template));
         }
         Ok(())
     }

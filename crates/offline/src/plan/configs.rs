@@ -1,18 +1,12 @@
 //! ConfigMaps and Secrets that change while a set that uses them keeps its template.
 
-use std::{
-    cell::OnceCell,
-    collections::{BTreeMap, BTreeSet, HashMap},
-};
+use std::cell::OnceCell;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use k8s_openapi::api::core::v1::{Container, PodSpec};
-use serde::Deserialize;
-use serde_json::Value;
-use setguard_core::{
-    kubernetes::{config_references::visit_config_references, kind::Kind},
-    object::namespace_or_default,
-};
+use setguard_core::kubernetes::config_references::visit_config_references;
+
+use crate::prelude::*;
 
 /// Kind, namespace and name.
 type Name = (&'static str, String, String);

@@ -1,16 +1,14 @@
-use std::collections::BTreeSet;
-
 use setguard_core::{
     finding::difference::Difference,
-    rollout::{Action, Course, Revision, Stop, Target, Waits, node::Placement, undo::Undo},
+    rollout::{Stop, node::Placement},
     words,
 };
-use setguard_files::manifests::id::ObjectId;
 
 use super::{
     cluster::neighbors::OverBudget,
     refusal::{ExceededLimit, PlanFinding},
 };
+use crate::prelude::*;
 
 const TEMPLATE: &str = "spec.template";
 

@@ -3,12 +3,7 @@ mod deleted;
 mod old_state;
 mod stateful_set;
 
-use std::{collections::BTreeSet, path::Path};
-
 use k8s_openapi::api::core::v1::PodTemplateSpec;
-use kube_yaml::Problem;
-use serde_json::Value;
-use setguard_core::rollout::{Health, undo::Undo};
 
 use super::{
     forecast::{ChangeKind, Forecast, Rollout},
@@ -19,6 +14,7 @@ use super::{
     stop,
 };
 use crate::check::manifest_check::placeholder_at;
+use crate::prelude::*;
 use crate::proposal::{
     Outcome, Proposal, Simulator, Stored,
     apply::{Delivery, Removals},

@@ -2,25 +2,16 @@
 
 use std::{
     cell::{LazyCell, OnceCell},
-    collections::{BTreeSet, HashMap},
-    path::{Path, PathBuf},
     time::Duration,
 };
 
-use jiff::Timestamp;
-use kube_yaml::{Node, Problem};
 use setguard_core::{
-    inventory::{
-        Inventory,
-        fixed::{Id, Refusals},
-        object_summary::ObjectSummary,
-    },
-    kubernetes::{kind::Kind, resource::Resource, version::Version},
+    inventory::fixed::{Id, Refusals},
     object::storage::Storage,
-    policy::FolderNames,
 };
 
 use super::{cluster::PlannedCluster, configs::Configs};
+use crate::prelude::*;
 use crate::{
     dump::{self, ALLOW_EMPTY, is_empty, nothing_in},
     sides::Sides,
@@ -34,7 +25,6 @@ use setguard_files::manifests::{
     patches::items,
     render::recorded,
 };
-use setguard_files::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Given {
@@ -465,7 +455,7 @@ impl Input {
             // The claims in a cluster are rarely those of manifests.
             && (kind != "PersistentVolumeClaim" || !has_uid(&object.node))
             && let Some(item) = ObjectSummary::of_json(&json())
-            && item.has_fixed_fields()
+            && item.fixed.is_some()
         {
             self.neighbors[usize::from(is_new)].add(item);
         }

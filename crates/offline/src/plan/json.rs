@@ -1,9 +1,6 @@
 //! The plan as one JSON document. The format has its own types, so the simulation's types can change.
 
-use std::io::{self, Write};
-
-use serde::Serialize;
-use setguard_core::rollout::{Action, Revision, Step, Target};
+use setguard_core::rollout::Step;
 use setguard_files::report::json::{DifferenceV1, ObjectV1};
 
 use super::{
@@ -11,6 +8,7 @@ use super::{
     forecaster::Plan,
     pod_counts::{Tally, count, replaced},
 };
+use crate::prelude::*;
 
 /// The maximum number of candidates listed where the controller chooses at random. Beyond it, only the first step
 /// lists them.

@@ -1,16 +1,10 @@
 //! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only with read requests.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use anyhow::{Context as _, bail};
-use serde_json::Value;
-use setguard_core::{
-    kubernetes::{resource::Resource, version::Version},
-    object::namespace_or_default,
-};
+use anyhow::Context as _;
 use setguard_files::report;
 
 use super::input::Input;
+use crate::prelude::*;
 
 /// Reads objects from the API server of a cluster.
 pub trait Reader {

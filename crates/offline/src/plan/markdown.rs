@@ -1,7 +1,5 @@
 //! The plan for a comment on a pull request.
 
-use std::io::{self, Write};
-
 use setguard_core::printable::one_line;
 
 use super::{
@@ -10,6 +8,7 @@ use super::{
     picture,
     styled_line::{Line, Tone, UNICODE},
 };
+use crate::prelude::*;
 
 /// Prints what a reviewer must see first, then a line for each object, with its steps folded.
 pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<()> {

@@ -3,9 +3,7 @@
 mod nodes;
 mod waves;
 
-use std::collections::HashMap;
-
-use setguard_core::{finding::difference::Difference, rollout::Action};
+use setguard_core::finding::difference::Difference;
 
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
@@ -13,6 +11,7 @@ use super::{
     stop,
     styled_line::{Line, Symbols, Tone},
 };
+use crate::prelude::*;
 
 pub(super) fn title(forecast: &Forecast) -> String {
     let id = &forecast.id;

@@ -1,6 +1,4 @@
-use std::collections::BTreeSet;
-
-use setguard_core::rollout::{Action, Course, Target};
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {

@@ -1,11 +1,9 @@
-use kube_yaml::Node;
-use setguard_core::{
-    engine::verdict::{Verdict, Violation},
-    finding::Mode,
-    rules::{api_validation::API_VALIDATION, limit_exceeded::LIMIT_EXCEEDED, pod_never_created},
+use setguard_core::rules::{
+    api_validation::API_VALIDATION, limit_exceeded::LIMIT_EXCEEDED, pod_never_created,
 };
 
 use crate::check::manifest_check::placeholder_in;
+use crate::prelude::*;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlanFinding {

@@ -1,12 +1,9 @@
 //! The output of charts and kustomizations before and after a change.
 
-use std::collections::BTreeMap;
-
 use super::input::{self, Side};
-use setguard_core::policy::FolderNames;
+use crate::prelude::*;
 use setguard_files::manifests::git::checkout::Checkout;
 use setguard_files::manifests::render::{samples, settle};
-use setguard_files::prelude::*;
 
 /// Returns the sides of each root by name, with `None` for the other manifests. Calls `complain` for each root that
 /// fails to render in the work tree.

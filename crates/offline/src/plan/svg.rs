@@ -1,12 +1,9 @@
 //! The plan as a drawing: for each object, a row for each pod and a column for each wave. The file is self-contained
 //! and has no script.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-};
+use std::fmt::Write as _;
 
-use setguard_core::{finding::shorten, printable::one_line, rollout::Revision};
+use setguard_core::{finding::shorten, printable::one_line};
 use setguard_files::report::junit::Xml;
 
 use super::{
@@ -16,6 +13,7 @@ use super::{
     picture, stop,
     timeline::{Row, Shown, Timeline},
 };
+use crate::prelude::*;
 
 const MOST_OBJECTS: usize = 24;
 /// The maximum length of a name in a row, in bytes.

@@ -1,7 +1,5 @@
 //! The plan for people.
 
-use std::io::{self, Write};
-
 use clap::builder::styling::{AnsiColor, Style};
 use setguard_core::{finding, printable::one_line};
 use setguard_files::report::screen::Screen;
@@ -13,6 +11,7 @@ use super::{
     pod_counts::{self, Tally},
     styled_line::{ASCII, Line, Symbols, Tone, UNICODE},
 };
+use crate::prelude::*;
 
 /// Prints the plan with colours, and `none` if the plan has no objects. With `plain`, the output has no symbols, and
 /// shortened values end in dots.

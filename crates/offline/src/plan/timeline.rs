@@ -1,13 +1,10 @@
 //! The steps of a forecast as a table: a row for each pod, a column for each wave.
 
-use std::collections::BTreeMap;
-
-use setguard_core::rollout::{Action, Revision, Target};
-
 use super::{
     forecast::{Forecast, Kept, Rollout},
     pod_counts::count,
 };
+use crate::prelude::*;
 
 /// The maximum number of rows. A longer table omits rows in the middle.
 const MOST_ROWS: usize = 40;

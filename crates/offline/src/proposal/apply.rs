@@ -11,14 +11,8 @@ mod merge;
 pub(super) mod refused;
 mod verb;
 
-use serde_json::Value;
-
 pub use self::verb::{Delivery, Verb};
-use kube_yaml::Node;
-use setguard_core::{
-    kubernetes::resource::Resource,
-    object::{Object, schema},
-};
+use setguard_core::object::schema;
 
 use self::{
     fields::Owned,
@@ -26,6 +20,8 @@ use self::{
     merge::Merger,
     verb::{LAST_APPLIED, Writer},
 };
+
+use crate::prelude::*;
 
 /// Returns the objects that the API server receives, in order, when `manifest` is applied over an old object. `given`
 /// is the old object as read, `stored` the same object after the webhook's injection.

@@ -92,7 +92,7 @@ fn what_others_publish_is_never_trusted() {
             if random.one_in(200) {
                 world.cluster.secret.put(None);
             }
-            let known = world.replicas.iter().flat_map(|replica| replica.plan.known());
+            let known = world.replicas.iter().flat_map(|replica| &replica.plan.known);
             let stored = world.cluster.secret.content.iter().flatten();
             assert!(known.chain(stored).all(|authority| authority.cert != FORGED));
         });
@@ -134,7 +134,7 @@ fn a_replica_that_remembers_nothing_waits_for_one_that_does() {
     // The other replica does not wait.
     let other = &mut world.replicas[0].plan;
     other.observe(now, &lost);
-    let keep = other.known().to_vec();
+    let keep = other.known.to_vec();
     let restored = Step::Store { keep, make: false, dropped: Vec::new() };
     assert_eq!(other.write(now, &lost), Some(restored));
     // No other replica answers.
@@ -156,7 +156,7 @@ fn what_others_do_to_a_bundle_is_repaired() {
     let mut view = world.cluster.view();
     let plan = &mut world.replicas[0].plan;
     plan.observe(world.now, &view);
-    let bundle = world.replicas[1].plan.known().to_vec();
+    let bundle = world.replicas[1].plan.known.to_vec();
     let configuration = Configuration::Mutating;
     let mut dropped = Vec::new();
     let plan = &mut world.replicas[0].plan;
@@ -186,7 +186,7 @@ fn a_certificate_in_the_secret_without_a_key_is_dropped() {
     view.stored.as_mut().unwrap().keyless.push(FORGED.to_vec());
     let plan = &mut world.replicas[0].plan;
     plan.observe(world.now, &view);
-    let keep = plan.known().to_vec();
+    let keep = plan.known.to_vec();
     let dropped = vec![FORGED.to_vec()];
     assert_eq!(plan.write(world.now, &view), Some(Step::Store { keep, make: false, dropped }));
 }

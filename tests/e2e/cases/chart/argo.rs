@@ -3,15 +3,8 @@
 //! The engine's example agent syncs a folder. Unlike Argo CD, it deletes no Application, and has no
 //! `ignoreDifferences`.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use serde_json::{Value, json};
-
 use super::{KINDS, NAME, Site, arming, everything, load::Load, validates, values};
+use crate::prelude::*;
 use crate::{
     harness::{
         control_plane::ControlPlane,

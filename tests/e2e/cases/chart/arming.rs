@@ -1,13 +1,8 @@
 //! Webhooks that get their rules only when the API server can call setguard.
 
-use std::net::SocketAddr;
-
-use serde_json::{Value, json};
-
 use super::{CONTROLLERS, KINDS, NAME, Site, guarded, load, release::Release, values};
-use crate::{
-    ControlPlane, Kubelet, Namespace, Service, becomes, daemon_set, http, node, setguard, surging,
-};
+use crate::prelude::*;
+use crate::{Kubelet, http, node};
 
 pub(super) fn wait(shop: &Namespace<'_>) {
     becomes("the webhooks to be called", || shop.dry_run(&surging("agent")), |it| !it.success);

@@ -1,11 +1,7 @@
 //! The output of the chart for each platform, in a dry run.
 
-use std::{fs, path::Path};
-
-use serde_json::{Value, json};
-
 use super::release::Release;
-use crate::{ControlPlane, Namespace, Output, becomes};
+use crate::prelude::*;
 
 /// The only file for a platform whose pods violate Pod Security's level "restricted": they use the host network.
 const ON_THE_HOST: &str = "eks-custom-cni.yaml";

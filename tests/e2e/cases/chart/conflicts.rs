@@ -2,10 +2,9 @@
 //!
 //! Helm 4 uses server-side apply, so such a field is a conflict. Helm 3 overwrites the field.
 
-use serde_json::{Value, json};
-
 use super::release::{Release, sees_conflicts};
 use crate::namespace::Namespace;
+use crate::prelude::*;
 
 const CONFIGURATION: &str = "validatingwebhookconfiguration/taken-setguard";
 const DEPLOYMENT: &str = "deployment/taken-setguard";

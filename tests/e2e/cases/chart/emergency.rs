@@ -1,10 +1,7 @@
 //! The commands of docs/troubleshooting.md, in each mode.
 
-use std::{path::Path, process::Command};
-
-use serde_json::json;
-
 use super::{Site, arming, release::Release, values};
+use crate::prelude::*;
 use crate::{
     harness::{
         control_plane::ControlPlane,

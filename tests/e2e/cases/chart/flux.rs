@@ -5,18 +5,14 @@
 
 use std::{
     ffi::OsStr,
-    fs,
     io::{Read as _, Write as _},
     net::TcpListener,
-    path::Path,
-    process::Command,
-    thread,
 };
 
-use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{Site, arming, everything, load::Load, validates, values};
+use crate::prelude::*;
 use crate::{
     harness::{
         control_plane::ControlPlane,

@@ -1,11 +1,7 @@
 //! Two faulty writes and a good one, ten times a second: no good write is refused, and no faulty one admitted while
 //! a replica reports armed webhooks.
 
-use std::{net::SocketAddr, time::Duration};
-
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
-use kube::{Api, Client, api::PostParams};
-use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{
@@ -14,10 +10,8 @@ use super::{
     release::{self, Release},
     values,
 };
-use crate::{
-    Background, ControlPlane, Namespace, Stop, add_claim, becomes, daemon_set, http, setguard,
-    stateful_set, surging,
-};
+use crate::prelude::*;
+use crate::{Background, Stop, add_claim, http};
 
 const PACE: Duration = Duration::from_millis(100);
 

@@ -1,9 +1,7 @@
 //! A mistake in the policy, followed by a replacement of all pods.
 
-use serde_json::{Value, json};
-
 use super::{NAME, Site, arming, load, load::Load, release::Release, values};
-use crate::{ControlPlane, Namespace, becomes, surging};
+use crate::prelude::*;
 
 /// No write fails. Until the policy is valid again, new pods warn instead of denying.
 ///

@@ -1,24 +1,14 @@
 //! A stream of writes, and the counts of their outcomes on all sides.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    time::Duration,
-};
+use std::collections::HashMap;
 
 use futures::future::join_all;
-use k8s_openapi::api::{
-    apps::v1::DaemonSet,
-    core::v1::{Pod, Toleration},
-};
-use kube::{
-    Api, Client,
-    api::{DeleteParams, Patch, PatchParams, PostParams},
-};
-use serde_json::{Value, json};
+use k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Toleration};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{NAME, Site};
-use crate::{Background, Stop, daemon_set, eventually, node::CONTROL_PLANE_TAINTS, pod, surging};
+use crate::prelude::*;
+use crate::{Background, Stop, node::CONTROL_PLANE_TAINTS};
 
 /// The user that creates the pods: the administrator, a paired controller in the policy.
 pub(super) const CONTROLLER: &str = "admin";

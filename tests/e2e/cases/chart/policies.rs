@@ -1,9 +1,7 @@
 //! The chart with admission policies instead of the server, and the migration between the two.
 
-use serde_json::{Value, json};
-
 use super::{Site, arming, everything, guarded::Pairs, release::Release, validates, values};
-use crate::{ControlPlane, Namespace, becomes, daemon_set, stateful_set, surging};
+use crate::prelude::*;
 
 const RULE: &str = "surge-host-port";
 

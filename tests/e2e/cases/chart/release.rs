@@ -1,10 +1,7 @@
 //! A Helm release of the chart.
 
-use std::{path::Path, process::Command};
-
-use serde_json::Value;
-
-use crate::{Namespace, helm};
+use crate::helm;
+use crate::prelude::*;
 
 pub(super) struct Release<'a> {
     namespace: &'a Namespace<'a>,

@@ -1,9 +1,8 @@
 //! The rights of the chart's account and their limits: the steps of an attacker who controls one of its pods.
 
-use serde_json::{Value, json};
-
 use super::{CONTROLLERS, KINDS, NAME, Release, arming, values};
-use crate::{ControlPlane, Kubelet, Namespace, Output, Service, becomes, node};
+use crate::prelude::*;
+use crate::{Kubelet, node};
 
 const SECRET: &str = "guard-setguard-tls";
 

@@ -1,10 +1,7 @@
 //! From managed to user-provided certificates and back, as in docs/operations.md, under load.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
-
 use super::{KINDS, Site, load::Load, release::Release, validates};
-use crate::becomes;
+use crate::prelude::*;
 
 pub(super) fn both_ways(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let managed = json!([values["tls"], values["extraArgs"]]);

@@ -2,10 +2,8 @@
 //!
 //! Nothing answers the calls, so the API server's error names the called webhook.
 
-use serde_json::{Value, json};
-
 use super::{release::Release, unanswered};
-use crate::{Namespace, becomes};
+use crate::prelude::*;
 
 pub(super) fn prefixes(namespace: &Namespace<'_>) {
     let control_plane = namespace.control_plane;

@@ -1,10 +1,6 @@
 //! The comparison of policies with rules, object by object.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use jiff::civil::date;
-use kube::Client;
-use serde_json::Value;
 use setguard::{
     catalogue,
     engine::{self, Context},
@@ -15,6 +11,7 @@ use setguard::{
 };
 
 use super::crossed::Crossing;
+use crate::prelude::*;
 use crate::{client, client::Answer};
 
 pub(super) struct Compared {

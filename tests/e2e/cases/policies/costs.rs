@@ -1,12 +1,11 @@
 //! The policies' processor time and memory for objects with long lists.
 
 use http::{Method, Request};
-use kube::Client;
-use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
 use super::{all_warn, export};
-use crate::{ControlPlane, Namespace, becomes, client, daemon_set, stateful_set};
+use crate::client;
+use crate::prelude::*;
 
 type Shape = (&'static str, fn(usize) -> Value);
 

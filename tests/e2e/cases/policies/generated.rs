@@ -1,8 +1,7 @@
 //! Generated pods and DaemonSets, for injection.
 
-use serde_json::{Value, json};
-
-use crate::{Dice, manifests};
+use crate::manifests;
+use crate::prelude::*;
 
 #[derive(Clone, Debug)]
 pub(super) struct Write {

@@ -1,8 +1,6 @@
 //! `setguard export map`: the API server injects the same as setguard.
 
 use http::Method;
-use kube::Client;
-use serde_json::Value;
 use setguard::{
     finding::Mode,
     inject::{self, Injection, pod::PartialPod},
@@ -20,7 +18,8 @@ use super::{
     generated::{Generator, Write},
     number,
 };
-use crate::{ControlPlane, Dice, Namespace, becomes, client, client::Answer, eventually};
+use crate::client::{self, Answer};
+use crate::prelude::*;
 
 /// The environment variables for the number of objects and for a different seed.
 const OBJECTS: &str = "SETGUARD_INJECTED_OBJECTS";

@@ -1,8 +1,7 @@
 //! Updates with consequences above limits.
 
-use serde_json::{Value, json};
-
-use crate::{Dice, manifests};
+use crate::manifests;
+use crate::prelude::*;
 
 /// Limits that only warn, so that each object shows its findings.
 pub(super) const LIMITS: &str = "\

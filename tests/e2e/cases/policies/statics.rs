@@ -1,11 +1,7 @@
 //! `setguard export --static`: policies that kube-apiserver reads from files.
 
-use std::{fs, path::Path};
-
-use serde_json::json;
-
 use super::export_with;
-use crate::{ControlPlane, Namespace, daemon_set, pod, surging};
+use crate::prelude::*;
 
 const PLUGINS: [&str; 2] = ["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"];
 const POLICY: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n\

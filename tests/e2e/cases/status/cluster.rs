@@ -1,23 +1,16 @@
 //! A cluster with controllers, scheduler and a stand-in for the kubelets, and its `setguard audit`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-};
-
-use jiff::Timestamp;
-use serde_json::{Value, json};
+use std::process::Stdio;
 
 use super::untouched::Untouched;
+use crate::prelude::*;
 use crate::{
     harness::{
         control_plane::ControlPlane,
         kubectl::Output,
         process::{becomes, eventually, path_with},
     },
-    setguard, setguard_of,
+    setguard_of,
 };
 
 pub(super) const SHOP: &str = "shop";

@@ -3,17 +3,14 @@
 
 use std::{
     collections::HashMap,
-    fs,
-    path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
 };
-
-use serde_json::{Value, json};
 
 use super::{
     CONTROLLERS,
     cluster::{Cluster, SHOP, stateful_set_of},
 };
+use crate::prelude::*;
 use crate::{
     harness::{
         control_plane::ControlPlane,

@@ -1,10 +1,7 @@
 //! Healthy sets next to the faulty ones. No printed command may touch them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Value, json};
-
 use super::cluster::{Cluster, daemon_set_of, stateful_set_of};
+use crate::prelude::*;
 
 /// The namespace of the healthy sets.
 const CALM: &str = "calm";

@@ -4,12 +4,10 @@ mod stage;
 
 use std::{
     fs::File,
-    path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
 };
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use jiff::SignedDuration;
 
 use self::stage::{DOWN, HELD, PODS, POOR, break_things, flap, roll, set_the_stage};
 use super::{
@@ -17,6 +15,7 @@ use super::{
     cluster::{Cluster, SHOP, stateful_set_of},
     rows,
 };
+use crate::prelude::*;
 use crate::{
     harness::{control_plane::ControlPlane, process::eventually},
     namespace::Namespace,

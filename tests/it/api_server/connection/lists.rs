@@ -1,10 +1,7 @@
 //! Lists: paged, endless, or expired between pages.
 
-use std::{collections::BTreeMap, net::TcpStream};
-
-use serde_json::{Value, json};
-
 use super::{super::world::World, Connection, KRUISE, Question, answer};
+use crate::prelude::*;
 
 impl Connection {
     pub(super) fn list(&self, stream: &mut TcpStream, question: &Question) -> std::io::Result<()> {

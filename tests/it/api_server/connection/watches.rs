@@ -1,17 +1,12 @@
 //! Watches: their initial lists and events.
 
-use std::{
-    io::Write,
-    net::TcpStream,
-    time::{Duration, Instant},
-};
-
-use serde_json::{Value, json};
+use std::time::Instant;
 
 use super::{
     super::world::{Streams, World},
     Connection, Question, answer, status,
 };
+use crate::prelude::*;
 
 struct Beginning {
     /// The last version that the client knows.

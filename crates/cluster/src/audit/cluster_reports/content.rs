@@ -1,12 +1,10 @@
 //! The content of a report. It contains no times or other values that change while the findings stay the same.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use setguard_core::rules::rule::status::ObjectName;
 
 use super::api::{Api, Key};
 use crate::audit::found::Entry;
+use crate::prelude::*;
 pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity};
 
 pub(super) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "setguard");

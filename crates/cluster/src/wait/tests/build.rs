@@ -1,19 +1,14 @@
 use std::sync::LazyLock;
 
-use jiff::{SignedDuration, Timestamp};
 use json_patch::merge;
-use serde_json::{Value, json};
-use setguard_core::{
-    kubernetes::{cluster::Cluster, kind::Kind, resource::WorkloadKind},
-    observed::Observed,
-    policy::Policy,
-};
+use setguard_core::kubernetes::cluster::Cluster;
 
 use super::super::{
     decision::{Decision, Limits, Memory, View, decide},
     diagnosis::Diagnosis,
     target::Target,
 };
+use crate::prelude::*;
 
 /// Objects with their kind. The sets come first.
 pub(super) type WatchedCluster = Vec<(Kind, Value)>;

@@ -1,8 +1,5 @@
 //! States that change.
 
-use serde_json::{Value, json};
-use setguard_core::kubernetes::kind::Kind;
-
 use super::{
     super::decision::Repair,
     build::{
@@ -10,6 +7,7 @@ use super::{
         of_daemon_set, of_stateful_set, pod, slow, stateful_set, waiting,
     },
 };
+use crate::prelude::*;
 
 #[track_caller]
 fn never_given_up(what: &str, world: impl Fn(i64) -> WatchedCluster) {

@@ -1,9 +1,8 @@
-use serde_json::{Value, json};
-
 use super::build::{
     LONG, TRANSIENT, WatchedCluster, daemon_set, given_up, node, of_daemon_set, of_stateful_set,
     pod, running, stateful_set,
 };
+use crate::prelude::*;
 
 fn flapping(pod: Value, every: i64, now: i64) -> Value {
     let turn = now / every;

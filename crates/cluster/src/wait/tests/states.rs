@@ -1,9 +1,6 @@
 //! The states of `states.yaml`, which do not change.
 
 use json_patch::merge;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use setguard_core::kubernetes::kind::Kind;
 
 use super::{
     super::decision::Memory,
@@ -12,6 +9,7 @@ use super::{
         of_stateful_set, pod, read, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
+use crate::prelude::*;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

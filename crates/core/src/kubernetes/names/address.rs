@@ -1,4 +1,4 @@
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use super::text::Messages;
 use crate::{
@@ -16,7 +16,7 @@ pub fn ip(value: &str, strict: bool) -> Messages {
     } else if strict {
         match parsed {
             None => wrong.push("must not have leading 0s"),
-            Some(IpAddr::V6(v6)) if is_v4_in_v6(&v6) => {
+            Some(IpAddr::V6(v6)) if v6.to_ipv4_mapped().is_some() => {
                 wrong.push("must not be an IPv4-mapped IPv6 address");
             }
             Some(_) => {}
@@ -47,10 +47,6 @@ pub fn ip_warning(value: &str, cluster: &Cluster) -> Option<String> {
         false => "will be considered invalid in a future Kubernetes release",
     };
     Some(format!("non-standard IP address {} {is}: use \"{standard}\"", Value::Str(value)))
-}
-
-fn is_v4_in_v6(address: &Ipv6Addr) -> bool {
-    address.to_ipv4_mapped().is_some()
 }
 
 /// Go's old parser ignores leading zeros.

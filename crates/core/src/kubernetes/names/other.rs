@@ -1,19 +1,14 @@
-use super::text::{Messages, NO_MORE_THAN_253, all, config_key_byte, error_unless, lower_alnum};
+use super::text::{
+    Messages, NO_MORE_THAN_253, all, config_key_byte, error_unless, errors, lower_alnum,
+};
 
-const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
 /// The message for a port number that is out of range.
 pub const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 
 /// Checks a prefix of a name that becomes a URL path segment: `IsPathSegmentPrefix`.
 pub fn path_segment_prefix(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.contains('/') {
-        wrong.push("may not contain '/'");
-    }
-    if value.contains('%') {
-        wrong.push("may not contain '%'");
-    }
-    wrong
+    let has = |c| value.contains(c);
+    errors([(has('/'), "may not contain '/'"), (has('%'), "may not contain '%'")])
 }
 
 /// Checks a percentage such as `5%`: `IsValidPercent`.
@@ -37,23 +32,16 @@ pub fn port_number(value: i32) -> Messages {
 
 /// Checks the name of a port (an IANA service name): `IsValidPortName`.
 pub fn port_name(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.len() > 15 {
-        wrong.push(NO_MORE_THAN_15);
-    }
-    if !all(value, |b| lower_alnum(b) || b == b'-') {
-        wrong.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
-    }
-    if !value.bytes().any(|b| b.is_ascii_lowercase()) {
-        wrong.push("must contain at least one letter (a-z)");
-    }
-    if value.contains("--") {
-        wrong.push("must not contain consecutive hyphens");
-    }
-    if value.starts_with('-') || value.ends_with('-') {
-        wrong.push("must not begin or end with a hyphen");
-    }
-    wrong
+    let has_others = !all(value, |b| lower_alnum(b) || b == b'-');
+    let has_letter = value.bytes().any(|b| b.is_ascii_lowercase());
+    let is_framed = value.starts_with('-') || value.ends_with('-');
+    errors([
+        (value.len() > 15, "must be no more than 15 characters"),
+        (has_others, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"),
+        (!has_letter, "must contain at least one letter (a-z)"),
+        (value.contains("--"), "must not contain consecutive hyphens"),
+        (is_framed, "must not begin or end with a hyphen"),
+    ])
 }
 
 /// Checks the name of an environment variable by the strict rule: `IsEnvVarName`.
@@ -70,32 +58,21 @@ pub fn env_var_name(value: &str) -> Messages {
 
 /// Checks the name of an environment variable by the relaxed rule: `IsRelaxedEnvVarName`.
 pub fn relaxed_env_var_name(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.is_empty() {
-        wrong.push("environment variable name must be non-empty");
-    }
-    if !value.bytes().all(|b| (b' '..=b'~').contains(&b) && b != b'=') {
-        wrong.push(
-            "a valid environment variable name must consist only of printable ASCII characters \
-             other than '='",
-        );
-    }
-    wrong
+    let of_form = "a valid environment variable name must consist only of printable ASCII characters other than '='";
+    let has_form = value.bytes().all(|b| (b' '..=b'~').contains(&b) && b != b'=');
+    errors([
+        (value.is_empty(), "environment variable name must be non-empty"),
+        (!has_form, of_form),
+    ])
 }
 
 /// Checks the key of a ConfigMap or Secret: `IsConfigMapKey`.
 pub fn config_map_key(value: &str) -> Messages {
-    let mut wrong = Vec::new();
-    if value.len() > 253 {
-        wrong.push(NO_MORE_THAN_253);
-    }
-    if !all(value, config_key_byte) {
-        wrong.push(
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. \
-             'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
-             '[-._a-zA-Z0-9]+')",
-        );
-    }
+    let of_form = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
+                   'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    let is_too_long = value.len() > 253;
+    let mut wrong =
+        errors([(is_too_long, NO_MORE_THAN_253), (!all(value, config_key_byte), of_form)]);
     wrong.extend(dots(value));
     wrong
 }

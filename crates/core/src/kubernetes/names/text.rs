@@ -3,6 +3,11 @@ pub type Messages = Vec<&'static str>;
 
 pub(super) const NO_MORE_THAN_253: &str = "must be no more than 253 characters";
 
+/// Returns the messages whose fault is there.
+pub(super) fn errors<const N: usize>(faults: [(bool, &'static str); N]) -> Messages {
+    faults.into_iter().filter_map(|(is_there, message)| is_there.then_some(message)).collect()
+}
+
 pub(super) fn error_unless(good: bool, message: &'static str) -> Messages {
     if good { Vec::new() } else { vec![message] }
 }

@@ -4,7 +4,7 @@ use super::owner;
 use crate::observed::prelude::*;
 use crate::observed::{
     Endpoints, Event, ForeignPod, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod,
-    PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadStatus, meta,
+    PodDisruptionBudget, Revision, StorageClass, Webhook, WorkloadStatus, meta,
 };
 
 const MOST_TEMPLATES: usize = 3;
@@ -67,7 +67,11 @@ impl Observed {
                 self.others.insert((kind, "".into(), name));
             }
             Kind::Namespace => self.namespaces.extend([meta::labels(json)?]),
-            Kind::ResourceQuota => self.quotas.extend([Quota::read(json)?]),
+            Kind::ResourceQuota => {
+                let Whole::<Metadata, IgnoredAny, _> { metadata, status, .. } =
+                    serde_json::from_str(json)?;
+                self.quotas.insert((metadata.namespace().into(), metadata.name().into()), status);
+            }
             Kind::ValidatingWebhookConfiguration | Kind::MutatingWebhookConfiguration => {
                 self.webhooks.extend(Webhook::read(kind, json)?);
             }
@@ -96,7 +100,7 @@ impl Observed {
                 let too_many = known.len().saturating_sub(MOST_TEMPLATES);
                 known.into_iter().take(too_many).for_each(|it| it.data = None);
             }
-            None if revision.is_of_set && !revision.is_owned => {
+            None if revision.is_of_set && revision.orphan.is_some() => {
                 let name = (revision.namespace.clone(), revision.name.clone());
                 self.orphans.insert(name, revision);
             }

@@ -1,10 +1,12 @@
+use k8s_openapi::api::core::v1::ResourceQuotaStatus;
+
 use super::owner;
 use crate::observed::prelude::*;
 use crate::{
     object::storage::{Storage, is_shareable},
     observed::{
         Endpoints, Event, ForeignPod, Node, PersistentVolume, PersistentVolumeClaim, Pod,
-        PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadState, WorkloadStatus,
+        PodDisruptionBudget, Revision, StorageClass, WorkloadState, WorkloadStatus,
     },
 };
 
@@ -119,23 +121,9 @@ impl Observed {
         self.others.contains(&(kind, namespace.into(), name.into()))
     }
 
-    pub(crate) fn labels_of_namespace(&self, name: &str) -> Option<&BTreeMap<String, String>> {
-        self.namespaces.get(name)
-    }
-
-    /// Returns the ResourceQuota with this name.
-    pub fn quota(&self, namespace: &str, name: &str) -> Option<&Quota> {
+    /// Returns the status of the ResourceQuota with this name.
+    pub fn quota(&self, namespace: &str, name: &str) -> Option<&ResourceQuotaStatus> {
         self.quotas.get(&(namespace.into(), name.into()))
-    }
-
-    /// Returns the webhooks of other programs that can block pods or nodes.
-    pub fn webhooks(&self) -> &[Webhook] {
-        &self.webhooks
-    }
-
-    /// Returns these webhooks for changes.
-    pub fn webhooks_mut(&mut self) -> &mut [Webhook] {
-        &mut self.webhooks
     }
 
     /// Returns the endpoints of a Service that has EndpointSlices.

@@ -11,13 +11,14 @@ pub struct Settings {
     /// How many seconds a pod must be ready to count as available.
     pub min_ready_seconds: i64,
     /// `None`: old pods are replaced only after somebody deletes them.
-    rolling: Option<Rolling>,
+    pub rolling: Option<Rolling>,
     /// The old pod holds a port of the node that the new one needs, so a surge pod stays Pending.
-    pub(super) old_holds_port: bool,
+    pub old_holds_port: bool,
 }
 
+/// How a DaemonSet replaces its pods by itself.
 #[derive(Clone, Debug)]
-struct Rolling {
+pub struct Rolling {
     max_unavailable: IntOrString,
     max_surge: IntOrString,
 }
@@ -47,18 +48,6 @@ impl Settings {
                 max_surge: max_surge.unwrap_or(IntOrString::Int(0)),
             }),
         }
-    }
-
-    /// Returns the settings for pods that need a port of the node, if the old pods hold that port.
-    #[must_use]
-    pub fn with_port_of_old(self, old_holds_port: bool) -> Self {
-        Settings { old_holds_port, ..self }
-    }
-
-    /// Returns the same settings with `OnDelete`, so without a rollout.
-    #[must_use]
-    pub fn without_rollout(self) -> Self {
-        Settings { rolling: None, ..self }
     }
 
     /// Returns whether old pods are replaced only after somebody deletes them.

@@ -41,8 +41,8 @@ pub const KEEP: &str = "keep the old value";
 const SELECTING: [&str; 4] = ["app.kubernetes.io/name", "app", "k8s-app", "name"];
 
 pub(super) struct Advisor<'s, 'a> {
-    subject: &'s Subject<'a>,
-    template: OnceCell<Json>,
+    pub(super) subject: &'s Subject<'a>,
+    pub(super) template: OnceCell<Json>,
 }
 
 #[derive(Default)]
@@ -63,10 +63,6 @@ impl Advice {
 }
 
 impl<'s, 'a> Advisor<'s, 'a> {
-    pub(super) const fn of(subject: &'s Subject<'a>) -> Self {
-        Advisor { subject, template: OnceCell::new() }
-    }
-
     pub(super) fn advise(&self, finding: &mut Finding) {
         if finding.help.is_some() {
             return;

@@ -39,7 +39,7 @@ pub fn quotes_api_server(rule: &Meta) -> bool {
 pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
     let mut tolerated = Vec::new();
     let rule = |found: &mut Findings| tolerated = validate_in_newest_words(subject, cluster, found);
-    let advisor = Advisor::of(subject);
+    let advisor = Advisor { subject, template: OnceCell::new() };
     found.edit(rule, |finding| {
         advisor.advise(finding);
         wording::of_release(finding, cluster);

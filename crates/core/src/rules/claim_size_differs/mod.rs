@@ -49,7 +49,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let sizes = format!("{first} against {}", size.0);
             let help = match which {
                 Ordering::Less => resize(query, &list, &size.0),
-                _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(query, &list),
+                _ if list.iter().any(|it| it.claim.is_being_resized) => unfinished(query, &list),
                 _ => query.create_again(&format!("{first} in the template")),
             };
             let facts = Facts::title(title).cause(sizes);
@@ -104,7 +104,7 @@ fn unfinished(query: &StatusQuery<'_>, list: &[&OtherSize<'_>]) -> Help {
         .run(query.kubectl().looks("describe pvc", &[it.name]))
         .and(" shows its capacity, and what the driver says");
     }
-    let first = list.iter().find(|it| it.claim.is_being_resized()).map_or("", |it| it.name);
+    let first = list.iter().find(|it| it.claim.is_being_resized).map_or("", |it| it.name);
     Help::say("wait until their volumes have grown, and leave the template as it is until then; ")
         .run(query.kubectl().looks("describe pvc", &[first]))
         .and(" shows why one does not grow")

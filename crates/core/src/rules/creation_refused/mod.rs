@@ -112,7 +112,7 @@ fn no_webhook(query: &StatusQuery<'_>, name: &str) -> Option<String> {
     let observed = query.audit.observed;
     let kinds = [Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration];
     let is_known = kinds.into_iter().all(|kind| observed.knows(kind, ""));
-    let exists = observed.webhooks().iter().any(|it| *it.name == *name);
+    let exists = observed.webhooks.iter().any(|it| *it.name == *name);
     (is_known && !exists && !name.ends_with(".setguard.io"))
         .then(|| format!("no webhook {name} with failurePolicy Fail exists"))
 }

@@ -1,6 +1,7 @@
 //! Parses the API server's messages about exceeded quotas.
 
-use crate::observed::Quota;
+use k8s_openapi::api::core::v1::ResourceQuotaStatus;
+
 use crate::rules::prelude::*;
 
 const MOST: usize = 1_000;
@@ -10,13 +11,15 @@ pub(in crate::rules) fn exceeded(message: &str) -> Option<&str> {
 }
 
 /// Returns whether a quota has room for one more pod with the requests in a refusal.
-pub(in crate::rules) fn has_room(quota: &Quota, message: &str) -> bool {
+pub(in crate::rules) fn has_room(quota: &ResourceQuotaStatus, message: &str) -> bool {
     let requested = between(message, ", requested: ", ", used: ").and_then(amounts);
     requested.is_some_and(|requested| {
         requested.into_iter().all(|(resource, amount)| {
             // A quota limits only the resources in its spec.
-            let Some(hard) = quota.hard.get(resource) else { return true };
-            let used = quota.used.get(resource).map_or("0", |it| &it.0);
+            let Some(hard) = quota.hard.as_ref().and_then(|it| it.get(resource)) else {
+                return true;
+            };
+            let used = quota.used.as_ref().and_then(|it| it.get(resource)).map_or("0", |it| &it.0);
             let sum = Quantity::parse_resource(used).map(|mut sum| {
                 sum.add(&amount);
                 sum

@@ -119,7 +119,7 @@ pub(in crate::rules) fn selects_namespace(
     webhook: &Webhook,
     namespace: &str,
 ) -> bool {
-    audit.observed.labels_of_namespace(namespace).is_some_and(|labels| {
+    audit.observed.namespaces.get(namespace).is_some_and(|labels| {
         selector::parses(&webhook.namespaces)
             && selector::matches_labels(&webhook.namespaces, Some(labels))
     })
@@ -158,7 +158,7 @@ pub(in crate::rules) fn effects_on_nodes(
 /// Returns the fault of a failing webhook that the API server calls for such a request about the set. The webhook may
 /// also refuse events, so that no event reports it.
 pub(in crate::rules) fn down_for(query: &StatusQuery<'_>, call: Call) -> Option<String> {
-    let mut all = query.audit.observed.webhooks().iter();
+    let mut all = query.audit.observed.webhooks.iter();
     all.find_map(|it| {
         let fault = CallFailure::of(query.audit, it)
             .filter(|_| selects(query.audit, it, query.set, call))?;
@@ -169,7 +169,7 @@ pub(in crate::rules) fn down_for(query: &StatusQuery<'_>, call: Call) -> Option<
 /// Returns the fault of the webhook that a message reports as failing.
 pub(in crate::rules) fn fault_of_named(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let name = failing(message)?;
-    let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
+    let mut all = query.audit.observed.webhooks.iter().filter(|it| *it.name == *name);
     let (webhook, fault) = all.find_map(|it| Some((it, CallFailure::of(query.audit, it)?)))?;
     Some(cannot_be_called(webhook, &fault))
 }

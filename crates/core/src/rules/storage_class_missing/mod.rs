@@ -12,7 +12,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let inventory = query.inventory();
     let lacks_default = query.knows_all(Kind::StorageClass)
         && inventory.has_any(Kind::StorageClass, "")
-        && !inventory.has_default_class();
+        && inventory.default_classes().next().is_none();
     for template in details.default_classes.iter().filter(|_| lacks_default) {
         found.report(
             Kind::StorageClass,

@@ -21,7 +21,7 @@ const SEVERAL: usize = 2;
 type Refused<'a> = (&'a WorkloadStatus, String, i64);
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
-    let webhooks = audit.observed.webhooks();
+    let webhooks = &audit.observed.webhooks;
     if webhooks.is_empty() {
         return;
     }

@@ -11,18 +11,10 @@ pub(super) struct CreatedPod<'a> {
     pub(super) object: &'a Object<'a>,
     pub(super) spec: &'a PodSpec,
     pub(super) cluster: &'a Cluster,
-    claims: OnceCell<BTreeSet<&'a str>>,
+    pub(super) claims: OnceCell<BTreeSet<&'a str>>,
 }
 
 impl<'a> CreatedPod<'a> {
-    pub(super) const fn new(
-        object: &'a Object<'a>,
-        spec: &'a PodSpec,
-        cluster: &'a Cluster,
-    ) -> Self {
-        CreatedPod { object, spec, cluster, claims: OnceCell::new() }
-    }
-
     pub(super) fn stateful_set(&self) -> Option<&'a StatefulSetSpec> {
         self.object.stateful_set()
     }

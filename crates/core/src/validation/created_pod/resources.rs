@@ -35,7 +35,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
         // The field with the fault may exist only in the pod.
         let field = POD_SPEC.child("resources").to_field();
         for fault in of_pod {
-            found.put_back(Finding { field: field.clone(), ..fault });
+            found.add(|_| Finding { field: field.clone(), ..fault });
         }
     });
 }

@@ -1,17 +1,10 @@
 //! A copy of all files at a commit, for programs that read files.
 
-use std::{
-    fs, io,
-    path::{Component, Path, PathBuf},
-};
-
 use tempfile::TempDir;
 
 use super::{BATCH, Commit, Entry, LARGEST_IN_FOLDER, SUBMODULE, below};
-use crate::{
-    error::FileError,
-    manifests::{exclude::whole, source::Source},
-};
+use crate::error::FileError;
+use crate::manifests::prelude::*;
 
 /// A temporary folder with the files, deleted on drop. Git itself would run the programs that attributes name.
 #[derive(Debug)]

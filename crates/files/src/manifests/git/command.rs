@@ -8,15 +8,11 @@
 use std::{
     env,
     ffi::OsStr,
-    fs,
-    path::{Component, Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use crate::{
-    error::FileError,
-    manifests::files::{self, LARGEST_POLICY},
-};
+use crate::manifests::prelude::*;
+use crate::{error::FileError, manifests::files::LARGEST_POLICY};
 
 /// The `GIT_` variables that reach git. They locate the configuration of the user and the machine, which has
 /// `safe.directory`.

@@ -1,16 +1,12 @@
 //! The paths that differ between a commit and the work tree.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    path::Path,
-    time::SystemTime,
-};
+use std::time::SystemTime;
 
 use super::{Commit, FileError, LARGEST_IN_FOLDER, PathBuf, command::Git, tree::path_of};
+use crate::manifests::prelude::*;
 use crate::manifests::{
     edits::{Edits, Extent},
     kustomization::{self, Kustomization, Version},
-    layout::clean,
 };
 
 /// Without it, `.gitmodules` decides whether a new commit of a submodule is listed.

@@ -1,12 +1,9 @@
 //! The files of a commit, found by their paths there.
 
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    path::{Component, Path, PathBuf},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::Entry;
+use crate::manifests::prelude::*;
 
 /// The maximum number of links that a path may lead through, as in Linux.
 const MOST_LINKS: usize = 40;

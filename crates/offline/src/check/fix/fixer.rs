@@ -1,7 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
-
-use kube_yaml::Mark;
-use setguard_core::finding::{Change, Field, Fix};
+use setguard_core::finding::{Change, Fix};
 
 use super::{
     change,
@@ -9,6 +6,7 @@ use super::{
     part::Part,
 };
 use crate::check::{manifest_check::Checker, selection::Selection};
+use crate::prelude::*;
 pub(super) use setguard_files::{
     manifests::document::DocumentObjects,
     report::diagnostic::{Diagnostic, Severity},

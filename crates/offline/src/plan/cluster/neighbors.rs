@@ -1,11 +1,9 @@
 //! Facts about a set that do not change the steps of its rollout.
 
-use setguard_core::{
-    kubernetes::int_or_percent::scaled,
-    observed::{Member, Pod},
-};
+use setguard_core::kubernetes::int_or_percent::scaled;
 
 use super::{Labels, PlannedCluster, SetQuery};
+use crate::prelude::*;
 
 /// A PodDisruptionBudget that allows fewer evictions than a rollout takes down.
 #[derive(Debug)]

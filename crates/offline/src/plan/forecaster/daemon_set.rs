@@ -26,8 +26,8 @@ impl Forecaster<'_> {
     ) -> Simulated {
         let before = transition.before.and_then(|it| it.template().spec.as_ref());
         let shared = before.zip(spec.template.spec.as_ref());
-        let settings = Settings::of(spec)
-            .with_port_of_old(shared.is_some_and(|(old, new)| share_a_port(old, new)));
+        let old_holds_port = shared.is_some_and(|(old, new)| share_a_port(old, new));
+        let settings = Settings { old_holds_port, ..Settings::of(spec) };
         let world = &self.input.world;
         let Some(nodes) = &world.nodes else {
             let placing = Placing::of(&spec.template);
@@ -67,12 +67,9 @@ impl Forecaster<'_> {
         let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
         let without = |before: &Object<'_>| {
             let Workload::DaemonSet(before) = &before.workload else { return None };
-            let settings = Settings::of(before);
+            let mut settings = Settings::of(before);
             // A new template starts a new rollout.
-            let settings = match transition.template_changes {
-                true => settings.without_rollout(),
-                false => settings,
-            };
+            settings.rolling.take_if(|_| transition.template_changes);
             Some(simulate(&settings, pods.clone(), &never_ready).at_most_unavailable)
         };
         let down_before = transition.before.and_then(without);

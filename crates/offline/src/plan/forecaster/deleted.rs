@@ -1,11 +1,7 @@
-use std::collections::{BTreeMap, BTreeSet};
-
 use setguard_core::{
-    object::{Object, StatefulSetSpec, Workload},
-    observed::Member,
-    rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings, undo::Undo},
+    object::StatefulSetSpec,
+    rollout::{Step, stateful_set::Settings},
 };
-use setguard_files::manifests::id::ObjectId;
 
 use super::{
     Forecaster, Simulated,
@@ -16,6 +12,7 @@ use crate::plan::{
     cluster::SetQuery,
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
 };
+use crate::prelude::*;
 
 impl Forecaster<'_> {
     /// Returns the forecast for an object that the change removes from the manifests.

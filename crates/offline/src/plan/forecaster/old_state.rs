@@ -1,19 +1,13 @@
 //! Forecast notes from the objects around a set: pod times, budgets, missing revisions.
 
-use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
-use setguard_core::{
-    finding::count,
-    object::{Object, Workload},
-    rollout::{Action, Course},
-};
-use setguard_files::manifests::id::ObjectId;
 
 use super::{Forecaster, Transition};
 use crate::plan::{
     cluster::{PlannedCluster, SetQuery, neighbors::OverBudget},
     forecast::{Estimate, Rollout},
 };
+use crate::prelude::*;
 
 impl<'a> Transition<'a> {
     pub(super) fn set(&self) -> SetQuery<'a> {

@@ -1,16 +1,11 @@
-use std::collections::{BTreeMap, BTreeSet};
-
-use setguard_core::finding::count;
-use setguard_core::rollout::{
-    Action, Revision, Target,
-    node::{Placement, WhyNot},
-};
+use setguard_core::rollout::node::{Placement, WhyNot};
 
 use crate::plan::{
     forecast::{Forecast, NodeOutlook, Rollout},
     pod_counts::replaced,
     styled_line::{Line, Symbols, Tone, list},
 };
+use crate::prelude::*;
 
 /// Returns lines for the nodes that gain, lose or keep a pod.
 pub(super) fn lines(

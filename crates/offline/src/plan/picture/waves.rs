@@ -1,11 +1,8 @@
-use std::collections::BTreeMap;
-
-use setguard_core::rollout::{Action, Course, Revision, Target};
-
 use crate::plan::{
     forecast::{Forecast, Rollout},
     styled_line::{Line, Symbols, Tone, list},
 };
+use crate::prelude::*;
 
 /// The maximum number of waves to print individually.
 const MOST_WAVES: usize = 12;

@@ -3,18 +3,16 @@
 //! Kubernetes: `CreateThreeWayMergePatch` and `StrategicMergePatch`, apimachinery `pkg/util/strategicpatch/patch.go`,
 //! taken together; `Updater.Apply`, structured-merge-diff `merge/update.go`.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-};
+use std::borrow::Cow;
 
-use kube_yaml::{Key, Mark, Node, Value};
+use kube_yaml::{Key, Value};
 use serde_json::Value as Json;
 
 use super::{
     fields::{Owned, contains_itself},
     lists::{List, Lists},
 };
+use crate::prelude::*;
 
 pub(super) struct Merger {
     pub(super) lists: Lists,

@@ -1,38 +1,11 @@
-use k8s_openapi::api::core::v1::{
-    AWSElasticBlockStoreVolumeSource, AzureDiskVolumeSource, AzureFileVolumeSource,
-    CinderVolumeSource, GCEPersistentDiskVolumeSource,
-};
+use k8s_openapi::api::core::v1::AzureDiskVolumeSource;
 
 use crate::validation::prelude::*;
 
-/// Follows `validateGCEPersistentDiskVolumeSource`.
-pub(super) fn gce_disk(source: &GCEPersistentDiskVolumeSource, path: &At<'_>) {
-    required(&source.pd_name, &path.child("pdName"));
-    partition(source.partition, path);
-}
-
-/// Follows `validateAWSElasticBlockStoreVolumeSource`.
-pub(super) fn aws_disk(source: &AWSElasticBlockStoreVolumeSource, path: &At<'_>) {
-    required(&source.volume_id, &path.child("volumeID"));
-    partition(source.partition, path);
-}
-
-fn partition(partition: Option<i32>, path: &At<'_>) {
+pub(super) fn partition(partition: Option<i32>, path: &At<'_>) {
     if let Some(partition) = partition.filter(|partition| !(0..=255).contains(partition)) {
         path.child("partition").invalid(partition, "must be between 1 and 255, inclusive");
     }
-}
-
-/// Follows `validateCinderVolumeSource`.
-pub(super) fn cinder(source: &CinderVolumeSource, path: &At<'_>) {
-    required(&source.volume_id, &path.child("volumeID"));
-    secret_ref(source.secret_ref.as_ref(), path);
-}
-
-/// Follows `validateAzureFile`.
-pub(super) fn azure_file(source: &AzureFileVolumeSource, path: &At<'_>) {
-    required(&source.secret_name, &path.child("secretName"));
-    required(&source.share_name, &path.child("shareName"));
 }
 
 /// Follows `validateAzureDisk`.

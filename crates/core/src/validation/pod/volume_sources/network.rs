@@ -1,38 +1,13 @@
 use k8s_openapi::api::core::v1::{
-    CephFSVolumeSource, FlockerVolumeSource, GlusterfsVolumeSource, NFSVolumeSource,
-    QuobyteVolumeSource, RBDVolumeSource, ScaleIOVolumeSource, StorageOSVolumeSource,
+    FlockerVolumeSource, NFSVolumeSource, QuobyteVolumeSource, StorageOSVolumeSource,
 };
 
 use crate::validation::prelude::*;
 
-/// Follows `validateGlusterfsVolumeSource`.
-pub(super) fn glusterfs(source: &GlusterfsVolumeSource, path: &At<'_>) {
-    required(&source.endpoints, &path.child("endpoints"));
-    required(&source.path, &path.child("path"));
-}
-
-/// Follows `validateRBDVolumeSource`.
-pub(super) fn rbd(source: &RBDVolumeSource, path: &At<'_>) {
-    monitors(&source.monitors, path);
-    required(&source.image, &path.child("image"));
-}
-
-/// Follows `validateCephFSVolumeSource`.
-pub(super) fn ceph_fs(source: &CephFSVolumeSource, path: &At<'_>) {
-    monitors(&source.monitors, path);
-}
-
-fn monitors(monitors: &[String], path: &At<'_>) {
+pub(super) fn monitors(monitors: &[String], path: &At<'_>) {
     if monitors.is_empty() {
         path.child("monitors").required("");
     }
-}
-
-/// Follows `validateScaleIOVolumeSource`.
-pub(super) fn scale_io(source: &ScaleIOVolumeSource, path: &At<'_>) {
-    required(&source.gateway, &path.child("gateway"));
-    required(&source.system, &path.child("system"));
-    required(text(&source.volume_name), &path.child("volumeName"));
 }
 
 /// Follows `validateNFSVolumeSource`.

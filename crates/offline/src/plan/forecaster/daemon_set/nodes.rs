@@ -1,12 +1,9 @@
 //! The nodes and their DaemonSet pods.
 
-use std::collections::{BTreeMap, HashSet};
-
 use setguard_core::{
-    object::{DaemonSetSpec, Workload},
-    observed::{Member, Pod},
+    object::DaemonSetSpec,
     rollout::{
-        Health, NeverReady, Revision,
+        NeverReady,
         daemon_set::{NodePods, surges},
         node::{NodeInfo, Placement, Placing, WhyNot, placements},
     },
@@ -16,6 +13,7 @@ use crate::plan::{
     forecast::NodeOutlook,
     forecaster::{Forecaster, Transition},
 };
+use crate::prelude::*;
 
 /// The annotation with the template generation of a DaemonSet.
 const GENERATION: &str = "deprecated.daemonset.template.generation";
