@@ -32,6 +32,7 @@ mod shards;
 mod store;
 pub(crate) mod system;
 pub(crate) mod traffic;
+mod unserved;
 pub mod view;
 pub(crate) mod waits;
 mod zones;

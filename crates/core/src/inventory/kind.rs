@@ -1,5 +1,6 @@
 //! The kinds of objects in an inventory.
 
+use super::unserved;
 use crate::inventory::prelude::*;
 
 /// Returns every kind but Pod, in alphabetical order.
@@ -13,12 +14,16 @@ pub fn kinds() -> impl Iterator<Item = Kind> {
                 | Kind::PersistentVolumeClaim
                 | Kind::Pod
                 | Kind::Policy
+                | Kind::Unserved
         )
     })
 }
 
 /// Returns the kind of an object if an inventory contains this kind. Excludes OpenKruise's kinds.
 pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
+    if unserved::is_gone(api_version, kind) {
+        return Some(Kind::Unserved);
+    }
     if makes_configs(api_version, kind) {
         return Some(Kind::ExternalSecret);
     }

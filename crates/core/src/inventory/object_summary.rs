@@ -335,6 +335,11 @@ impl ObjectSummary {
         self.config()?.rare.as_deref()
     }
 
+    /// Returns whether no cluster serves the version of the object.
+    pub fn is_unserved(&self) -> bool {
+        self.kind == Kind::Unserved
+    }
+
     /// Returns why the API server refuses a neighbor.
     pub(crate) fn refused(&self) -> Option<&Refused> {
         match &self.role {
@@ -467,7 +472,11 @@ impl Controller {
 /// `DaemonSet agent (deploy/agent.yaml:12)`
 impl fmt::Display for ObjectSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind, self.name)?;
+        match self.kind {
+            // Its name begins with its kind.
+            Kind::Unserved => f.write_str(&self.name)?,
+            kind => write!(f, "{kind} {}", self.name)?,
+        }
         match self.location.as_deref() {
             Some(Location { file, line }) => write!(f, " ({file}:{line})"),
             None => Ok(()),

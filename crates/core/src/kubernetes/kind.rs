@@ -76,6 +76,8 @@ kinds! {
     ServiceMonitor: "monitoring.coreos.com/v1",
     StatefulSet: "apps/v1",
     StorageClass: "storage.k8s.io/v1",
+    // Objects of all kinds in versions that no cluster serves.
+    Unserved: "",
     ValidatingWebhookConfiguration: "admissionregistration.k8s.io/v1",
     VerticalPodAutoscaler: "autoscaling.k8s.io/v1",
 }

@@ -103,7 +103,11 @@ impl CrossObject {
     /// Adds an unchecked object that rules need to check others. If the object comes from a cluster and the user named
     /// its file, the input counts as complete for its kind. In a folder, such an object may belong to a test.
     pub(super) fn related(&mut self, item: ObjectSummary, is_stored: bool) {
-        let is_named = self.groups.get(self.current).is_some_and(|it| it.group == Group::Named);
+        let group = self.groups.get(self.current).map(|it| &it.group);
+        if item.is_unserved() && group.is_some_and(Group::asks_cluster) {
+            return;
+        }
+        let is_named = group == Some(&Group::Named);
         if is_stored && is_named {
             self.in_cluster(item);
         } else {

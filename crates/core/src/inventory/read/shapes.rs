@@ -21,6 +21,7 @@ use crate::{
             Autoscaler, Called, DisruptionBudget, PodSecurity, Ports, ScaledClaims, Service,
         },
         traffic::TrafficPolicy,
+        unserved,
     },
     kubernetes::pod_security::{ENFORCE_LABEL, VERSION_LABEL, WARN_LABEL, WARN_VERSION_LABEL},
     object::{annotations::EXCEED_ANNOTATION, namespace_or_default, whole::Whole},
@@ -30,7 +31,7 @@ use crate::{
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", bound = "M: DeserializeOwned")]
 pub(in crate::inventory) struct Metadata<M = IgnoredAny> {
-    pub(super) name: Option<String>,
+    pub(in crate::inventory) name: Option<String>,
     pub(super) generate_name: Option<String>,
     pub(super) namespace: Option<String>,
     pub(super) deletion_timestamp: Option<String>,
@@ -252,6 +253,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
             item(kind, webhooks(json)?)
         }
+        Kind::Unserved => item(kind, unserved::read(json)?),
         Kind::ControllerRevision | Kind::EndpointSlice | Kind::Event | Kind::Policy => return None,
     })
 }

@@ -50,6 +50,18 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         );
         found.report(Kind::Service, &field, Reason::NotFound, message, String::from(help));
     }
+    // It stops the whole input, so one set is enough.
+    let mut sets = SETS.iter().flat_map(|kind| inventory.all(*kind));
+    if sets.find(|it| it.is_evaluated()).is_some_and(|it| it.is_same(query.item)) {
+        for item in inventory.all(Kind::Unserved) {
+            let Some(Refused { why, help }) = item.refused() else { continue };
+            let message = format!(
+                "no cluster serves {item} {why}, so kubectl apply ends with an error, and Helm and Argo CD apply nothing"
+            );
+            let reason = Reason::NotSupported;
+            found.report(item.kind(), &TEMPLATE_LABELS, reason, message, help.to_string());
+        }
+    }
     let Some(refusals) = query.refusals().filter(|it| !it.is_empty()) else { return };
     for (kind, field, message) in changes(refusals, inventory, query.item) {
         found.report(kind, field, Reason::Forbidden, message, instead(kind));
