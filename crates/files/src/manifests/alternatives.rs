@@ -100,7 +100,13 @@ impl<T> Alternatives<T> {
             let common = common(&it.file, file);
             it.group == Group::Named || !has_nearer(&it.file, &it.place, common)
         };
-        let open = nearest(self.near(group).filter(is_open).collect(), |it| common(&it.file, file));
+        let mut open: Vec<_> = self.near(group).filter(is_open).collect();
+        // A file of another folder must not take the place of one that goes here.
+        let is_here = |it: &&Alternative<T>| folders(&it.place).eq(folders(file));
+        if open.iter().any(is_here) {
+            open.retain(is_here);
+        }
+        let open = nearest(open, |it| common(&it.file, file));
         let second = || {
             let mut near: Vec<_> = self.near(group).collect();
             near.sort_by_key(|it| folders(&it.file).collect::<Vec<_>>());

@@ -55,6 +55,8 @@ pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     let (outdated, cause) = match pods.outdated {
         _ if subject.template_changes(cluster) => (Outdated::ALL, Cause::Template),
         Some(outdated) => (outdated, Cause::Strategy),
+        // A share of more pods is no other strategy.
+        None if is_same_strategy(&subject.object, old) => return None,
         None => (Outdated::ALL, Cause::StrategyUnobserved),
     };
     let after = pods.wave(&subject.object, outdated, cause, cluster)?;
@@ -66,6 +68,18 @@ pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
         }
     };
     (after.down > before).then_some(after)
+}
+
+fn is_same_strategy<T, U>(new: &Object<'_, T>, old: &Object<'_, U>) -> bool {
+    match (&new.workload, &old.workload) {
+        (Workload::DaemonSet(new), Workload::DaemonSet(old)) => {
+            new.update_strategy == old.update_strategy
+        }
+        (Workload::StatefulSet(new), Workload::StatefulSet(old)) => {
+            new.update_strategy == old.update_strategy
+        }
+        _ => false,
+    }
 }
 
 /// The largest waves that an update with this strategy can have: the waves of a changed template. Unlike a comparison

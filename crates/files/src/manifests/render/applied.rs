@@ -1,18 +1,19 @@
 //! The parts of a repository that objects of Argo CD and Flux apply, before and after a change.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     hash::Hash,
     path::{Path, PathBuf},
 };
 
+use kube_yaml::Node;
 use serde_json::Value;
 
 use super::describes;
 use crate::manifests::{
     edits,
     exclude::whole,
-    files,
+    files::{self, is_manifest},
     kustomization::may_build_set,
     layout::{Layout, is_kustomization},
     not_checked::NotChecked,
@@ -71,10 +72,19 @@ pub(in crate::manifests) fn not_compared(new: &[Applied], old: &[Applied]) -> Ve
         let renamed = same_path.iter().filter(|it| !new_by_id.contains_key(&*it.id));
         let earlier = now.earlier(own, same_name).unwrap_or_else(|| renamed.copied().collect());
         let why = now.differs_from(&earlier, own).or_else(|| now.is_silent_about(&earlier, old));
-        let why = why.or_else(|| now.has_moved(&earlier));
-        Some((now, why?))
+        let entry = now.entry.clone();
+        match why {
+            Some(why) => Some(NotChecked { why, ..entry }),
+            None => {
+                let why = now.has_moved(same_name, own)?;
+                // A kustomization in the folder can decide about the namespace too.
+                let of = entry.of.iter().cloned().chain([now.top.join(&now.path)]);
+                let of = of.collect::<Vec<_>>();
+                Some(NotChecked { why, ..entry.of(of) })
+            }
+        }
     });
-    why.map(|(now, why)| NotChecked { why, ..now.entry.clone() }).collect()
+    why.collect()
 }
 
 fn by<K: Hash + Eq + ?Sized>(
@@ -147,15 +157,58 @@ impl Applied {
     }
 
     /// Returns why its objects are not compared with those that it had in another namespace.
-    fn has_moved(&self, earlier: &[&Applied]) -> Option<String> {
+    fn has_moved(&self, old: &[&Applied], own: &[&Applied]) -> Option<String> {
         let Applied { object, path, namespace, .. } = self;
-        let same = |it: &&&Applied| it.path == *path;
-        let was = earlier.iter().find(same).filter(|_| self.is_placed)?;
+        let is_here = old.iter().any(|it| it.path == *path);
+        // Without one, the folder has moved.
+        let mut same = old.iter().filter(|it| it.path == *path || !is_here);
+        if !self.is_placed || same.clone().any(|it| it.namespace == *namespace) {
+            return None;
+        }
+        // Another cluster may have an object of that name.
+        let is_left = |it: &Applied| own.iter().any(|now| now.entry.file == it.entry.file);
+        // Of an ApplicationSet, another element may be new.
+        let stays = |it: &Applied| {
+            own.iter().any(|now| now.path == it.path && now.namespace == it.namespace)
+        };
+        let is_it = |it: &Applied| it.entry.file == self.entry.file || !is_left(it);
+        let was = same.find(|it| is_it(it) && !stays(it))?;
+        if !self.may_have_set() || self.namespaces() == was.namespaces() {
+            return None;
+        }
         let [now, was] = [namespace, &was.namespace].map(|it| it.as_deref().unwrap_or("default"));
-        (now != was && self.may_have_set()).then(|| {
-            let path = path.display();
-            format!("{object} puts the objects of {path} into {now} instead of {was} now, where they are new")
-        })
+        let path = path.display();
+        Some(format!(
+            "{object} puts the objects of {path} into {now} instead of {was} now, where they are new"
+        ))
+    }
+
+    /// Returns the namespaces that its sets get. Those of a base elsewhere count as sets without one.
+    fn namespaces(&self) -> BTreeSet<String> {
+        let given = self.namespace.as_deref();
+        let of_set = |root: &Node<'_>| {
+            let own = root.get("metadata").and_then(|it| it.get("namespace"));
+            let own = own.and_then(Node::as_str);
+            // Flux overrides it.
+            let is_flux = self.source[0].is_object();
+            if is_flux { given.or(own) } else { own.or(given) }.unwrap_or("default").to_owned()
+        };
+        let is_set = |root: &Node<'_>| {
+            let kind = root.get("kind").and_then(Node::as_str);
+            kind.is_some_and(|it| it == "DaemonSet" || it == "StatefulSet")
+        };
+        let at = self.top.join(&self.path);
+        let files = edits::entries(&at);
+        let files = files.filter(|it| it.file_type().is_file() && is_manifest(it.path()));
+        let mut all = BTreeSet::new();
+        for text in files.filter_map(|it| files::text(it.path()).ok()) {
+            let roots = kube_yaml::documents(&text).flatten().map(|it| it.root);
+            all.extend(roots.filter(is_set).map(|it| of_set(&it)));
+        }
+        if all.is_empty() {
+            all.insert(given.unwrap_or("default").to_owned());
+        }
+        all
     }
 
     /// Returns whether a repository has the path. Only the cluster can fill a placeholder.

@@ -344,7 +344,7 @@ impl<'a> Releases<'a> {
         let is_followed = declared.why_not.is_none()
             || declared.is_directory
             || matches!(declared.changes, Changes::Images | Changes::Namespaces);
-        for Way { path, mut source } in declared.ways {
+        for Way { path, mut source, namespace } in declared.ways {
             let (at, path) = in_repository(top, &path);
             let mut of = [&holder.of[..], &declared.overrides].concat();
             // Only Flux reads these.
@@ -365,7 +365,7 @@ impl<'a> Releases<'a> {
             let own = Kustomization::of_folder(&at).and_then(|it| it.namespace);
             // Flux overrides it.
             let is_placed = !is_release && (declared.why_not.is_some() || own.is_none());
-            let namespace = own.filter(|_| !is_placed).or_else(|| declared.destination.clone());
+            let namespace = own.filter(|_| !is_placed).or(namespace);
             self.applied.push(Applied {
                 object,
                 id,
@@ -592,6 +592,8 @@ enum Changes {
 struct Way {
     path: String,
     source: Value,
+    /// The namespace for what has none there.
+    namespace: Option<String>,
 }
 
 #[derive(Default)]

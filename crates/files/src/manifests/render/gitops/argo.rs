@@ -88,7 +88,7 @@ fn way(spec: &Value, source: &Value) -> Way {
     let directory = &source["directory"];
     let which = json!([directory["include"], directory["exclude"], directory["recurse"] == true]);
     let path = text(source, "path").unwrap_or_default();
-    Way { path, source: json!([own, others, which]) }
+    Way { path, source: json!([own, others, which]), namespace: destination(spec) }
 }
 
 /// Returns the namespace for objects without one.

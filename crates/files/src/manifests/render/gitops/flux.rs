@@ -67,6 +67,7 @@ fn way_of_flux(object: &Value, source: &Value, path: Option<String>) -> Way {
     Way {
         path: path.unwrap_or_default(),
         source: json!([reference(source, object), key(source, object)]),
+        namespace: text(&object["spec"], "targetNamespace"),
     }
 }
 
@@ -112,7 +113,6 @@ pub(super) fn flux_kustomization(object: &Value) -> Declared {
         from: names(&object["spec"]["postBuild"]["substituteFrom"], object),
         path: path.unwrap_or_default(),
         why_not: not_understood(&keys),
-        destination: text(&object["spec"], "targetNamespace"),
         rest: Some(sorted(&rest)),
         changes,
         ..Declared::by("Kustomization", object)

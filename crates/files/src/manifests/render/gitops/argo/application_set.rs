@@ -14,7 +14,7 @@ use super::{
         Declared, OPEN, Way, documents_in, keys, may_mean, not_understood, sorted, strings, text,
         without,
     },
-    SOURCE, applications, destination, sources, way,
+    SOURCE, applications, destination, sources, url, way,
 };
 
 /// The cluster makes Applications of it. If the repository does not say all about them, only what changes no release is
@@ -57,7 +57,7 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
         let mut ways: Vec<_> = ways.collect();
         let source = all.first().map_or(&Value::Null, |it| it.2);
         let mut elsewhere = Vec::new();
-        found_in(&object["spec"]["generators"], &source["repoURL"], &mut elsewhere);
+        found_in(&object["spec"]["generators"], source, &mut elsewhere);
         if is_open || ways.iter().any(has_placeholder) {
             // Only the cluster has these values, so everything that chooses them counts.
             let says = Value::from(sorted(&json!([object["spec"]["generators"], source])));
@@ -99,9 +99,10 @@ fn add(ways: &mut [Way], says: &Value) {
 /// Lists the other repositories and revisions with elements of generators, in generators of generators too.
 fn found_in(generators: &Value, own: &Value, all: &mut Vec<Value>) {
     for generator in generators.as_array().into_iter().flatten() {
-        let (url, revision) = (&generator["git"]["repoURL"], &generator["git"]["revision"]);
-        if url != own && !url.is_null() || !revision.is_null() && revision != "HEAD" {
-            all.push(json!([url, revision]));
+        let (git, revision) = (&generator["git"], &generator["git"]["revision"]);
+        let is_elsewhere = !git["repoURL"].is_null() && url(git) != url(own);
+        if is_elsewhere || !revision.is_null() && revision != "HEAD" {
+            all.push(json!([url(git), revision]));
         }
         for kind in ["matrix", "merge"] {
             found_in(&generator[kind]["generators"], own, all);
