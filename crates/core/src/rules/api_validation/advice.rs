@@ -265,7 +265,12 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let more = found.len().saturating_sub(NAMED);
         let texts: Vec<String> = found.iter().take(NAMED).map(changed).collect();
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        (!texts.is_empty()).then(|| Advice::say(format!("{}{more}; {KEEP}", texts.join("; "))))
+        let is_replaced = before.get("selector") != now.get("selector") && *field != SPEC.to_field();
+        let or = match is_replaced && *field != SELECTOR.to_field() {
+            true => ", or do as with the selector",
+            false => "",
+        };
+        (!texts.is_empty()).then(|| Advice::say(format!("{}{more}; {KEEP}{or}", texts.join("; "))))
     }
 }
 
