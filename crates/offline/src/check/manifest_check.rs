@@ -254,7 +254,7 @@ impl<'a> Checker<'a> {
         self.lower(&mut verdict, file, (&id.kind, &id.name), Some(node));
         found.remarks.extend(verdict.remarks);
         found.violations.extend(verdict.violations.into_iter().map(|violation| {
-            let mark = node.locate(&violation.finding.field);
+            let mark = node.locate(violation.finding.place());
             let related = violation.finding.related.iter();
             let related = related
                 .filter_map(|it| Some((node.locate_existing(&it.field)?, it.label.to_string())))

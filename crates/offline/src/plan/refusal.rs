@@ -59,7 +59,7 @@ pub(super) fn of_pods(verdict: &Verdict) -> Option<String> {
 
 pub(super) fn of(verdict: &Verdict, node: &Node<'_>) -> impl Iterator<Item = PlanFinding> {
     verdict.refusals().map(|it| {
-        let placeholder = placeholder_in(it, node.locate(&it.finding.field), node);
+        let placeholder = placeholder_in(it, node.locate(it.finding.place()), node);
         PlanFinding { placeholder, ..PlanFinding::of(it) }
     })
 }

@@ -67,6 +67,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
         if finding.help.is_some() {
             return;
         }
+        finding.written = self.written(&finding.field);
         if let Some(Advice { help, related }) = self.advice(finding) {
             finding.help = Some(help.into()).filter(|it: &Cow<'_, str>| !it.is_empty());
             finding.related = related;
@@ -120,7 +121,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
                 Some(Advice::say("set it to at least 1: with 0, no pod could ever be replaced"))
             }
             (Reason::Required, _) => missing(&finding.field, name, kind).map(Advice::say),
-            (Reason::Duplicate, "name") => self.first_of_duplicates(&finding.field),
+            (Reason::Duplicate, "name") => self.first_of_duplicates(finding.place()),
             (Reason::NotFound, "name") if is_mount(&finding.field) => Some(self.no_volume(message)),
             _ if message.ends_with(object_meta::IMMUTABLE) => self.immutable(&finding.field),
             (Reason::Forbidden, "spec")
@@ -206,6 +207,23 @@ impl<'s, 'a> Advisor<'s, 'a> {
             "add `selector: {{matchLabels: {{{key}: {value}}}}}`; it can never be changed later"
         ))
         .see(&TEMPLATE_LABELS, "the labels to select")
+    }
+
+    /// For the API server, a claim template is a volume before the others, instead of a volume with its name.
+    fn written(&self, field: &Field) -> Option<Field> {
+        let inside = field.strip_prefix(&VOLUMES.to_field())?;
+        let Step::Index(index) = inside.steps().next()? else { return None };
+        let claims = self.subject.object.stateful_set()?.volume_claim_templates.iter().flatten();
+        let mut names: Vec<_> = claims.map(|it| it.metadata.name.as_deref().unwrap_or_default()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let Some(after) = index.checked_sub(names.len()) else {
+            return Some(CLAIM_TEMPLATES.index(index).child("metadata").child("name").to_field());
+        };
+        let volumes = self.subject.object.template().spec.as_ref()?.volumes.iter().flatten();
+        let mut own = volumes.enumerate().filter(|(_, it)| !names.contains(&it.name.as_str()));
+        let at = VOLUMES.index(own.nth(after)?.0).to_field();
+        Some(Field::of(at.steps().chain(inside.steps().skip(1))))
     }
 
     fn first_of_duplicates(&self, field: &Field) -> Option<Advice> {
