@@ -37,6 +37,8 @@ const NAMED: usize = 3;
 /// The end of the advice about an immutable field.
 pub const KEEP: &str = "keep the old value";
 
+const NO_SELECTOR: &str = "there is no spec.selector";
+
 /// By convention, the best first.
 const SELECTING: [&str; 4] = ["app.kubernetes.io/name", "app", "k8s-app", "name"];
 
@@ -146,7 +148,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let Some(selector) = self.subject.object.selector() else {
             let advice = self.no_selector();
             return Some(Advice {
-                help: format!("there is no spec.selector; {}", advice.help),
+                help: format!("{NO_SELECTOR}; {}", advice.help),
                 ..advice
             });
         };
@@ -327,7 +329,7 @@ fn changed(Difference { path, old, new }: &Difference) -> String {
 /// Returns the headline of a finding: field and kind of fault for an error of the API server, otherwise the rule's
 /// title.
 pub fn title(finding: &Finding) -> Cow<'static, str> {
-    let Finding { rule, field, reason, message, .. } = finding;
+    let Finding { rule, field, reason, message, help, .. } = finding;
     let is_short =
         message.split_whitespace().count() <= LONGEST_TITLE && message.len() <= LONGEST_NAME;
     if *rule == SCHEMA && is_short {
@@ -341,7 +343,11 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
         return rule.title.into();
     }
     if message.ends_with(template::MISMATCH) {
-        return "the selector does not match the template's labels".into();
+        let has_none = help.as_ref().is_some_and(|it| it.starts_with(NO_SELECTOR));
+        return match has_none {
+            true => "a missing selector matches no labels".into(),
+            false => "the selector does not match the template's labels".into(),
+        };
     }
     if *reason == Reason::NotFound && is_mount(field) {
         return "no volume has this name".into();
