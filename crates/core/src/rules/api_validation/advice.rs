@@ -122,6 +122,11 @@ impl<'s, 'a> Advisor<'s, 'a> {
             (Reason::Invalid, "maxUnavailable") if message.ends_with("cannot be 0") => {
                 Some(Advice::say("set it to at least 1: with 0, no pod could ever be replaced"))
             }
+            (Reason::Invalid, "requests") => above_limit(message, &finding.field),
+            (Reason::Invalid, _) if message.contains("a lowercase RFC 1123") => {
+                let name = as_name(message.split('"').nth(1)?, message.contains("1123 label"))?;
+                Some(Advice::say(format!("did you mean `{name}`?")))
+            }
             (Reason::Required, _) => missing(&finding.field, name, kind).map(Advice::say),
             (Reason::Duplicate, "name") => self.first_of_duplicates(finding.place()),
             (Reason::NotFound, "name") if is_mount(&finding.field) => Some(self.no_volume(message)),
@@ -307,6 +312,29 @@ fn meant(message: &str) -> Option<&str> {
             || (value.len() > 2 && initials(it).replace('M', "X") == value)
     };
     all.iter().find(is_meant).copied().or_else(|| nearest_of(value, all.iter().copied()))
+}
+
+/// Returns a valid name that resembles an invalid one.
+fn as_name(text: &str, is_label: bool) -> Option<String> {
+    let plain = |c: char| match c.to_ascii_lowercase() {
+        '.' if !is_label => '.',
+        c if c.is_ascii_alphanumeric() => c,
+        _ => '-',
+    };
+    let is_separator = |c| ['-', '_', '.', ' ', '/', ':'].contains(&c);
+    let is_usual = text.chars().all(|c| c.is_ascii_alphanumeric() || is_separator(c));
+    let name: String = text.trim_matches(is_separator).chars().map(plain).collect();
+    (is_usual && !name.is_empty() && !name.contains("..")).then_some(name)
+}
+
+fn above_limit(message: &str, field: &Field) -> Option<Advice> {
+    let (value, rest) = message.strip_prefix("Invalid value: \"")?.split_once('"')?;
+    let (name, _) = rest.strip_prefix(": must be less than or equal to ")?.split_once(" limit of ")?;
+    let mut steps: Vec<_> = field.steps().collect();
+    steps.pop();
+    steps.extend([Step::Child("limits"), Step::Key(name)]);
+    let help = format!("raise the limit to {value}, or lower the request");
+    Some(Advice::say(help).see(Field::of(steps), "the limit"))
 }
 
 fn fixed<T>(object: &Object<'_, T>) -> Json {
