@@ -51,11 +51,12 @@ pub(super) struct Advisor<'s, 'a> {
 struct Advice {
     help: String,
     related: Vec<Related>,
+    fix: Option<Fix>,
 }
 
 impl Advice {
     fn say(help: impl Into<String>) -> Self {
-        Advice { help: help.into(), related: Vec::new() }
+        Advice { help: help.into(), ..Advice::default() }
     }
 
     fn see(mut self, field: impl Into<Field>, label: impl Into<String>) -> Self {
@@ -70,7 +71,8 @@ impl<'s, 'a> Advisor<'s, 'a> {
             return;
         }
         finding.written = self.written(&finding.field);
-        if let Some(Advice { help, related }) = self.advice(finding) {
+        if let Some(Advice { help, related, fix }) = self.advice(finding) {
+            finding.fix = fix;
             finding.help = Some(help.into()).filter(|it: &Cow<'_, str>| !it.is_empty());
             finding.related = related;
         }
@@ -152,10 +154,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let labels = self.labels();
         let Some(selector) = self.subject.object.selector() else {
             let advice = self.no_selector();
-            return Some(Advice {
-                help: format!("{NO_SELECTOR}; {}", advice.help),
-                ..advice
-            });
+            return Some(Advice { help: format!("{NO_SELECTOR}; {}", advice.help), ..advice });
         };
         let wanted = || selector.match_labels.iter().flatten();
         let (mut advice, mut texts) = (Advice::default(), Vec::new());
@@ -174,7 +173,9 @@ impl<'s, 'a> Advisor<'s, 'a> {
                     format!("the selector requires `{key}: {value}`, and the template has `{key}: {has}`")
                 }
                 (None, Some(near)) => {
-                    advice = advice.see(&in_labels.key(near), format!("did you mean `{key}`?"));
+                    let near_label = in_labels.key(near);
+                    advice = advice.see(&near_label, format!("did you mean `{key}`?"));
+                    advice.fix = Some(Fix::rename(near_label.to_field(), key));
                     format!("the selector requires the label `{key}`, and the template has `{near}`; did you mean `{key}`?")
                 }
                 (None, None) => format!("add the label `{key}: {value}` to the template"),
@@ -221,14 +222,16 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let inside = field.strip_prefix(&VOLUMES.to_field())?;
         let Step::Index(index) = inside.steps().next()? else { return None };
         let claims = self.subject.object.stateful_set()?.volume_claim_templates.iter().flatten();
-        let mut names: Vec<_> = claims.map(|it| it.metadata.name.as_deref().unwrap_or_default()).collect();
+        let mut names: Vec<_> =
+            claims.map(|it| it.metadata.name.as_deref().unwrap_or_default()).collect();
         names.sort_unstable();
         names.dedup();
         let Some(after) = index.checked_sub(names.len()) else {
             return Some(CLAIM_TEMPLATES.index(index).child("metadata").child("name").to_field());
         };
         let volumes = self.subject.object.template().spec.as_ref()?.volumes.iter().flatten();
-        let mut own = volumes.enumerate().filter(|(_, it)| !names.contains(&it.name.as_str()));
+        let mut own =
+            volumes.enumerate().filter(|(_, it)| names.binary_search(&it.name.as_str()).is_err());
         let at = VOLUMES.index(own.nth(after)?.0).to_field();
         Some(Field::of(at.steps().chain(inside.steps().skip(1))))
     }
@@ -290,8 +293,8 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let more = found.len().saturating_sub(NAMED);
         let texts: Vec<String> = found.iter().take(NAMED).map(changed).collect();
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        let is_replaced = before.get("selector") != now.get("selector") && *field != SPEC.to_field();
-        let or = match is_replaced && *field != SELECTOR.to_field() {
+        let is_other = ![SPEC.to_field(), SELECTOR.to_field()].contains(field);
+        let or = match is_other && before.get("selector") != now.get("selector") {
             true => ", or do as with the selector",
             false => "",
         };
@@ -329,7 +332,8 @@ fn as_name(text: &str, is_label: bool) -> Option<String> {
 
 fn above_limit(message: &str, field: &Field) -> Option<Advice> {
     let (value, rest) = message.strip_prefix("Invalid value: \"")?.split_once('"')?;
-    let (name, _) = rest.strip_prefix(": must be less than or equal to ")?.split_once(" limit of ")?;
+    let (name, _) =
+        rest.strip_prefix(": must be less than or equal to ")?.split_once(" limit of ")?;
     let mut steps: Vec<_> = field.steps().collect();
     steps.pop();
     steps.extend([Step::Child("limits"), Step::Key(name)]);
