@@ -1,9 +1,10 @@
 //! `setguard diff`: the program that `kubectl diff` calls.
 
-use std::{ffi::OsString, fs, process::Command};
+use std::{ffi::OsString, fs, process::{Command, Stdio}};
 
 use anyhow::Context;
-use clap::FromArgMatches;
+use clap::{ColorChoice, FromArgMatches};
+use setguard_files::report::{args::set_color, screen};
 use setguard_offline::check::{self, CheckArgs};
 
 use crate::cli::prelude::*;
@@ -30,11 +31,18 @@ pub(super) struct DiffArgs {
     /// Treats warnings as denials
     #[arg(long)]
     deny_warnings: bool,
+    /// Whether text has colors. With auto, on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", hide_short_help = true)]
+    color: ColorChoice,
 }
 
 pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Exit> {
-    let differs = Command::new("diff").args(["-u", "-N"]).args([&args.live, &args.merged]).status();
-    let differs = match differs.context("diff cannot be run")?.code() {
+    set_color(args.color);
+    let mut diff = Command::new("diff");
+    diff.args(["-u", "-N"]).args([&args.live, &args.merged]).stderr(Stdio::inherit());
+    let diff = diff.output().context("diff cannot be run")?;
+    screen::print_diff(&diff.stdout)?;
+    let differs = match diff.status.code() {
         Some(0) => return Ok(Exit::Clean),
         code => code == Some(1),
     };

@@ -37,12 +37,17 @@ impl OutputArgs {
 
     /// Applies `--color` to all later output.
     pub fn set_color(&self) {
-        match self.color {
-            // The environment and the terminal decide.
-            ColorChoice::Auto => {}
-            ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
-            ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
-        }
+        set_color(self.color);
+    }
+}
+
+/// Sets whether all later output has colors.
+pub fn set_color(choice: ColorChoice) {
+    match choice {
+        // The environment and the terminal decide.
+        ColorChoice::Auto => {}
+        ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+        ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
     }
 }
 
