@@ -72,9 +72,8 @@ pub fn differences_by_meaning(
             }
         }
         (Value::Array(olds), Value::Array(news)) if olds.len().max(news.len()) <= LONG_LIST => {
-            let elements = |of, count| -> Vec<_> {
-                (0..count).map(|i| child(of, i)[1].to_string()).collect()
-            };
+            let elements =
+                |of, count| -> Vec<_> { (0..count).map(|i| child(of, i)[1].to_string()).collect() };
             let (olds, news) = (elements(old, olds.len()), elements(new, news.len()));
             for op in capture_diff_slices(Algorithm::Myers, &olds, &news) {
                 let (tag, olds, news) = op.as_tag_tuple();

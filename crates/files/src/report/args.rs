@@ -11,7 +11,7 @@ use clap::{Args, ColorChoice, ValueEnum};
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutputArgs {
     /// The format on standard output
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", hide_short_help = true)]
     pub(super) format: Format,
     /// Sets the format on standard output, as in `-o json`, or writes a file too, such as
     /// sarif=setguard.sarif. You can repeat it

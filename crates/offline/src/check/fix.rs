@@ -47,7 +47,7 @@ pub(crate) struct FixArgs {
     ])]
     pub(crate) fix: bool,
     /// Prints the changes of --fix as a diff, and makes none. The exit code is 1 if there are any
-    #[arg(long, requires = "fix")]
+    #[arg(long, requires = "fix", hide_short_help = true)]
     dry_run: bool,
     /// Also shows fixes that change the cluster's behavior. setguard never writes them
     #[arg(long = "unsafe", requires = "dry_run", hide_short_help = true)]
