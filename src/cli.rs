@@ -76,8 +76,15 @@ enum Command {
     Mcp(mcp::McpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
-    /// Print the version
-    Version,
+    Version(VersionArgs),
+}
+
+/// Print the version
+#[derive(Debug, Args)]
+struct VersionArgs {
+    /// The output format
+    #[arg(short = 'o', long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: explain::Format,
 }
 
 /// Print a completion script for a shell
@@ -124,6 +131,7 @@ pub fn main() -> ExitCode {
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(mut error) => {
+            suggest_visible(&mut error);
             suggest_check(&mut error, args.get(1).map(Path::new));
             // Help and version also arrive here. If printing fails, there is nowhere to report it.
             let _ = error.print();
@@ -152,7 +160,7 @@ pub fn main() -> ExitCode {
         Command::Mcp(args) => mcp::run(&args),
         Command::Completions(args) => completions(&args).map(Into::into),
         Command::Man(args) => man(&args).map(Into::into),
-        Command::Version => version().map(Into::into),
+        Command::Version(args) => version(args.format).map(Into::into),
     };
     done.unwrap_or_else(|error| {
         // A closed pipe (`| head`) needs no message.
@@ -162,6 +170,19 @@ pub fn main() -> ExitCode {
         }
         if is_closed && prints_text { Exit::Clean } else { Exit::Error }.into()
     })
+}
+
+/// The hidden names of commands are for people who know them from other programs.
+fn suggest_visible(error: &mut clap::Error) {
+    if let Some(ContextValue::Strings(names)) = error.remove(ContextKind::SuggestedSubcommand) {
+        let all = Cli::command();
+        let is_visible = |name: &String| all.get_subcommands().any(|it| it.get_name() == name);
+        let names: Vec<_> = names.into_iter().filter(is_visible).collect();
+        match names.is_empty() {
+            true => error.remove(ContextKind::Suggested),
+            false => error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names)),
+        };
+    }
 }
 
 /// People write `setguard FILE`.
@@ -188,8 +209,14 @@ fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-fn version() -> anyhow::Result<Exit> {
-    io::stdout().write_all(Cli::command().render_version().as_bytes())?;
+fn version(format: explain::Format) -> anyhow::Result<Exit> {
+    let text = match format {
+        explain::Format::Text => Cli::command().render_version(),
+        explain::Format::Json => {
+            format!("{}\n", serde_json::json!({ "version": env!("CARGO_PKG_VERSION") }))
+        }
+    };
+    io::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Clean)
 }
 

@@ -1,9 +1,15 @@
 //! `setguard diff`: the program that `kubectl diff` calls.
 
-use std::{ffi::OsString, fs, process::Command};
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    process::{Command, Stdio},
+};
 
 use anyhow::Context;
-use clap::FromArgMatches;
+use clap::{ColorChoice, FromArgMatches};
+use setguard_files::report::{args::set_color, screen};
 use setguard_offline::check::{self, CheckArgs};
 
 use crate::cli::prelude::*;
@@ -20,36 +26,64 @@ Exit codes, as kubectl wants them:
   1  something would change, and nothing of it would be denied
   2  something would be denied, or the folders could not be compared
 
-Example:
+Examples:
+  setguard diff -f deploy/
   KUBECTL_EXTERNAL_DIFF=\"setguard diff\" kubectl diff -f deploy/")]
 pub(super) struct DiffArgs {
     /// The folder with the objects as they are
-    live: PathBuf,
+    #[arg(required_unless_present = "filename", requires = "merged")]
+    live: Option<PathBuf>,
     /// The folder with the objects as they would be
-    merged: PathBuf,
+    merged: Option<PathBuf>,
+    /// Runs `kubectl diff` with these files and folders
+    #[arg(short, long, value_name = "PATH", conflicts_with = "live")]
+    filename: Vec<PathBuf>,
     /// Treats warnings as denials
     #[arg(long)]
     deny_warnings: bool,
+    /// Whether text has colors. With auto, on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", hide_short_help = true)]
+    color: ColorChoice,
 }
 
 pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Exit> {
-    let differs = Command::new("diff").args(["-u", "-N"]).args([&args.live, &args.merged]).status();
-    let differs = match differs.context("diff cannot be run")?.code() {
+    let (Some(live), Some(merged)) = (&args.live, &args.merged) else { return by_kubectl(args) };
+    set_color(args.color);
+    let mut diff = Command::new("diff");
+    diff.args(["-u", "-N"]).args([live, merged]).stderr(Stdio::inherit());
+    let diff = diff.output().context("diff cannot be run")?;
+    screen::print_diff(&diff.stdout)?;
+    let differs = match diff.status.code() {
         Some(0) => return Ok(Exit::Clean),
         code => code == Some(1),
     };
-    let (old, new) = (files(&args.live)?, files(&args.merged)?);
+    let (old, new) = (files(live)?, files(merged)?);
     let mut line =
         ["check", "--as=replace", "--new-only", "--allow-empty"].map(OsString::from).to_vec();
     line.extend(args.deny_warnings.then(|| "--deny-warnings".into()));
     // Without a previous object, every object is new.
-    let old = if old.is_empty() { vec![args.live.clone().into()] } else { old };
+    let old = if old.is_empty() { vec![live.clone().into()] } else { old };
     line.extend(old.into_iter().flat_map(|file| ["--against".into(), file]));
     line.push("--".into());
     line.extend(new);
     let command = CheckArgs::augment_args(clap::Command::new("check"));
     let checked = check::run(&CheckArgs::from_arg_matches(&command.try_get_matches_from(line)?)?)?;
     Ok(if differs && checked == Exit::Clean { Exit::Denied } else { Exit::Error })
+}
+
+fn by_kubectl(args: &DiffArgs) -> anyhow::Result<Exit> {
+    let strict = if args.deny_warnings { " --deny-warnings" } else { "" };
+    let this = format!("{} diff{strict}", env::current_exe()?.display());
+    let mut kubectl = Command::new("kubectl");
+    kubectl.arg("diff").env("KUBECTL_EXTERNAL_DIFF", this);
+    for file in &args.filename {
+        kubectl.arg("-f").arg(file);
+    }
+    Ok(match kubectl.status().context("kubectl cannot be run")?.code() {
+        Some(0) => Exit::Clean,
+        Some(1) => Exit::Denied,
+        _ => Exit::Error,
+    })
 }
 
 /// kubectl gives the files in these folders no extension.

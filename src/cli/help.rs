@@ -11,7 +11,11 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Other programs", &["lsp", "mcp", "completions", "man", "version", "help"]),
 ];
 
-const SHORT_EXAMPLES: usize = 3;
+const SHORT_EXAMPLES: usize = 2;
+
+/// Where the short help of an option ends.
+const ENDS: [&str; 8] =
+    [". ", "; ", ": ", ", which ", ", such as ", ", so that ", ", as ", ", or "];
 
 /// Groups the commands, and shortens `-h` to the first clause of each text and a few examples.
 pub(super) fn tidy(command: Command) -> Command {
@@ -40,7 +44,7 @@ fn shorten(command: Command) -> Command {
     let command = command.mut_subcommands(shorten).mut_args(|arg| {
         let Some(help) = arg.get_help().map(StyledStr::to_string) else { return arg };
         let long = arg.get_long_help().cloned().unwrap_or_else(|| help.clone().into());
-        arg.help(until(&help, &[". ", "; ", ": "]).to_owned()).long_help(long)
+        arg.help(until(&help, &ENDS).to_owned()).long_help(long)
     });
     let Some(after) = command.get_after_help().map(StyledStr::to_string) else { return command };
     let Some((_, examples)) = after.split_once("Examples:\n") else { return command };

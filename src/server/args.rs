@@ -99,7 +99,7 @@ pub struct ServeArgs {
         value_parser = duration::parse, hide = true, help_heading = "Policy")]
     pub poll_interval: Duration,
     /// Log format
-    #[arg(long, value_enum, default_value_t, help_heading = "Log")]
+    #[arg(long, value_enum, default_value_t, help_heading = "Log", hide_short_help = true)]
     pub log_format: LogFormat,
     /// Log level or filter, such as debug; the default is RUST_LOG, and info if that is not set
     #[arg(long, value_name = "FILTER", help_heading = "Log")]

@@ -78,6 +78,12 @@ fn a_shell_completes_the_flags() {
     }
 }
 
+#[test]
+fn a_program_can_read_the_version() {
+    let version = concat!("{\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}\n");
+    Folder::quiet([]).setguard(&["version", "-o", "json"]).ends(0).prints(version);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_plugin_of_kubectl_says_how_it_is_called() {

@@ -365,6 +365,21 @@ fn a_finding_can_be_fixed_or_exempted() {
     assert_eq!(editor.actions("a.yaml", range, &only).len(), 0);
 }
 
+#[test]
+fn a_misspelt_name_can_be_replaced() {
+    let mut editor = Editor::new([]);
+    let good = on_delete("agent", "").replace("    rollingUpdate:\n      maxUnavailable: 2\n", "");
+    for (right, wrong) in [("updateStrategy:", "updateStategy:"), ("labels: {app:", "labels: {ap:")]
+    {
+        let text = good.replace(right, wrong);
+        assert_ne!(text, good);
+        let found = editor.open("a.yaml", &text);
+        let actions = editor.actions("a.yaml", &found[0]["range"], &json!({}));
+        assert_eq!(applied(&text, &actions[0]), good);
+        assert_eq!(actions[0]["isPreferred"], false);
+    }
+}
+
 /// The open findings without positions, because an edit moves them.
 fn open_findings(diagnostics: &[Value]) -> Vec<(String, String)> {
     let text = |value: &Value| {

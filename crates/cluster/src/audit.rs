@@ -81,11 +81,11 @@ pub struct AuditArgs {
     #[command(flatten)]
     policy: PolicyArgs,
     /// Writes a report to the cluster for each object with a finding
-    #[arg(long, value_enum, default_value_t, value_name = "API")]
+    #[arg(long, value_enum, default_value_t, value_name = "API", hide_short_help = true)]
     cluster_reports: ClusterReports,
     /// Writes metrics to this file, for the textfile collector of node_exporter. It is not touched if
     /// the audit fails
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     metrics_file: Option<PathBuf>,
     /// How long a pod can be missing or not ready before it is reported
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
@@ -94,13 +94,13 @@ pub struct AuditArgs {
     #[arg(long)]
     deny_warnings: bool,
     /// Exits with 0 despite findings, for a Job that only reports
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     exit_zero: bool,
     /// Compares with an earlier audit, given as its JSON: what is new, what remains, what is resolved
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Exits with 2 if a right is missing
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     strict: bool,
 }
 

@@ -51,6 +51,7 @@ use crate::{
 /// themselves get --patience. A rollout that is only slow may take all the time of --timeout.
 #[derive(Debug, Args)]
 #[command(
+    override_usage = "setguard wait [OPTIONS] [KIND/NAME]...",
     group = ArgGroup::new("what").required(true).multiple(true)
         .args(["sets", "filename", "selector", "for_release"]),
     after_help = "\
@@ -97,21 +98,21 @@ pub struct WaitArgs {
     patience: SignedDuration,
     /// Gives up on a container after this many restarts, despite --patience
     #[arg(long, value_name = "COUNT", default_value_t = 5,
-        value_parser = clap::value_parser!(i32).range(1..))]
+        value_parser = clap::value_parser!(i32).range(1..), hide_short_help = true)]
     restarts: i32,
     /// Succeeds if there is no set to wait for, no node gets a pod of a DaemonSet, or a partition keeps a new
     /// revision from all pods
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     allow_none: bool,
     /// Repairs what is safe to repair; see below
     #[arg(long)]
     repair: bool,
     /// Writes the reason into the annotation setguard.io/stuck of a stuck set, for programs such as Argo CD, and
     /// removes it when the set is done
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     annotate: bool,
     /// The format of the events
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     format: Format,
 }
 

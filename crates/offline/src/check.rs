@@ -82,7 +82,7 @@ pub struct CheckArgs {
     /// Leaves out the files and folders that match a pattern, in folders that are named. The pattern is
     /// like one in `.gitignore`, from the working folder, such as `/examples` or `*.values.yaml`. You can
     /// repeat it
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = pattern, hide_short_help = true)]
     exclude: Vec<String>,
     /// The namespace of manifests that set none, also of previous ones. `helm template` prints no namespace
     #[arg(short, long, value_name = "NAMESPACE")]
@@ -111,7 +111,13 @@ pub struct CheckArgs {
     no_config: bool,
     /// The previous manifests: an object that is also in them is checked as an update, so that
     /// changes of immutable fields are found. You can repeat it
-    #[arg(long, value_name = "PATH", group = "old", help_heading = "Comparison")]
+    #[arg(
+        long,
+        value_name = "PATH",
+        group = "old",
+        help_heading = "Comparison",
+        hide_short_help = true
+    )]
     against: Vec<PathBuf>,
     #[command(flatten)]
     delivery: Delivery,

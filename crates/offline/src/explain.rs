@@ -19,12 +19,13 @@ pub struct RulesArgs {
     format: Format,
 }
 
+/// The format of a list, or of a version.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Format {
-    /// A table for people
+pub enum Format {
+    /// For people
     #[default]
     Text,
-    /// A JSON array for programs
+    /// For programs
     Json,
 }
 

@@ -96,27 +96,32 @@ pub struct PlanArgs {
         value_name = "RELEASE",
         group = "cluster",
         conflicts_with_all = ["against", "against_ref", "nodes"],
-        help_heading = "Comparison"
-    )]
+        help_heading = "Comparison", hide_short_help = true)]
     against_release: Option<String>,
     /// The context of the kubeconfig for --live and --against-release
-    #[arg(long, value_name = "NAME", requires = "cluster", help_heading = "Comparison")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "cluster",
+        help_heading = "Comparison",
+        hide_short_help = true
+    )]
     context: Option<String>,
     /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them, the plan
     /// can't show the pods of a DaemonSet
-    #[arg(long, value_name = "FILE", help_heading = "Comparison")]
+    #[arg(long, value_name = "FILE", help_heading = "Comparison", hide_short_help = true)]
     nodes: Vec<PathBuf>,
     #[command(flatten)]
     delivery: Delivery,
     /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
     /// with the new template. You can repeat it
-    #[arg(long, value_name = "POD|new")]
+    #[arg(long, value_name = "POD|new", hide_short_help = true)]
     never_ready: Vec<String>,
     /// The namespace of manifests that set none
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
     /// Deletes the cluster's objects (they have a uid) that the manifests lack. Without it they stay, as with kubectl
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     prune: bool,
     /// Accepts new manifests without objects: they delete everything. Without this flag they are an error, because the
     /// command before the pipe may have failed
@@ -136,7 +141,7 @@ pub struct PlanArgs {
     #[arg(short, long, help_heading = "Report")]
     quiet: bool,
     /// Uses only ASCII
-    #[arg(long, help_heading = "Report")]
+    #[arg(long, help_heading = "Report", hide_short_help = true)]
     ascii: bool,
     #[command(flatten, next_help_heading = "Policy")]
     policy: PolicyArgs,

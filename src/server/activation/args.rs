@@ -6,7 +6,7 @@ use crate::server::prelude::*;
 pub struct ActivationArgs {
     /// Name of both webhook configurations: write the rules that their annotation setguard.io/webhooks
     /// lists, once the API server can call this server
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub arm_webhooks: Option<String>,
     /// Namespace that becomes the owner of webhook configurations that Helm installed, so that it takes them along when
     /// it is deleted

@@ -22,15 +22,22 @@ words! {
 pub struct InventoryArgs {
     /// Which objects of the cluster to watch, for the rules about several objects: none (off), those
     /// that belong to DaemonSets and StatefulSets (workloads), or Deployments and Nodes as well (full)
-    #[arg(long, value_enum, value_name = "KINDS", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KINDS",
+        default_value_t,
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     pub inventory: Mode,
     /// Watches only this namespace, where a Role is enough; Namespaces, Nodes and classes are then not
     /// watched (repeatable)
-    #[arg(long, value_name = "NS", value_delimiter = ',', value_parser = namespace)]
+    #[arg(long, value_name = "NS", value_delimiter = ',', value_parser = namespace, hide_short_help = true)]
     pub inventory_namespaces: Vec<String>,
     /// Reads from the metrics of the API server which feature gates are on; needs the right to get
     /// /metrics
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub discover_feature_gates: bool,
     // For tests only.
     /// Divides all times of the view, such as the minute of a watch, by this number

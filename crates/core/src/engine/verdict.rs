@@ -1,7 +1,6 @@
 //! Verdicts: findings with their modes.
 
 use crate::engine::prelude::*;
-use crate::finding::paths::SPEC;
 use crate::rules::api_validation::{KEEP, METAS};
 
 /// A finding and its mode.
@@ -76,8 +75,8 @@ impl Verdict {
         self.violations.extend(refused.iter().map(denied));
     }
 
-    /// Makes what to do instead of a refused change the help of the refusal, so that one fault is one finding. Before
-    /// 1.37, one error is about all fields.
+    /// Makes what to do instead of a refused change the help of the refusal, so that one fault is one finding. A
+    /// single one is at another field if the change removes the field, or before 1.37.
     pub fn join_remedies(&mut self) {
         let is_remedy = |it: &mut Violation| it.finding.is_remedy && !it.is_lowered();
         let remedies: Vec<_> = self.violations.extract_if(.., is_remedy).collect();
@@ -88,7 +87,7 @@ impl Verdict {
                 it.mode >= remedy.mode
                     && METAS.contains(rule)
                     && help.as_ref().is_some_and(|it| it.ends_with(KEEP))
-                    && (*field == remedy.finding.field || (count == 1 && *field == SPEC.to_field()))
+                    && (count == 1 || *field == remedy.finding.field)
             };
             match self.violations.iter_mut().find(is_refusal) {
                 Some(Violation { finding, .. }) => {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, value::Index};
+use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::shorten;
 
@@ -11,6 +12,9 @@ const LONG: usize = 80;
 
 /// Bytes on each side of the part of a long value that differs.
 const AROUND: usize = 20;
+
+/// Longer lists without keys are compared as a whole.
+const LONG_LIST: usize = 500;
 
 const MARK: usize = "… ".len();
 
@@ -67,17 +71,34 @@ pub fn differences_by_meaning(
                 differences_by_meaning(old, new, &format!("{path}[{key}]"), found);
             }
         }
-        (Value::Array(olds), Value::Array(news)) if olds.len() == news.len() => {
-            for i in 0..news.len() {
-                let [old, new] = [old, new].map(|it| child(it, i));
-                differences_by_meaning(old, new, &format!("{path}[{i}]"), found);
+        (Value::Array(olds), Value::Array(news)) if olds.len().max(news.len()) <= LONG_LIST => {
+            let elements =
+                |of, count| -> Vec<_> { (0..count).map(|i| child(of, i)[1].to_string()).collect() };
+            let (olds, news) = (elements(old, olds.len()), elements(new, news.len()));
+            for op in capture_diff_slices(Algorithm::Myers, &olds, &news) {
+                let (tag, olds, news) = op.as_tag_tuple();
+                if tag == DiffTag::Equal {
+                    continue;
+                }
+                if olds.len() == news.len() {
+                    for (i, j) in olds.zip(news) {
+                        let (old, new) = (child(old, i), child(new, j));
+                        differences_by_meaning(old, new, &format!("{path}[{j}]"), found);
+                    }
+                    continue;
+                }
+                let gone = olds.map(|i| (child(old, i)[0], &Value::Null));
+                let come = news.map(|j| (&Value::Null, child(new, j)[0]));
+                gone.chain(come).for_each(|it| push(path, it, found));
             }
         }
-        (old, new) => {
-            let (old, new) = texts(old, new);
-            found.push(Difference { path: path.to_owned(), old, new });
-        }
+        (old, new) => push(path, (old, new), found),
     }
+}
+
+fn push(path: &str, (old, new): (&Value, &Value), found: &mut Vec<Difference>) {
+    let (old, new) = texts(old, new);
+    found.push(Difference { path: path.to_owned(), old, new });
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -191,7 +212,7 @@ mod tests {
             [
                 "spec.list[0].image: Some(\"x:1\") Some(\"x:2\")",
                 "spec[x/y]: None Some(\"z\")",
-                "spec.more: Some(\"[1]\") Some(\"[1,2]\")",
+                "spec.more: None Some(\"2\")",
                 "spec.gone: Some(\"{\\\"b\\\":true}\") None",
             ]
         );

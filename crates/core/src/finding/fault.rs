@@ -32,6 +32,8 @@ pub struct Finding {
     /// The rule that found it.
     pub rule: &'static Meta,
     pub field: Field,
+    /// The field in the manifest, if the API server counts elements that the manifest has elsewhere.
+    pub written: Option<Field>,
     /// The kind of fault, in the API server's vocabulary.
     pub reason: Reason,
     /// The description: lower case, no full stop (or the API server's own text).
@@ -64,6 +66,7 @@ impl Finding {
         Finding {
             rule,
             field,
+            written: None,
             reason,
             message,
             help: None,
@@ -77,6 +80,11 @@ impl Finding {
             is_remedy: false,
             assumption: None,
         }
+    }
+
+    /// Returns the field in the manifest.
+    pub fn place(&self) -> &Field {
+        self.written.as_ref().unwrap_or(&self.field)
     }
 
     /// Returns message and help in one line, for causes, warnings and `check --format json`.

@@ -22,6 +22,8 @@ pub enum Change {
         /// The value of `key` in the copies.
         key: &'static str,
     },
+    /// Renames a field.
+    Rename(Field, String),
 }
 
 impl Fix {
@@ -35,6 +37,11 @@ impl Fix {
         Fix { change: Change::Remove(path.to_field()), is_safe: false }
     }
 
+    /// Renames a field that is probably misspelt.
+    pub fn rename(field: Field, to: impl Into<String>) -> Self {
+        Fix { change: Change::Rename(field, to.into()), is_safe: false }
+    }
+
     /// Copies items with a different `key`.
     pub fn copy<'p>(items: impl Iterator<Item = Path<'p>>, key: &'static str) -> Self {
         let items = items.map(|item| item.to_field()).collect();
@@ -45,6 +52,7 @@ impl Fix {
     pub fn title(&self) -> String {
         match &self.change {
             Change::Remove(field) => format!("Remove {field}"),
+            Change::Rename(field, to) => format!("Rename {field} to {to}"),
             Change::Copy { items, key } if items.len() == 1 => format!("Add a copy with key {key}"),
             Change::Copy { key, .. } => format!("Add copies with key {key}"),
         }

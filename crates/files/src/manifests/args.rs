@@ -22,10 +22,10 @@ pub struct ManifestArgs {
     #[arg(short, long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
     /// A chart. The helm on the PATH renders it
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     chart: Option<PathBuf>,
     /// A file with values for --chart. If you repeat it, the last one wins
-    #[arg(long, value_name = "FILE", requires = "chart")]
+    #[arg(long, value_name = "FILE", requires = "chart", hide_short_help = true)]
     values: Vec<PathBuf>,
     /// A folder whose charts and kustomizations are rendered: kustomizations that no other one uses, and charts that no
     /// other contains, each with its default values and with each file ci/*-values.yaml. Other manifests in it are

@@ -21,7 +21,7 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "FILE", env = "SETGUARD_POLICY")]
     pub policy: Option<PathBuf>,
     /// The Kubernetes release of the cluster, such as 1.36; overrides the policy
-    #[arg(long, value_name = "VERSION", env = "SETGUARD_KUBE_VERSION")]
+    #[arg(long, value_name = "VERSION", env = "SETGUARD_KUBE_VERSION", hide_short_help = true)]
     pub kube_version: Option<Version>,
     /// Feature gates of that cluster that differ from the release's defaults: A=true,B=false
     #[arg(

@@ -11,7 +11,7 @@ use clap::{Args, ColorChoice, ValueEnum};
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutputArgs {
     /// The format on standard output
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", hide_short_help = true)]
     pub(super) format: Format,
     /// Sets the format on standard output, as in `-o json`, or writes a file too, such as
     /// sarif=setguard.sarif. You can repeat it
@@ -37,12 +37,17 @@ impl OutputArgs {
 
     /// Applies `--color` to all later output.
     pub fn set_color(&self) {
-        match self.color {
-            // The environment and the terminal decide.
-            ColorChoice::Auto => {}
-            ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
-            ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
-        }
+        set_color(self.color);
+    }
+}
+
+/// Sets whether all later output has colors.
+pub fn set_color(choice: ColorChoice) {
+    match choice {
+        // The environment and the terminal decide.
+        ColorChoice::Auto => {}
+        ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+        ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
     }
 }
 

@@ -65,6 +65,11 @@ impl fmt::Display for Counts {
     }
 }
 
+/// Returns the name that a help suggests instead of an unknown one.
+pub fn meant(help: &str) -> Option<&str> {
+    help.strip_prefix("did you mean ")?.strip_suffix('?')
+}
+
 /// A finding as a report shows it, with its position in a file and its severity.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
@@ -126,7 +131,7 @@ impl Diagnostic {
     /// Leaves out errors about a field that is missing because of a slip in its name, if that slip is an error here too.
     pub fn join(all: &mut Vec<Diagnostic>) {
         let meant = |slip: &Diagnostic| {
-            let name = slip.help.as_deref()?.strip_prefix("did you mean ")?.strip_suffix('?')?;
+            let name = meant(slip.help.as_deref()?)?;
             let is_error = slip.severity == Severity::Error && *slip.rule == *SCHEMA;
             let (parent, _) = slip.field.rsplit_once('.').filter(|_| is_error)?;
             Some(format!("{parent}.{name}"))

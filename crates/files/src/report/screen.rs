@@ -1,8 +1,13 @@
 //! The width of a terminal, and lines that break between words.
 
-use std::env;
+use std::{
+    env,
+    io::{self, IsTerminal, Write},
+};
 
-use anstream::ColorChoice;
+use anstream::{AutoStream, ColorChoice};
+use clap::builder::styling::{AnsiColor, Style};
+use setguard_core::printable::Printable;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Continuation lines align behind a name such as `= help: ` up to this width.
@@ -82,6 +87,28 @@ impl Screen {
         });
         lines.collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Prints a diff: with colors and without control characters, or every byte where a program reads it.
+pub fn print_diff(diff: &[u8]) -> io::Result<()> {
+    let stdout = io::stdout();
+    let choice = AutoStream::choice(&stdout);
+    if choice == ColorChoice::Never && !stdout.is_terminal() {
+        return stdout.lock().write_all(diff);
+    }
+    let mut escaped = Printable::new(Vec::new());
+    escaped.write_all(diff)?;
+    let mut out = AutoStream::new(stdout, choice);
+    for line in String::from_utf8_lossy(&escaped.into_inner()).lines() {
+        let style = match line.chars().next() {
+            Some('+') => AnsiColor::Green.on_default(),
+            Some('-') => AnsiColor::Red.on_default(),
+            Some('@') => AnsiColor::Cyan.on_default(),
+            _ => Style::new(),
+        };
+        writeln!(out, "{style}{line}{style:#}")?;
+    }
+    Ok(())
 }
 
 /// Returns the indent of continuation lines, if the line is a sentence.

@@ -78,6 +78,8 @@ pub struct Text {
     /// The files of the held findings, in the order of arrival.
     files: HashMap<String, usize>,
     least: Severity,
+    /// The first rule with a finding of the highest severity.
+    worst: Option<(Severity, &'static str)>,
     counts: Counts,
     not_checked: Vec<NotChecked>,
     left_out: usize,
@@ -128,6 +130,7 @@ impl Text {
             held_bytes: 0,
             files: HashMap::new(),
             least: Severity::default(),
+            worst: None,
             counts: Counts::default(),
             not_checked: Vec::new(),
             left_out: 0,
@@ -141,6 +144,9 @@ impl Text {
         found_in: &FoundIn<'_>,
         diagnostic: &Diagnostic,
     ) -> io::Result<()> {
+        if self.worst.is_none_or(|(worst, _)| worst < diagnostic.severity) {
+            self.worst = Some((diagnostic.severity, diagnostic.rule.id));
+        }
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -249,8 +255,8 @@ impl Text {
 
     fn total(&mut self, summary: &Summary) -> io::Result<()> {
         let mut text = summary.to_string();
-        if summary.found.total() > 0 && summary.healthy.is_none() {
-            text.push_str("; `setguard explain RULE` says why");
+        if let Some((_, rule)) = self.worst.filter(|_| summary.healthy.is_none()) {
+            text.push_str(&format!("; `setguard explain {rule}` says why"));
         }
         text.lines().try_for_each(|line| writeln!(self.out, "{}", self.screen.fit(line, 4)))
     }

@@ -3,7 +3,7 @@ use super::{
     progress::{Missing, Progress},
 };
 use crate::{
-    Field, Path,
+    Field, Path, Step,
     node::{Node, Value},
     problem::Problem,
 };
@@ -58,7 +58,15 @@ impl Reader<'_, '_> {
                 ("text", help)
             }
             Value::Seq(_) => ("a list", None),
-            Value::Map(_) => ("a mapping", None),
+            Value::Map(_) => {
+                let is_env = self.field().steps().last() == Some(Step::Child("env"));
+                let help = match expected {
+                    "a list" if is_env => Some("write a list: [{name: A, value: \"b\"}]"),
+                    "a list" => Some("write a list: each of its elements begins with -"),
+                    _ => None,
+                };
+                ("a mapping", help)
+            }
         };
         self.problem(format!("expected {expected}, got {got}"), help.map(str::to_owned));
     }

@@ -12,7 +12,7 @@ mod fixer;
 mod part;
 mod remove;
 
-use std::{cell::LazyCell, io::IsTerminal};
+use std::cell::LazyCell;
 
 use kube_yaml::Documents;
 use similar::TextDiff;
@@ -25,6 +25,7 @@ use setguard_files::manifests::{
     files::{self, LARGEST},
     replace::{Replacement, replace_all},
 };
+use setguard_files::report::screen;
 
 use self::fixer::Fixer;
 use super::{
@@ -46,7 +47,7 @@ pub(crate) struct FixArgs {
     ])]
     pub(crate) fix: bool,
     /// Prints the changes of --fix as a diff, and makes none. The exit code is 1 if there are any
-    #[arg(long, requires = "fix")]
+    #[arg(long, requires = "fix", hide_short_help = true)]
     dry_run: bool,
     /// Also shows fixes that change the cluster's behavior. setguard never writes them
     #[arg(long = "unsafe", requires = "dry_run", hide_short_help = true)]
@@ -194,11 +195,5 @@ fn print_diff(name: &str, old: &str, new: &str) -> io::Result<()> {
     let diff = TextDiff::from_lines(old, new);
     let mut unified = diff.unified_diff();
     let diff = unified.header(&format!("a/{name}"), &format!("b/{name}")).to_string();
-    let mut out = io::stdout().lock();
-    if out.is_terminal() {
-        Printable::new(out).write_all(diff.as_bytes())
-    } else {
-        // Unescaped, because a diff must keep carriage returns.
-        out.write_all(diff.as_bytes())
-    }
+    screen::print_diff(diff.as_bytes())
 }

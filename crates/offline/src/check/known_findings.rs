@@ -30,13 +30,13 @@ pub(crate) struct KnownArgs {
     pub(crate) against_ref: Option<String>,
     /// Uses the policy file of a git commit, such as `origin/main`, so that a change cannot weaken the policy that
     /// checks it
-    #[arg(long, value_name = "REF")]
+    #[arg(long, value_name = "REF", hide_short_help = true)]
     pub(crate) policy_from_ref: Option<String>,
     /// Reports only findings that the previous manifests do not have. Always reports refusals of the API server
     #[arg(long, requires = "old")]
     pub(crate) new_only: bool,
     /// Leaves out the findings in this file. Fails if some of them are fixed
-    #[arg(long, value_name = "FILE", help_heading = "Baseline")]
+    #[arg(long, value_name = "FILE", help_heading = "Baseline", hide_short_help = true)]
     baseline: Option<PathBuf>,
     /// Writes the findings of this run to a file for --baseline, except refusals of the API server
     #[arg(

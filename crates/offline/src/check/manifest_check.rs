@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use setguard_core::{
     engine::{self, Context, Neighbors, Origin, adjustment::Why},
-    finding::Reason,
+    finding::{Fix, Reason},
     object::{size::ObjectSize, storage::Storage},
     rules::{
         api_validation::{API_VALIDATION, METAS},
@@ -16,7 +16,7 @@ use setguard_core::{
 use super::{ignores::Ignores, old_objects::OldObjects, workers};
 use crate::prelude::*;
 use crate::proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery};
-use setguard_files::manifests::path_context::Lowered;
+use setguard_files::{manifests::path_context::Lowered, report::diagnostic::meant};
 
 /// The number of objects that a thread takes at a time for the cross-object rules.
 const AT_A_TIME: usize = 64;
@@ -254,7 +254,7 @@ impl<'a> Checker<'a> {
         self.lower(&mut verdict, file, (&id.kind, &id.name), Some(node));
         found.remarks.extend(verdict.remarks);
         found.violations.extend(verdict.violations.into_iter().map(|violation| {
-            let mark = node.locate(&violation.finding.field);
+            let mark = node.locate(violation.finding.place());
             let related = violation.finding.related.iter();
             let related = related
                 .filter_map(|it| Some((node.locate_existing(&it.field)?, it.label.to_string())))
@@ -372,8 +372,9 @@ fn variable(text: &str) -> Option<String> {
 }
 
 fn schema(Problem { field, mark, message, help }: Problem) -> Located {
+    let fix = help.as_deref().and_then(meant).map(|it| Fix::rename(field.clone(), it));
     let help = help.map(Into::into);
-    let finding = Finding { help, ..Finding::new(SCHEMA, field, Reason::Invalid, message) };
+    let finding = Finding { help, fix, ..Finding::new(SCHEMA, field, Reason::Invalid, message) };
     (Violation::new(finding, SCHEMA.mode), mark, Vec::new())
 }
 

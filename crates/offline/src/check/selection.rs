@@ -13,10 +13,10 @@ use setguard_files::report::{
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Selection {
     /// Reports and fixes only the findings of these rules, separated by commas
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule, hide_short_help = true)]
     select: Vec<String>,
     /// Neither reports nor fixes the findings of these rules, in this run
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule, hide_short_help = true)]
     ignore: Vec<String>,
     /// Reports only findings that are at least this severe: note, warning or error. With a format, such
     /// as sarif=note, for this format only. You can repeat it

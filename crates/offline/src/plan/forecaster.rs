@@ -215,7 +215,7 @@ impl Forecaster<'_> {
             rule: SCHEMA.id,
             field: problem.field.to_string(),
             message: problem.message.clone(),
-            placeholder: None,
+            ..PlanFinding::default()
         };
         let mut problems: Vec<_> = given.problems.iter().map(problem).collect();
         let nothing = |change, refusals, notes| Forecast {

@@ -28,17 +28,20 @@ pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
 pub(super) fn story(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = [change(forecast, symbols), rollout(forecast, symbols)].concat();
     lines.extend(stop::line(forecast));
+    lines.extend(refusals(forecast, true));
     lines
 }
 
-/// Returns the summary in one line, and where the rollout stops.
+/// Returns the summary in one line, where the rollout stops, and the API server's text about an immutable field. That
+/// text quotes Go's JSON, and what changes and the way out come first.
 pub(super) fn end(forecast: &Forecast) -> Vec<Line> {
     let join = |line: Line, (tone, text)| {
         let line = if line.is_empty() { line } else { line.and(Tone::Plain, "; ") };
         line.and(tone, text)
     };
     let summary = summary(forecast).into_iter().fold(Line::default(), join);
-    [summary].into_iter().filter(|it| !it.is_empty()).chain(stop::line(forecast)).collect()
+    let summary = [summary].into_iter().filter(|it| !it.is_empty());
+    summary.chain(stop::line(forecast)).chain(refusals(forecast, true)).collect()
 }
 
 pub(super) fn change(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
@@ -57,10 +60,7 @@ pub(super) fn change(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
             lines.extend(forecast.reaches_no_pod().map(|text| Line::new(Tone::Caution, text)));
         }
     }
-    for refusal in &forecast.refusals {
-        let text = format!("{}: {}", refusal.field, refusal.message);
-        lines.push(Line::new(Tone::Plain, text));
-    }
+    lines.extend(refusals(forecast, false));
     for it in &forecast.exceeded {
         let tone = if it.is_denied { Tone::Bad } else { Tone::Caution };
         lines.push(Line::new(tone, format!("beyond a limit: {}", it.what.message)));
@@ -85,6 +85,11 @@ pub(super) fn rollout(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         }
         OfKind::DaemonSet { nodes } => nodes::lines(rollout, nodes, forecast, symbols),
     }
+}
+
+fn refusals(forecast: &Forecast, of_immutable: bool) -> impl Iterator<Item = Line> {
+    let some = forecast.refusals.iter().filter(move |it| it.is_immutable == of_immutable);
+    some.map(|it| Line::new(Tone::Plain, format!("{}: {}", it.field, it.message)))
 }
 
 /// Returns a line for each changed field. Containers with the same changes share a line.

@@ -1,5 +1,7 @@
 use setguard_core::rules::{
-    api_validation::API_VALIDATION, limit_exceeded::LIMIT_EXCEEDED, pod_never_created,
+    api_validation::{API_VALIDATION, KEEP},
+    limit_exceeded::LIMIT_EXCEEDED,
+    pod_never_created,
 };
 
 use crate::check::manifest_check::placeholder_in;
@@ -12,6 +14,7 @@ pub(super) struct PlanFinding {
     pub(super) message: String,
     /// The text there that a tool replaces before the object is applied.
     pub(super) placeholder: Option<String>,
+    pub(super) is_immutable: bool,
 }
 
 impl PlanFinding {
@@ -22,6 +25,7 @@ impl PlanFinding {
             field: finding.field.to_string(),
             message: finding.message.clone(),
             placeholder: None,
+            is_immutable: finding.help.as_ref().is_some_and(|it| it.contains(KEEP)),
         }
     }
 }
@@ -36,7 +40,7 @@ pub(super) fn of_ending_namespace(namespace: &str) -> PlanFinding {
         message: format!(
             "unable to create new content in namespace {namespace} because it is being terminated"
         ),
-        placeholder: None,
+        ..PlanFinding::default()
     }
 }
 
@@ -55,7 +59,7 @@ pub(super) fn of_pods(verdict: &Verdict) -> Option<String> {
 
 pub(super) fn of(verdict: &Verdict, node: &Node<'_>) -> impl Iterator<Item = PlanFinding> {
     verdict.refusals().map(|it| {
-        let placeholder = placeholder_in(it, node.locate(&it.finding.field), node);
+        let placeholder = placeholder_in(it, node.locate(it.finding.place()), node);
         PlanFinding { placeholder, ..PlanFinding::of(it) }
     })
 }

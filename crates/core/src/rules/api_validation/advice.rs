@@ -37,6 +37,8 @@ const NAMED: usize = 3;
 /// The end of the advice about an immutable field.
 pub const KEEP: &str = "keep the old value";
 
+const NO_SELECTOR: &str = "there is no spec.selector";
+
 /// By convention, the best first.
 const SELECTING: [&str; 4] = ["app.kubernetes.io/name", "app", "k8s-app", "name"];
 
@@ -49,11 +51,12 @@ pub(super) struct Advisor<'s, 'a> {
 struct Advice {
     help: String,
     related: Vec<Related>,
+    fix: Option<Fix>,
 }
 
 impl Advice {
     fn say(help: impl Into<String>) -> Self {
-        Advice { help: help.into(), related: Vec::new() }
+        Advice { help: help.into(), ..Advice::default() }
     }
 
     fn see(mut self, field: impl Into<Field>, label: impl Into<String>) -> Self {
@@ -67,7 +70,9 @@ impl<'s, 'a> Advisor<'s, 'a> {
         if finding.help.is_some() {
             return;
         }
-        if let Some(Advice { help, related }) = self.advice(finding) {
+        finding.written = self.written(&finding.field);
+        if let Some(Advice { help, related, fix }) = self.advice(finding) {
+            finding.fix = fix;
             finding.help = Some(help.into()).filter(|it: &Cow<'_, str>| !it.is_empty());
             finding.related = related;
         }
@@ -119,8 +124,13 @@ impl<'s, 'a> Advisor<'s, 'a> {
             (Reason::Invalid, "maxUnavailable") if message.ends_with("cannot be 0") => {
                 Some(Advice::say("set it to at least 1: with 0, no pod could ever be replaced"))
             }
+            (Reason::Invalid, "requests") => above_limit(message, &finding.field),
+            (Reason::Invalid, _) if message.contains("a lowercase RFC 1123") => {
+                let name = as_name(message.split('"').nth(1)?, message.contains("1123 label"))?;
+                Some(Advice::say(format!("did you mean `{name}`?")))
+            }
             (Reason::Required, _) => missing(&finding.field, name, kind).map(Advice::say),
-            (Reason::Duplicate, "name") => self.first_of_duplicates(&finding.field),
+            (Reason::Duplicate, "name") => self.first_of_duplicates(finding.place()),
             (Reason::NotFound, "name") if is_mount(&finding.field) => Some(self.no_volume(message)),
             _ if message.ends_with(object_meta::IMMUTABLE) => self.immutable(&finding.field),
             (Reason::Forbidden, "spec")
@@ -144,10 +154,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let labels = self.labels();
         let Some(selector) = self.subject.object.selector() else {
             let advice = self.no_selector();
-            return Some(Advice {
-                help: format!("there is no spec.selector; {}", advice.help),
-                ..advice
-            });
+            return Some(Advice { help: format!("{NO_SELECTOR}; {}", advice.help), ..advice });
         };
         let wanted = || selector.match_labels.iter().flatten();
         let (mut advice, mut texts) = (Advice::default(), Vec::new());
@@ -166,7 +173,9 @@ impl<'s, 'a> Advisor<'s, 'a> {
                     format!("the selector requires `{key}: {value}`, and the template has `{key}: {has}`")
                 }
                 (None, Some(near)) => {
-                    advice = advice.see(&in_labels.key(near), format!("did you mean `{key}`?"));
+                    let near_label = in_labels.key(near);
+                    advice = advice.see(&near_label, format!("did you mean `{key}`?"));
+                    advice.fix = Some(Fix::rename(near_label.to_field(), key));
                     format!("the selector requires the label `{key}`, and the template has `{near}`; did you mean `{key}`?")
                 }
                 (None, None) => format!("add the label `{key}: {value}` to the template"),
@@ -206,6 +215,25 @@ impl<'s, 'a> Advisor<'s, 'a> {
             "add `selector: {{matchLabels: {{{key}: {value}}}}}`; it can never be changed later"
         ))
         .see(&TEMPLATE_LABELS, "the labels to select")
+    }
+
+    /// For the API server, a claim template is a volume before the others, instead of a volume with its name.
+    fn written(&self, field: &Field) -> Option<Field> {
+        let inside = field.strip_prefix(&VOLUMES.to_field())?;
+        let Step::Index(index) = inside.steps().next()? else { return None };
+        let claims = self.subject.object.stateful_set()?.volume_claim_templates.iter().flatten();
+        let mut names: Vec<_> =
+            claims.map(|it| it.metadata.name.as_deref().unwrap_or_default()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let Some(after) = index.checked_sub(names.len()) else {
+            return Some(CLAIM_TEMPLATES.index(index).child("metadata").child("name").to_field());
+        };
+        let volumes = self.subject.object.template().spec.as_ref()?.volumes.iter().flatten();
+        let mut own =
+            volumes.enumerate().filter(|(_, it)| names.binary_search(&it.name.as_str()).is_err());
+        let at = VOLUMES.index(own.nth(after)?.0).to_field();
+        Some(Field::of(at.steps().chain(inside.steps().skip(1))))
     }
 
     fn first_of_duplicates(&self, field: &Field) -> Option<Advice> {
@@ -265,7 +293,12 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let more = found.len().saturating_sub(NAMED);
         let texts: Vec<String> = found.iter().take(NAMED).map(changed).collect();
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        (!texts.is_empty()).then(|| Advice::say(format!("{}{more}; {KEEP}", texts.join("; "))))
+        let is_other = ![SPEC.to_field(), SELECTOR.to_field()].contains(field);
+        let or = match is_other && before.get("selector") != now.get("selector") {
+            true => ", or do as with the selector",
+            false => "",
+        };
+        (!texts.is_empty()).then(|| Advice::say(format!("{}{more}; {KEEP}{or}", texts.join("; "))))
     }
 }
 
@@ -282,6 +315,30 @@ fn meant(message: &str) -> Option<&str> {
             || (value.len() > 2 && initials(it).replace('M', "X") == value)
     };
     all.iter().find(is_meant).copied().or_else(|| nearest_of(value, all.iter().copied()))
+}
+
+/// Returns a valid name that resembles an invalid one.
+fn as_name(text: &str, is_label: bool) -> Option<String> {
+    let plain = |c: char| match c.to_ascii_lowercase() {
+        '.' if !is_label => '.',
+        c if c.is_ascii_alphanumeric() => c,
+        _ => '-',
+    };
+    let is_separator = |c| ['-', '_', '.', ' ', '/', ':'].contains(&c);
+    let is_usual = text.chars().all(|c| c.is_ascii_alphanumeric() || is_separator(c));
+    let name: String = text.trim_matches(is_separator).chars().map(plain).collect();
+    (is_usual && !name.is_empty() && !name.contains("..")).then_some(name)
+}
+
+fn above_limit(message: &str, field: &Field) -> Option<Advice> {
+    let (value, rest) = message.strip_prefix("Invalid value: \"")?.split_once('"')?;
+    let (name, _) =
+        rest.strip_prefix(": must be less than or equal to ")?.split_once(" limit of ")?;
+    let mut steps: Vec<_> = field.steps().collect();
+    steps.pop();
+    steps.extend([Step::Child("limits"), Step::Key(name)]);
+    let help = format!("raise the limit to {value}, or lower the request");
+    Some(Advice::say(help).see(Field::of(steps), "the limit"))
 }
 
 fn fixed<T>(object: &Object<'_, T>) -> Json {
@@ -304,7 +361,7 @@ fn changed(Difference { path, old, new }: &Difference) -> String {
 /// Returns the headline of a finding: field and kind of fault for an error of the API server, otherwise the rule's
 /// title.
 pub fn title(finding: &Finding) -> Cow<'static, str> {
-    let Finding { rule, field, reason, message, .. } = finding;
+    let Finding { rule, field, reason, message, help, .. } = finding;
     let is_short =
         message.split_whitespace().count() <= LONGEST_TITLE && message.len() <= LONGEST_NAME;
     if *rule == SCHEMA && is_short {
@@ -318,7 +375,11 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
         return rule.title.into();
     }
     if message.ends_with(template::MISMATCH) {
-        return "the selector does not match the template's labels".into();
+        let has_none = help.as_ref().is_some_and(|it| it.starts_with(NO_SELECTOR));
+        return match has_none {
+            true => "a missing selector matches no labels".into(),
+            false => "the selector does not match the template's labels".into(),
+        };
     }
     if *reason == Reason::NotFound && is_mount(field) {
         return "no volume has this name".into();

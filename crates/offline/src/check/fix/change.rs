@@ -7,7 +7,7 @@ use setguard_core::finding::{Change, Field, Fix, Step};
 pub(super) fn in_object(fix: &Fix, object: &Node<'_>) -> Change {
     match &fix.change {
         Change::Remove(field) => Change::Remove(without_empty_parents(field, object)),
-        Change::Copy { .. } => fix.change.clone(),
+        Change::Copy { .. } | Change::Rename(..) => fix.change.clone(),
     }
 }
 
@@ -39,13 +39,17 @@ pub(super) fn get<'n, 'a, 's>(
 /// Changes a JSON object. Returns `None` if the object lacks the field.
 pub(super) fn apply(change: &Change, object: &mut serde_json::Value) -> Option<()> {
     match change {
-        Change::Remove(field) => {
+        Change::Remove(field) | Change::Rename(field, _) => {
             let pointer = field.pointer();
             let (parent, last) = pointer.rsplit_once('/')?;
             match object.pointer_mut(parent)? {
                 serde_json::Value::Object(map) => {
                     let last = last.replace("~1", "/").replace("~0", "~");
-                    map.shift_remove(&last).map(drop)
+                    let value = map.shift_remove(&last)?;
+                    if let Change::Rename(_, to) = change {
+                        map.insert(to.clone(), value);
+                    }
+                    Some(())
                 }
                 serde_json::Value::Array(list) => {
                     let index = last.parse().ok().filter(|index| *index < list.len())?;

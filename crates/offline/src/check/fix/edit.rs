@@ -66,6 +66,10 @@ impl<'a> Texts<'a> {
     pub(super) fn edits(&self, change: &Change, object: &Node<'_>) -> Option<Vec<Edit>> {
         match change {
             Change::Remove(field) => self.remove(&self.part(object, field)?),
+            Change::Rename(field, to) => {
+                let key = self.spans.get(self.part(object, field)?.tokens.start)?;
+                Some(vec![Edit { bytes: key.bytes.clone(), with: to.clone() }])
+            }
             Change::Copy { items, key } => items
                 .iter()
                 .map(|field| {
