@@ -3,7 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, value::Index};
-use similar::{Algorithm, DiffTag, capture_diff_slices};
+use similar::{
+    DiffTag,
+    algorithms::{Capture, Replace, lcs},
+};
 
 use super::shorten;
 
@@ -75,7 +78,10 @@ pub fn differences_by_meaning(
             let elements =
                 |of, count| -> Vec<_> { (0..count).map(|i| child(of, i)[1].to_string()).collect() };
             let (olds, news) = (elements(old, olds.len()), elements(new, news.len()));
-            for op in capture_diff_slices(Algorithm::Myers, &olds, &news) {
+            // One algorithm keeps the page small.
+            let mut ops = Replace::new(Capture::new());
+            let Ok(()) = lcs::diff(&mut ops, &olds, 0..olds.len(), &news, 0..news.len());
+            for op in ops.into_inner().into_ops() {
                 let (tag, olds, news) = op.as_tag_tuple();
                 if tag == DiffTag::Equal {
                     continue;
