@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{
-    ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, PodCondition, PodStatus,
+    ContainerState, ContainerStateTerminated, ContainerStateWaiting, PodCondition,
 };
 
 use crate::finding::shorten;
@@ -85,17 +85,37 @@ pub(super) enum Placed<'a> {
     By(&'a str),
 }
 
+/// A part of `PodStatus`: all of it would make the page much larger.
 #[derive(Default, Deserialize)]
-pub(super) struct Status(pub(super) PodStatus);
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Status {
+    pub(super) phase: Option<String>,
+    start_time: Option<Time>,
+    reason: Option<String>,
+    message: Option<String>,
+    conditions: Option<Vec<PodCondition>>,
+    init_container_statuses: Option<Vec<ContainerStatus>>,
+    container_statuses: Option<Vec<ContainerStatus>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ContainerStatus {
+    name: String,
+    ready: bool,
+    restart_count: i32,
+    state: Option<ContainerState>,
+    last_state: Option<ContainerState>,
+}
 
 impl Status {
     pub(super) fn condition(&self, name: &str) -> Option<&PodCondition> {
-        self.0.conditions.iter().flatten().find(|it| it.type_ == name)
+        self.conditions.iter().flatten().find(|it| it.type_ == name)
     }
 
     /// Returns the seconds from the assignment to a node, by the scheduler's clock, to the start, by the node's clock.
     pub(super) fn ahead(&self) -> i64 {
-        let times = self.0.start_time.as_ref().zip(self.scheduled());
+        let times = self.start_time.as_ref().zip(self.scheduled());
         times.map_or(0, |(start, then)| start.0.as_second() - then).max(0)
     }
 
@@ -105,8 +125,8 @@ impl Status {
     }
 
     pub(super) fn restarts(&self) -> i32 {
-        let init = self.0.init_container_statuses.iter().flatten();
-        let all = self.0.container_statuses.iter().flatten().chain(init);
+        let init = self.init_container_statuses.iter().flatten();
+        let all = self.container_statuses.iter().flatten().chain(init);
         all.map(|it| it.restart_count).max().unwrap_or_default()
     }
 
@@ -116,16 +136,16 @@ impl Status {
             let running = it.state.as_ref()?.running.as_ref()?;
             running.started_at.as_ref().map(|time| time.0.as_second())
         };
-        let all = self.0.container_statuses.iter().flatten().map(start);
+        let all = self.container_statuses.iter().flatten().map(start);
         let last = all.collect::<Option<Vec<_>>>()?.into_iter().max()?;
-        let sidecars = self.0.init_container_statuses.iter().flatten().filter_map(start);
+        let sidecars = self.init_container_statuses.iter().flatten().filter_map(start);
         Some(sidecars.fold(last, i64::max))
     }
 
     pub(super) fn trouble(&self, placed: Placed<'_>) -> Option<NotReadyReason> {
-        if let Some(phase @ ("Failed" | "Succeeded")) = self.0.phase.as_deref() {
-            let reason = self.0.reason.as_deref().unwrap_or(phase);
-            return Some(trouble(NotReadyKind::Ended, reason, text(&self.0.message)));
+        if let Some(phase @ ("Failed" | "Succeeded")) = self.phase.as_deref() {
+            let reason = self.reason.as_deref().unwrap_or(phase);
+            return Some(trouble(NotReadyKind::Ended, reason, text(&self.message)));
         }
         let scheduled = self.condition("PodScheduled").filter(|it| it.status == "False");
         // The condition of a pod that has a node is out of date.
@@ -138,8 +158,8 @@ impl Status {
 
     /// A container does not start, has ended, or is about to start.
     fn of_containers(&self) -> Option<NotReadyReason> {
-        let init = self.0.init_container_statuses.iter().flatten();
-        let containers = self.0.container_statuses.iter().flatten().chain(init);
+        let init = self.init_container_statuses.iter().flatten();
+        let containers = self.container_statuses.iter().flatten().chain(init);
         let waiting = containers.clone().filter_map(waiting);
         let broken = waiting.clone().find(|(.., reason)| BROKEN.contains(reason));
         if let Some((container, why, reason)) = broken {
@@ -192,7 +212,7 @@ impl Status {
     /// Returns the init container that the others wait for: the last running one, because sidecars before it keep
     /// running.
     fn initializing(&self) -> Option<&ContainerStatus> {
-        let init = self.0.init_container_statuses.iter().flatten();
+        let init = self.init_container_statuses.iter().flatten();
         let runs = |it: &&ContainerStatus| it.state.as_ref().is_some_and(|it| it.running.is_some());
         init.rev().find(runs)
     }
@@ -209,15 +229,15 @@ impl Status {
 
     /// No scheduler, or not the kubelet of the pod's node, has processed the pod.
     fn not_started(&self, placed: Placed<'_>) -> Option<NotReadyReason> {
-        let message = match (placed, self.0.phase.as_deref()) {
+        let message = match (placed, self.phase.as_deref()) {
             (Placed::By(scheduler), _) => {
                 format!("it has no node, and the scheduler {scheduler} has said nothing about it")
             }
             (Placed::On(node), Some("Unknown")) => {
-                format!("the kubelet of {node} has not told how it is; {}", text(&self.0.message))
+                format!("the kubelet of {node} has not told how it is; {}", text(&self.message))
             }
             (Placed::On(node), Some("Pending") | None) => {
-                if self.0.container_statuses.is_some() || self.condition("Ready").is_some() {
+                if self.container_statuses.is_some() || self.condition("Ready").is_some() {
                     return None;
                 }
                 format!("it is bound to {node}, whose kubelet has not begun with it")
@@ -229,13 +249,13 @@ impl Status {
             Placed::On(_) => NotReadyKind::NoKubelet,
             Placed::By(_) => NotReadyKind::Waiting,
         };
-        Some(trouble(kind, self.0.phase.as_deref().unwrap_or("Pending"), message))
+        Some(trouble(kind, self.phase.as_deref().unwrap_or("Pending"), message))
     }
 
     /// Names the unready containers of a pod whose containers run. Otherwise, uses the message of the `Ready`
     /// condition.
     fn not_ready(&self) -> Option<NotReadyReason> {
-        let unready = self.0.container_statuses.iter().flatten().filter(|it| !it.ready);
+        let unready = self.container_statuses.iter().flatten().filter(|it| !it.ready);
         let names: Vec<_> = unready.map(|it| it.name.as_str()).collect();
         let ready = self.condition("Ready");
         let said = ready.and_then(|it| it.message.as_deref());

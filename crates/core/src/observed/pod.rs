@@ -1,5 +1,5 @@
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::PodSpec;
+use k8s_openapi::api::core::v1::{Affinity, PersistentVolumeClaimVolumeSource, PodResourceClaim};
 
 use super::{
     event::SLACK,
@@ -74,7 +74,7 @@ impl Pod {
 
     pub(super) fn of(RawPod { metadata, spec, status }: &RawPod) -> Self {
         let label = |label| metadata.label(label).unwrap_or_default().into();
-        let has_ended = matches!(status.0.phase.as_deref(), Some("Failed" | "Succeeded"));
+        let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
         let created = metadata.created();
         let placed = match spec.node_name.as_deref().filter(|name| !name.is_empty()) {
             Some(node) => Placed::On(node),
@@ -94,7 +94,7 @@ impl Pod {
             finalizers: metadata.finalizers(),
             claims: claims(spec),
             has_ended,
-            is_pending: status.0.phase.as_deref() == Some("Pending"),
+            is_pending: status.phase.as_deref() == Some("Pending"),
             ready: (ready && !has_ended, since.map_or(created, |it| it.0.as_second())),
             started: status.started(),
             ahead: status.ahead(),
@@ -161,9 +161,27 @@ impl Pod {
     }
 }
 
-pub(super) type RawPod = Whole<Metadata, PodSpec, Status>;
+pub(super) type RawPod = Whole<Metadata, Spec, Status>;
 
-fn claims(spec: &PodSpec) -> Box<[(Box<str>, Box<str>)]> {
+/// A part of `PodSpec`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Spec {
+    volumes: Option<Vec<Volume>>,
+    node_name: Option<String>,
+    scheduler_name: Option<String>,
+    affinity: Option<Affinity>,
+    resource_claims: Option<Vec<PodResourceClaim>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Volume {
+    name: String,
+    persistent_volume_claim: Option<PersistentVolumeClaimVolumeSource>,
+}
+
+fn claims(spec: &Spec) -> Box<[(Box<str>, Box<str>)]> {
     let volumes = spec.volumes.iter().flatten();
     let claims = volumes.filter_map(|volume| {
         let claim = volume.persistent_volume_claim.as_ref()?;
@@ -173,7 +191,7 @@ fn claims(spec: &PodSpec) -> Box<[(Box<str>, Box<str>)]> {
 }
 
 /// Returns the shared resource claims, separated by commas.
-fn resource_claims(spec: &PodSpec) -> String {
+fn resource_claims(spec: &Spec) -> String {
     let claims = spec.resource_claims.iter().flatten();
     let names: Vec<_> = claims.filter_map(|it| it.resource_claim_name.as_deref()).collect();
     names.join(", ")
@@ -181,7 +199,7 @@ fn resource_claims(spec: &PodSpec) -> String {
 
 /// Returns the pod's node, or the node in a daemon pod's affinity. Kubernetes: `GetTargetNodeName`,
 /// pkg/controller/daemon/util/daemonset_util.go.
-fn node(spec: &PodSpec) -> Option<&str> {
+fn node(spec: &Spec) -> Option<&str> {
     if let Some(name) = spec.node_name.as_deref().filter(|name| !name.is_empty()) {
         return Some(name);
     }
