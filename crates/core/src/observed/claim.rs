@@ -1,13 +1,25 @@
 use k8s_openapi::{
     api::core::v1::{
-        NodeSelector, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeSpec,
-        PersistentVolumeStatus,
+        NodeSelector, ObjectReference, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
+        PersistentVolumeStatus, VolumeNodeAffinity,
     },
     apimachinery::pkg::api::resource::Quantity,
 };
 
 use crate::kubernetes::quantity;
 use crate::observed::prelude::*;
+
+/// `PersistentVolumeSpec` without the sources: they would make the page much larger.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct VolumeSpec {
+    node_affinity: Option<VolumeNodeAffinity>,
+    storage_class_name: Option<String>,
+    capacity: Option<BTreeMap<String, Quantity>>,
+    access_modes: Option<Vec<String>>,
+    claim_ref: Option<ObjectReference>,
+    persistent_volume_reclaim_policy: Option<String>,
+}
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug)]
@@ -107,11 +119,8 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 impl PersistentVolume {
     /// Reads a volume and its name. Fails if the JSON is not a volume.
     pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
-        let Whole::<Metadata, PersistentVolumeSpec, PersistentVolumeStatus> {
-            metadata,
-            spec,
-            status,
-        } = serde_json::from_str(json)?;
+        let Whole::<Metadata, VolumeSpec, PersistentVolumeStatus> { metadata, spec, status } =
+            serde_json::from_str(json)?;
         let volume = PersistentVolume {
             nodes: spec.node_affinity.and_then(|it| it.required),
             class: spec.storage_class_name.unwrap_or_default().into(),
