@@ -105,9 +105,14 @@ fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     }
     if query.keeps_image_of(halt.pod) {
         return match query.undo() {
-            Some(undo) => Help::say("the new template has the same image; to go back to the previous template, run ")
-                .run(undo.then(&delete)),
-            None => Help::say("the new template has the same image: correct it, apply it and then run ").run(delete),
+            Some(undo) => Help::say(
+                "the new template has the same image; to go back to the previous template, run ",
+            )
+            .run(undo.then(&delete)),
+            None => {
+                Help::say("the new template has the same image: correct it, apply it and then run ")
+                    .run(delete)
+            }
         };
     }
     let lower = Help::say("lower the partition: ").run(patch.then(&delete));
