@@ -60,7 +60,7 @@ impl Placing {
             "on nodes that the new template does not select, pods are deleted at once and not replaced",
         );
         let tolerates = (!keeps_taints).then_some(
-            "on nodes with a taint that the new template does not tolerate, pods are deleted and not replaced",
+            "on nodes with a taint that the new template does not tolerate, no new pod starts",
         );
         selects.into_iter().chain(tolerates).collect()
     }

@@ -1,9 +1,11 @@
 //! The objects that are applied together. Only these are neighbors: a repository has the manifests of many clusters,
 //! alternatives, and examples.
 
-use std::fs;
-
-use super::{layout::shown, render::root::AS_UPGRADE};
+use super::{
+    edits::has,
+    layout::shown,
+    render::root::{AS_UPGRADE, packs},
+};
 use crate::manifests::prelude::*;
 
 /// The policy assigns the cluster.
@@ -51,7 +53,8 @@ impl Group {
     /// Returns whether its templates may choose an API version by what the cluster serves, because `helm template` does
     /// not know that.
     pub fn asks_cluster(&self) -> bool {
-        matches!(self, Group::Rendered { folder, .. } if asks_cluster(folder))
+        let asks = ["Capabilities.APIVersions", "helmCharts:"];
+        matches!(self, Group::Rendered { folder, .. } if has(folder, &asks) || packs(folder))
     }
 
     /// Returns whether the policy or the objects say that the groups are in different clusters, or one is a release of a
@@ -93,20 +96,4 @@ impl Group {
     pub const fn is_final(&self) -> bool {
         !matches!(self, Group::Kustomization(_))
     }
-}
-
-/// What is packed, inflated or behind a link is not known.
-fn asks_cluster(folder: &Path) -> bool {
-    fs::read_dir(folder).into_iter().flatten().flatten().any(|it| {
-        let (path, kind) = (it.path(), it.file_type());
-        let is_packed = path.extension().is_some_and(|it| it == "tgz");
-        match kind {
-            Ok(kind) if kind.is_dir() => asks_cluster(&path),
-            Ok(kind) if kind.is_file() && !is_packed => {
-                let text = fs::read_to_string(&path).unwrap_or_default();
-                text.contains("Capabilities.APIVersions") || text.contains("helmCharts:")
-            }
-            _ => true,
-        }
-    })
 }

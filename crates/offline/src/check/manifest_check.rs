@@ -144,25 +144,22 @@ impl<'a> Checker<'a> {
         ignores.begin(&found.id);
         let context = self.path_context(file).filter(|_| !self.context.no_ignores);
         let completed = context.and_then(|it| it.completed(manifest));
+        let postpone = |line, cause, why| {
+            let mut entry = NotChecked::object(file, line, cause, why);
+            entry.is_same = self.previous.has_same(&found.id, file, manifest);
+            entry
+        };
         for (violation, mark, _) in &mut found.violations {
             if !is_named && let Some(text) = placeholder_in(violation, *mark, &manifest.node) {
                 let why = format!(
                     "{text} seems to be replaced before this is applied; check what is applied"
                 );
-                postponed.get_or_insert_with(|| {
-                    let mut entry = NotChecked::object(file, mark.line, Cause::Placeholder, why);
-                    entry.is_same = self.previous.has_same(&found.id, file, manifest);
-                    entry
-                });
+                postponed.get_or_insert_with(|| postpone(mark.line, Cause::Placeholder, why));
                 violation.lower(Mode::Audit, Why::Placeholder(text));
             }
             if let Some(why) = completed.clone().filter(|_| lacks_selector(&violation.finding)) {
-                postponed.get_or_insert_with(|| {
-                    let mut entry =
-                        NotChecked::object(file, mark.line, Cause::Kustomization, why.clone());
-                    entry.is_same = self.previous.has_same(&found.id, file, manifest);
-                    entry
-                });
+                postponed
+                    .get_or_insert_with(|| postpone(mark.line, Cause::Kustomization, why.clone()));
                 violation.lower(Mode::Audit, Why::Completed(why));
             }
             ignores.apply(violation, *mark);

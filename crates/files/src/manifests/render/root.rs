@@ -290,7 +290,7 @@ impl Root {
 }
 
 /// Returns whether a chart has packed dependencies. setguard doesn't search them.
-fn packs(chart: &Path) -> bool {
+pub(in crate::manifests) fn packs(chart: &Path) -> bool {
     let entries = std::fs::read_dir(chart.join("charts")).into_iter().flatten().flatten();
     entries.map(|it| it.path()).any(|it| it.extension().is_some_and(|it| it == "tgz"))
 }
