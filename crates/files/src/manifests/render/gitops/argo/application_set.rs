@@ -21,12 +21,12 @@ use super::{
 /// followed.
 pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Declared> {
     let template = &object["spec"]["template"]["spec"];
-    let mut generated = Generated { top, files: Vec::new(), is_open: false };
+    let mut generated = Generated { top, files: Vec::new(), from: Vec::new(), is_open: false };
     let mut elements = generated.by(&object["spec"]["generators"]);
     if elements.is_empty() {
         elements.push(Element::default());
     }
-    let Generated { files: overrides, is_open, .. } = generated;
+    let Generated { files: overrides, from, is_open, .. } = generated;
     let spec = |(element, own): &Element| {
         let mut template = template.clone();
         merge(&mut template, &own["spec"]);
@@ -56,8 +56,11 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
         let ways = all.iter().filter_map(|(spec, ..)| Some(way(spec, sources(spec).nth(i)?)));
         let mut ways: Vec<_> = ways.collect();
         let source = all.first().map_or(&Value::Null, |it| it.2);
-        let mut elsewhere = Vec::new();
-        found_in(&object["spec"]["generators"], source, &mut elsewhere);
+        let is_elsewhere = |it: &&Value| {
+            ![json!(""), url(source).into()].contains(&it[0])
+                || ![Value::Null, "HEAD".into()].contains(&it[1])
+        };
+        let elsewhere: Vec<_> = from.iter().filter(is_elsewhere).cloned().collect();
         if is_open || ways.iter().any(has_placeholder) {
             // Only the cluster has these values, so everything that chooses them counts.
             let says = Value::from(sorted(&json!([object["spec"]["generators"], source])));
@@ -96,20 +99,6 @@ fn add(ways: &mut [Way], says: &Value) {
     sources.for_each(|it| it.push(says.clone()));
 }
 
-/// Lists the other repositories and revisions with elements of generators, in generators of generators too.
-fn found_in(generators: &Value, own: &Value, all: &mut Vec<Value>) {
-    for generator in generators.as_array().into_iter().flatten() {
-        let (git, revision) = (&generator["git"], &generator["git"]["revision"]);
-        let is_elsewhere = !git["repoURL"].is_null() && url(git) != url(own);
-        if is_elsewhere || !revision.is_null() && revision != "HEAD" {
-            all.push(json!([url(git), revision]));
-        }
-        for kind in ["matrix", "merge"] {
-            found_in(&generator[kind]["generators"], own, all);
-        }
-    }
-}
-
 /// Returns the Applications of a set, or none if only the cluster knows one of them.
 fn made(object: &Value, elements: &[Element]) -> Vec<Value> {
     let (spec, namespace) = (&object["spec"], &object["metadata"]["namespace"]);
@@ -135,6 +124,8 @@ struct Generated<'a> {
     top: &'a Path,
     /// The files with elements.
     files: Vec<PathBuf>,
+    /// The repositories and revisions of the elements.
+    from: Vec<Value>,
     /// Whether only the cluster knows which elements there are.
     is_open: bool,
 }
@@ -190,6 +181,7 @@ impl Generated<'_> {
             let all = all.filter_map(|it| text(it, "path"));
             all.filter(|it| !Path::new(it).components().any(|it| it == Component::ParentDir))
         };
+        self.from.push(json!([url(git), git["revision"]]));
         let top = self.top;
         let excluded: Vec<_> = paths("directories", true).map(|it| format!("/{it}")).collect();
         let excluded = patterns(top, &excluded);
