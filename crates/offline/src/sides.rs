@@ -7,7 +7,7 @@ use setguard_files::manifests::{
     layout::clean,
 };
 
-use crate::prelude::*;
+use crate::{prelude::*, proposal::apply::LAST_APPLIED};
 
 /// An object before the change.
 #[derive(Debug)]
@@ -53,6 +53,7 @@ impl Sides {
             Some(rendered) => rendered.settled(&id, json),
             None => json,
         };
+        let json = if source.may_be_of_cluster() { json } else { without_state(json) };
         let was = self.old.entry(id).or_insert_with(new);
         was.resource = resource;
         was.all.add_from(source, json);
@@ -200,4 +201,20 @@ impl Sides {
         let is_built = matches!(self.group(file), Group::Kustomization(_) | Group::Rendered { .. });
         (is_built || was.all.is_of_kustomization()).then_some(old)
     }
+}
+
+/// Removes what only the API server and its clients write: in a file of a commit, it says nothing about the cluster.
+fn without_state(json: String) -> String {
+    const STATE: [&str; 6] =
+        ["status", "uid", "resourceVersion", "generation", "managedFields", LAST_APPLIED];
+    if !STATE.iter().any(|it| json.contains(&format!("\"{it}\":"))) {
+        return json;
+    }
+    let Ok(mut object) = serde_json::from_str::<Value>(&json) else { return json };
+    for at in ["", "/metadata", "/metadata/annotations"] {
+        if let Some(Value::Object(fields)) = object.pointer_mut(at) {
+            fields.retain(|name, _| !STATE.contains(&name.as_str()));
+        }
+    }
+    object.to_string()
 }

@@ -62,6 +62,15 @@ impl Source {
         }
     }
 
+    /// Returns whether it may be output of a cluster. A file of a commit and a rendered text are not.
+    pub const fn may_be_of_cluster(&self) -> bool {
+        !matches!(
+            self,
+            Source::Text { path: None, place: Some(_), .. }
+                | Source::Text { rendered: Some(_), .. }
+        )
+    }
+
     #[must_use]
     pub(super) fn with_rendered(mut self, from: Arc<Rendered>) -> Self {
         if let Source::Text { rendered, .. } = &mut self {

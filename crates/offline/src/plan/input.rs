@@ -399,7 +399,8 @@ impl Input {
                 }
             }
             for object in objects.others {
-                if let Err(error) = self.add_other(&object, namespace, which) {
+                let is_of_commit = !source.may_be_of_cluster();
+                if let Err(error) = self.add_other(&object, (namespace, is_of_commit), which) {
                     let why = format!("this {} cannot be read: {error}", object.kind());
                     complain(at(object.node.mark.line, &why));
                 }
@@ -439,7 +440,7 @@ impl Input {
     fn add_other(
         &mut self,
         object: &ManifestObject<'_>,
-        namespace: Option<&str>,
+        (namespace, is_of_commit): (Option<&str>, bool),
         which: Which,
     ) -> Result<(), serde_json::Error> {
         let (kind, json) = (object.kind(), || object.node.to_json());
@@ -464,7 +465,7 @@ impl Input {
         }
         let counts = match which {
             Which::Nodes => kind == "Node",
-            Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
+            Which::Stored => !is_of_cluster(kind) || has_uid(&object.node) && !is_of_commit,
             Which::New => kind == "PodDisruptionBudget",
         };
         if counts { self.world.add(object.api_version(), kind, &json()) } else { Ok(()) }
@@ -602,8 +603,8 @@ fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     Nodes,
-    /// Of kinds that the cluster creates, only objects with a `uid`: a chart may have a Pod for a test, and a folder a
-    /// claim to copy.
+    /// Of kinds that the cluster creates, only objects with a `uid`, and none in a commit: a chart may have a Pod for a
+    /// test, and a folder a claim to copy.
     Stored,
     /// Only PodDisruptionBudgets, ConfigMaps and Secrets.
     New,

@@ -11,15 +11,11 @@ mod merge;
 pub(super) mod refused;
 mod verb;
 
+pub(crate) use self::verb::LAST_APPLIED;
 pub use self::verb::{Delivery, Verb};
 use setguard_core::object::schema;
 
-use self::{
-    fields::Owned,
-    lists::Lists,
-    merge::Merger,
-    verb::{LAST_APPLIED, Writer},
-};
+use self::{fields::Owned, lists::Lists, merge::Merger, verb::Writer};
 
 use crate::prelude::*;
 

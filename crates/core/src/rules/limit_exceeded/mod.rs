@@ -59,7 +59,7 @@ pub fn exceeded(
         of_rules(&rules, &run, &limits.why(Consequence::NeverEnds), found);
     }
     from_nodes(limits, leaving, found);
-    if let Some((most, cause)) = of_unknown_nodes(subject, cluster) {
+    if let Some((most, cause)) = of_unknown_pods(subject, cluster) {
         report_share(most, cause, limits, found);
     }
     if let Some(wave) = beyond(subject, cluster, limits) {
@@ -104,12 +104,20 @@ fn report(wave: &Wave, exceeded: &[Consequence], limits: &Limits, found: &mut Fi
     }
 }
 
-/// The `maxUnavailable` of a rollout, if the old DaemonSet has no status, so that the number of its pods is unknown.
-fn of_unknown_nodes<'a>(
+/// The `maxUnavailable` of a rollout, if the old object shows no number of pods: a DaemonSet without a status, or a
+/// StatefulSet that leaves `replicas` to an autoscaler.
+fn of_unknown_pods<'a>(
     subject: &'a Subject<'_>,
     cluster: &Cluster,
 ) -> Option<(&'a IntOrString, Cause)> {
-    let old = subject.old().filter(|old| daemon_set_status(old).is_none())?;
+    let old = subject.old().filter(|old| match (&old.workload, &subject.object.workload) {
+        (Workload::StatefulSet(old), Workload::StatefulSet(new)) => {
+            cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET)
+                && old.replicas.is_none()
+                && new.replicas.is_none()
+        }
+        _ => daemon_set_status(old).is_none(),
+    })?;
     let most = most_unavailable(&subject.object)?;
     let cause = match subject.template_changes(cluster) {
         true => Cause::Template,
@@ -120,17 +128,25 @@ fn of_unknown_nodes<'a>(
     (cause == Cause::Template || is_more).then_some((most, cause))
 }
 
-/// `None` if no rollout begins by itself.
+/// `None` if no rollout begins by itself, or if it replaces one pod at a time whatever the number of pods.
 fn most_unavailable<'a, T>(object: &'a Object<'_, T>) -> Option<&'a IntOrString> {
-    let Workload::DaemonSet(spec) = &object.workload else { return None };
     (object.strategy() != Some("OnDelete")).then_some(())?;
-    let rolling = spec.update_strategy.as_ref().and_then(|it| it.rolling_update.as_ref());
-    Some(rolling.and_then(|it| it.max_unavailable.as_ref()).unwrap_or(&IntOrString::Int(1)))
+    match &object.workload {
+        Workload::DaemonSet(spec) => {
+            let rolling = spec.update_strategy.as_ref().and_then(|it| it.rolling_update.as_ref());
+            let most = rolling.and_then(|it| it.max_unavailable.as_ref());
+            Some(most.unwrap_or(&IntOrString::Int(1)))
+        }
+        Workload::StatefulSet(spec) => {
+            let rolling = spec.update_strategy.as_ref()?.rolling_update.as_ref()?;
+            rolling.max_unavailable.as_ref().filter(|it| **it != IntOrString::Int(1))
+        }
+    }
 }
 
-/// Returns a remark if a limit says nothing about a DaemonSet without a status, because the number of nodes counts.
+/// Returns a remark if a limit says nothing about a set, because the number of its pods is unknown and counts.
 pub fn not_applied(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits) -> Option<String> {
-    let (value, _) = of_unknown_nodes(subject, cluster)?;
+    let (value, _) = of_unknown_pods(subject, cluster)?;
     let unlike =
         limits.at_most_unavailable.as_ref().filter(|it| discriminant(*it) != discriminant(value));
     let limit = match (unlike, percentage(value)) {
@@ -144,11 +160,11 @@ pub fn not_applied(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits) ->
         }
         _ => return None,
     };
-    Some(format!(
-        "the limit {limit} is not applied: the previous object has no status, so it is unknown how many nodes \
-         maxUnavailable: {} means",
-        shown(value)
-    ))
+    let why = match &subject.object.workload {
+        Workload::DaemonSet(_) => "the previous object has no status, so it is unknown how many nodes",
+        Workload::StatefulSet(_) => "the manifest leaves out replicas, so it is unknown how many pods",
+    };
+    Some(format!("the limit {limit} is not applied: {why} maxUnavailable: {} means", shown(value)))
 }
 
 fn report_share(most: &IntOrString, cause: Cause, limits: &Limits, found: &mut Findings) {

@@ -8,7 +8,8 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let (Some(partition), Some(replicas)) = (read::partition(spec), spec.replicas) else { return };
+    let Some(partition) = read::partition(spec) else { return };
+    let replicas = spec.replicas.unwrap_or(1);
     if replicas < 1 || !read::replaced(&read::ordinals(spec), partition.into()).is_empty() {
         return;
     }

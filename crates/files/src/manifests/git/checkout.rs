@@ -85,8 +85,9 @@ impl Checkout {
     /// Reads a file below `there` in the copy, under the name that git gives it. `path` leads to `there` in the work tree.
     pub(in crate::manifests) fn read(&self, source: Source, path: &Path, there: &Path) -> Source {
         let Some((_, file)) = source.file() else { return source };
-        let mut source = source.reread().at(below(path, &file, there));
-        source.rename(&self.commit.name(file.strip_prefix(self.folder.path()).unwrap_or(&file)));
-        source
+        let name = self.commit.name(file.strip_prefix(self.folder.path()).unwrap_or(&file));
+        let source = source.reread();
+        Source::of(name, source.text().to_owned(), source.group().clone())
+            .at(below(path, &file, there))
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The annotation with the manifest of the last `kubectl apply`.
-pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The command by which a manifest reaches the cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
