@@ -27,6 +27,8 @@ pub(crate) struct Sides {
     pub(crate) old: HashMap<ObjectId, Was>,
     /// The old objects by their ids without a namespace; computed on first use.
     namesakes: OnceLock<HashMap<ObjectId, Vec<ObjectId>>>,
+    /// The roots that objects of Argo CD or Flux apply.
+    applied: HashSet<String>,
     /// The places of old files that were templates.
     templates: HashSet<PathBuf>,
     /// The namespace of manifests that set none.
@@ -49,6 +51,7 @@ impl Sides {
     ) {
         let order = self.old.len();
         let new = || Was { order, resource, all: Alternatives::default() };
+        self.note_applied(source);
         let json = match source.rendered() {
             Some(rendered) => rendered.settled(&id, json),
             None => json,
@@ -88,10 +91,17 @@ impl Sides {
                 self.set_group(&path.display().to_string(), source.group());
                 self.unread.push(path);
             } else if source.rendered().is_some() {
+                self.note_applied(source);
                 self.set_group(source.name(), source.group());
                 let ids = if self.old.is_empty() { Vec::new() } else { self.ids(source) };
                 ids.into_iter().for_each(|id| self.add_new(id, source));
             }
+        }
+    }
+
+    fn note_applied(&mut self, source: &Source) {
+        if source.rendered().is_some_and(Rendered::is_applied) {
+            self.applied.insert(source.name().to_owned());
         }
     }
 
@@ -167,8 +177,9 @@ impl Sides {
         all.filter(|it| self.old.contains_key(it))
     }
 
-    /// Returns the object that had no namespace in its file and no longer exists, or the other way around. Objects of
-    /// files that the user named may come from a cluster, so they count only with `from_cluster`.
+    /// Returns the object that had no namespace in its file and no longer exists, or the other way around; of a root, the
+    /// object that it had in any other namespace. Objects of files that the user named may come from a cluster, so they
+    /// count only with `from_cluster`.
     pub(crate) fn other_namespace(
         &self,
         id: &ObjectId,
@@ -179,7 +190,7 @@ impl Sides {
         // Another root may have an object of its own.
         let is_there = |it: &String| it == file || !self.is_root(it);
         let is_other = |it: &&ObjectId| {
-            (it.namespace == default) != (id.namespace == default)
+            ((it.namespace == default) != (id.namespace == default) || self.is_of_root(it, file))
                 && !self.files_of(it).any(is_there)
         };
         let mut others = self.namesakes(id).filter(is_other);
@@ -199,7 +210,15 @@ impl Sides {
     ) -> Option<&ObjectId> {
         let (old, was) = self.other_namespace(id, file, from_cluster)?;
         let is_built = matches!(self.group(file), Group::Kustomization(_) | Group::Rendered { .. });
-        (is_built || was.all.is_of_kustomization()).then_some(old)
+        // A root itself says where its objects go.
+        let is_same_root = self.is_of_root(old, file);
+        (!is_same_root && (is_built || was.all.is_of_kustomization())).then_some(old)
+    }
+
+    /// Returns whether an old object is of the root with this name, and nothing else decides about its namespace.
+    fn is_of_root(&self, old: &ObjectId, file: &str) -> bool {
+        let is_it = |it: &Was| it.all.places().any(|(name, _)| name == file);
+        self.is_root(file) && !self.applied.contains(file) && self.old.get(old).is_some_and(is_it)
     }
 }
 

@@ -158,6 +158,10 @@ impl Rendering {
         let rendered =
             self.render_found(&mut roots, (&files, &foreign), at, &unread, &mut listing, done);
         self.record(&roots, rendered, at, &mut listing);
+        let applied: HashSet<_> = listing.applied.iter().map(Applied::folder).collect();
+        for it in listing.sources.iter_mut().flatten().filter_map(Source::rendered_mut) {
+            it.is_applied = it.folder.ancestors().any(|it| applied.contains(it));
+        }
         let as_it_is = applied::as_it_is(&listing.applied);
         let (plain, taken): (Vec<_>, Vec<_>) = taken.into_iter().partition(|(it, _)| as_it_is(it));
         listing.sources.extend(plain.into_iter().map(|(_, source)| Ok(source)));
@@ -626,7 +630,8 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     let of = root.part_of.as_ref().map_or(&root.folder, |it| &it.folder).clone();
     let group = Group::Rendered { name, folder: of, release, cluster };
     let random = Vec::new();
-    let rendered = Rendered { root: root.clone(), folder, top, parts, note, random };
+    let rendered =
+        Rendered { root: root.clone(), folder, top, parts, note, is_applied: false, random };
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }
 

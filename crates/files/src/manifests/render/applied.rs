@@ -34,6 +34,8 @@ pub(in crate::manifests) struct Applied {
     pub(super) rest: Option<String>,
     /// The namespace for what has none there. Of a kustomization, its own, and `is_placed` is false.
     pub(super) namespace: Option<String>,
+    /// How the object names the cluster.
+    pub(super) cluster: Value,
     /// Whether the object decides about the namespace, and setguard does not follow it.
     pub(super) is_placed: bool,
     /// Whether it is rendered as a release, so its objects are compared as those of the release.
@@ -44,7 +46,7 @@ pub(in crate::manifests) struct Applied {
 
 /// Returns whether an object applies a file as it is, although a kustomization elsewhere may take it.
 pub(super) fn as_it_is(all: &[Applied]) -> impl Fn(&Path) -> bool + use<> {
-    let folders = all.iter().map(|it| (whole(&it.top.join(&it.path)), it.has_folders()));
+    let folders = all.iter().map(|it| (it.folder(), it.has_folders()));
     // Two objects can apply one folder.
     let mut plain = HashMap::new();
     folders.for_each(|(folder, all)| *plain.entry(folder).or_insert(false) |= all);
@@ -69,8 +71,17 @@ pub(in crate::manifests) fn not_compared(new: &[Applied], old: &[Applied]) -> Ve
         let own = new_by_id.get(&*now.id).map_or(&[][..], Vec::as_slice);
         let same_name = old_by_id.get(&*now.id).map_or(&[][..], Vec::as_slice);
         let same_path = old_by_path.get(&now.path).map_or(&[][..], Vec::as_slice);
-        let renamed = same_path.iter().filter(|it| !new_by_id.contains_key(&*it.id));
-        let earlier = now.earlier(own, same_name).unwrap_or_else(|| renamed.copied().collect());
+        let is_gone = |it: &&Applied| !new_by_id.contains_key(&*it.id);
+        let renamed = || same_path.iter().copied().filter(is_gone).collect::<Vec<_>>();
+        // With a new name and a new path, only the objects are the same.
+        let in_file = || {
+            let all = old.iter().filter(|it| it.entry.file == now.entry.file && is_gone(it));
+            all.filter(|it| !it.sets().is_disjoint(&now.sets())).collect()
+        };
+        let earlier = now.earlier(own, same_name).unwrap_or_else(|| match renamed() {
+            all if all.is_empty() => in_file(),
+            all => all,
+        });
         let why = now.differs_from(&earlier, own).or_else(|| now.is_silent_about(&earlier, old));
         let entry = now.entry.clone();
         match why {
@@ -97,6 +108,11 @@ fn by<K: Hash + Eq + ?Sized>(
 }
 
 impl Applied {
+    /// Returns the folder, without links.
+    pub(super) fn folder(&self) -> PathBuf {
+        whole(&self.top.join(&self.path))
+    }
+
     /// Returns whether the files in folders below count too.
     fn has_folders(&self) -> bool {
         // Flux has no such field.
@@ -156,28 +172,45 @@ impl Applied {
         })
     }
 
-    /// Returns why its objects are not compared with those that it had in another namespace.
+    /// Returns why its objects are not compared with those that it had in another namespace or cluster.
     fn has_moved(&self, old: &[&Applied], own: &[&Applied]) -> Option<String> {
-        let Applied { object, path, namespace, .. } = self;
+        let Applied { object, path, namespace, cluster, .. } = self;
         let is_here = old.iter().any(|it| it.path == *path);
         // Without one, the folder has moved.
         let mut same = old.iter().filter(|it| it.path == *path || !is_here);
-        if !self.is_placed || same.clone().any(|it| it.namespace == *namespace) {
+        // A cluster has a name and an address.
+        let is_other = |it: &Applied| {
+            let all = cluster.as_object().zip(it.cluster.as_object());
+            all.map_or(*cluster != it.cluster, |(now, was)| {
+                now.iter().any(|(key, now)| was.get(key).is_some_and(|was| was != now))
+            })
+        };
+        let is_there = |it: &Applied| it.namespace == *namespace && !is_other(it);
+        if self.is_release || same.clone().any(|it| is_there(it)) {
             return None;
         }
         // Another cluster may have an object of that name.
         let is_left = |it: &Applied| own.iter().any(|now| now.entry.file == it.entry.file);
         // Of an ApplicationSet, another element may be new.
         let stays = |it: &Applied| {
-            own.iter().any(|now| now.path == it.path && now.namespace == it.namespace)
+            let is_it = |now: &&Applied| now.path == it.path && now.cluster == it.cluster;
+            own.iter().any(|now| is_it(now) && now.namespace == it.namespace)
         };
         let is_it = |it: &Applied| it.entry.file == self.entry.file || !is_left(it);
         let was = same.find(|it| is_it(it) && !stays(it))?;
-        if !self.may_have_set() || self.namespaces() == was.namespaces() {
+        if !self.may_have_set() {
+            return None;
+        }
+        let path = path.display();
+        if is_other(was) {
+            let what = "to another cluster than before, where they are new";
+            return Some(format!("{object} applies the objects of {path} {what}"));
+        }
+        let is_placed = self.is_placed || was.is_placed;
+        if !is_placed || self.namespaces() == was.namespaces() {
             return None;
         }
         let [now, was] = [namespace, &was.namespace].map(|it| it.as_deref().unwrap_or("default"));
-        let path = path.display();
         Some(format!(
             "{object} puts the objects of {path} into {now} instead of {was} now, where they are new"
         ))
@@ -185,30 +218,33 @@ impl Applied {
 
     /// Returns the namespaces that its sets get. Those of a base elsewhere count as sets without one.
     fn namespaces(&self) -> BTreeSet<String> {
+        let all: BTreeSet<_> = self.sets().into_iter().map(|[_, _, namespace]| namespace).collect();
+        let given = || self.namespace.as_deref().unwrap_or("default").to_owned();
+        if all.is_empty() { BTreeSet::from([given()]) } else { all }
+    }
+
+    /// Returns the kinds, names and namespaces of the sets in its folder.
+    fn sets(&self) -> BTreeSet<[String; 3]> {
         let given = self.namespace.as_deref();
         let of_set = |root: &Node<'_>| {
-            let own = root.get("metadata").and_then(|it| it.get("namespace"));
-            let own = own.and_then(Node::as_str);
+            let metadata = |key| root.get("metadata").and_then(|it| it.get(key)?.as_str());
+            let own = metadata("namespace");
             // Flux overrides it.
             let is_flux = self.source[0].is_object();
-            if is_flux { given.or(own) } else { own.or(given) }.unwrap_or("default").to_owned()
-        };
-        let is_set = |root: &Node<'_>| {
-            let kind = root.get("kind").and_then(Node::as_str);
-            kind.is_some_and(|it| it == "DaemonSet" || it == "StatefulSet")
+            let namespace = if is_flux { given.or(own) } else { own.or(given) };
+            let kind = root.get("kind").and_then(Node::as_str)?;
+            let all = [kind, metadata("name")?, namespace.unwrap_or("default")];
+            matches!(kind, "DaemonSet" | "StatefulSet").then(|| all.map(str::to_owned))
         };
         let at = self.top.join(&self.path);
         let files = edits::entries(&at);
         let files = files.filter(|it| it.file_type().is_file() && is_manifest(it.path()));
-        let mut all = BTreeSet::new();
-        for text in files.filter_map(|it| files::text(it.path()).ok()) {
-            let roots = kube_yaml::documents(&text).flatten().map(|it| it.root);
-            all.extend(roots.filter(is_set).map(|it| of_set(&it)));
-        }
-        if all.is_empty() {
-            all.insert(given.unwrap_or("default").to_owned());
-        }
-        all
+        let texts = files.filter_map(|it| files::text(it.path()).ok());
+        let sets = |it: String| {
+            let roots = kube_yaml::documents(&it).flatten().map(|it| it.root);
+            roots.filter_map(|it| of_set(&it)).collect::<Vec<_>>()
+        };
+        texts.flat_map(sets).collect()
     }
 
     /// Returns whether a repository has the path. Only the cluster can fill a placeholder.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use walkdir::{DirEntry, WalkDir};
 
 use self::{
-    argo::{application_set, applications, remote_charts},
+    argo::{application_set, applications, remote_charts, skipped},
     flux::{
         flux_kustomization, helm_release, ignores, left_out, remote_chart, source_kind, unhashed,
     },
@@ -71,8 +71,8 @@ pub(in crate::manifests) struct Releases<'a> {
     variables: HashSet<String>,
     /// The folders that were searched for variables.
     searched: HashSet<PathBuf>,
-    /// What Flux leaves out, and the files that say so, by folder.
-    ignores: HashMap<PathBuf, (String, Vec<PathBuf>)>,
+    /// What Flux or Argo CD leaves out, and the files that say so, by folder and by whether it is Flux.
+    ignores: HashMap<(PathBuf, bool), (String, Vec<PathBuf>)>,
     /// Whether a file or a folder may have a set or a release. Many objects can apply one folder.
     has_set: RefCell<HashMap<PathBuf, bool>>,
 }
@@ -268,6 +268,7 @@ impl<'a> Releases<'a> {
                 source: Value::Null,
                 rest: None,
                 namespace: None,
+                cluster: Value::Null,
                 is_placed: false,
                 is_release: false,
                 entry,
@@ -344,16 +345,20 @@ impl<'a> Releases<'a> {
         let is_followed = declared.why_not.is_none()
             || declared.is_directory
             || matches!(declared.changes, Changes::Images | Changes::Namespaces);
-        for Way { path, mut source, namespace } in declared.ways {
+        for Way { path, mut source, namespace, cluster } in declared.ways {
             let (at, path) = in_repository(top, &path);
             let mut of = [&holder.of[..], &declared.overrides].concat();
-            // Only Flux reads these.
-            if let Some(source) = source.as_array_mut().filter(|it| it[0].is_object()) {
-                let read = || {
-                    let files = ignores(&at, top);
-                    (left_out(&files, &at), files)
+            let is_flux = source[0].is_object();
+            if let Some(source) = source.as_array_mut().filter(|_| is_flux || found.is_empty()) {
+                let read = || match is_flux {
+                    true => {
+                        let files = ignores(&at, top);
+                        (left_out(&files, &at), files)
+                    }
+                    false => skipped(&at),
                 };
-                let (left_out, files) = self.ignores.entry(at.clone()).or_insert_with(read);
+                let key = (at.clone(), is_flux);
+                let (left_out, files) = self.ignores.entry(key).or_insert_with(read);
                 source.push(left_out.clone().into());
                 of.extend(files.iter().cloned());
             }
@@ -374,6 +379,7 @@ impl<'a> Releases<'a> {
                 source,
                 rest,
                 namespace,
+                cluster,
                 is_placed,
                 is_release,
                 entry,
@@ -594,6 +600,8 @@ struct Way {
     source: Value,
     /// The namespace for what has none there.
     namespace: Option<String>,
+    /// How the object names the cluster. `null` means the cluster with the object.
+    cluster: Value,
 }
 
 #[derive(Default)]

@@ -33,6 +33,8 @@ pub struct Rendered {
     pub(super) top: PathBuf,
     pub(super) note: Option<String>,
     pub(super) parts: Vec<Part>,
+    /// Whether an object of Argo CD or Flux applies the folder, and can decide about namespaces.
+    pub(super) is_applied: bool,
     /// The values of an earlier version that differ at each rendering, each with the value now.
     pub(super) random: Vec<Changing>,
 }
@@ -182,6 +184,11 @@ impl Rendered {
             Kind::Chart(release) => release.namespace.as_deref(),
             Kind::Kustomization => self.root.part_of.as_ref()?.namespace.as_deref(),
         }
+    }
+
+    /// Returns whether an object applies the folder, and can decide about namespaces.
+    pub const fn is_applied(&self) -> bool {
+        self.is_applied
     }
 
     /// Returns whether a kustomization uses the output of this root.

@@ -6,11 +6,17 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use walkdir::DirEntry;
 
 pub(super) use self::application_set::application_set;
 use super::{
     Changes, Declared, OPEN, Way, documents_in, fields, has_images, is_part, keys, not_understood,
     sorted, text, value_file, without,
+};
+use crate::manifests::{
+    edits::entries,
+    files::{self, is_manifest},
+    not_checked::may_have_set,
 };
 
 /// The fields of a source that are not about how it is rendered.
@@ -88,7 +94,29 @@ fn way(spec: &Value, source: &Value) -> Way {
     let directory = &source["directory"];
     let which = json!([directory["include"], directory["exclude"], directory["recurse"] == true]);
     let path = text(source, "path").unwrap_or_default();
-    Way { path, source: json!([own, others, which]), namespace: destination(spec) }
+    let cluster = without(&spec["destination"], "namespace");
+    let is_own =
+        cluster["server"] == "https://kubernetes.default.svc" || cluster["name"] == "in-cluster";
+    Way {
+        path,
+        source: json!([own, others, which]),
+        namespace: destination(spec),
+        cluster: if is_own { Value::Null } else { cluster },
+    }
+}
+
+/// Returns the files in a folder of manifests that Argo CD skips.
+///
+/// Upstream: `findManifests`, reposerver/repository/repository.go in github.com/argoproj/argo-cd.
+pub(super) fn skipped(folder: &Path) -> (String, Vec<PathBuf>) {
+    let files = entries(folder).map(DirEntry::into_path).filter(|it| is_manifest(it));
+    let has_mark = |it: &PathBuf| {
+        files::text(it)
+            .is_ok_and(|it| it.contains("+argocd:skip-file-rendering") && may_have_set(&it))
+    };
+    let files: Vec<_> = files.filter(has_mark).collect();
+    let name = |it: &PathBuf| it.strip_prefix(folder).unwrap_or(it).display().to_string();
+    (files.iter().map(name).collect::<Vec<_>>().join("\n"), files)
 }
 
 /// Returns the namespace for objects without one.

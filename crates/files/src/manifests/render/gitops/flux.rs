@@ -68,6 +68,7 @@ fn way_of_flux(object: &Value, source: &Value, path: Option<String>) -> Way {
         path: path.unwrap_or_default(),
         source: json!([reference(source, object), key(source, object)]),
         namespace: text(&object["spec"], "targetNamespace"),
+        cluster: object["spec"]["kubeConfig"].clone(),
     }
 }
 
