@@ -173,6 +173,8 @@ fn an_ordinary_change_passes() {
         ("x/kustomization.yaml", patched.replace("resources", "\nresources"), RENDERED),
         ("flux.yaml", format!("{of_sets}  interval: 2m\n"), RENDERED),
         ("vars/cm.yaml", variables.replace("a: b", "a: b, c: d"), RENDERED),
+        // A list of what counts leaves nothing out of the folders that Flux applies.
+        (".sourceignore", "# only\n/*\n!/y\n!/infra\n".to_owned(), RENDERED),
         (
             "infra/issuer.yaml",
             "kind: ClusterIssuer\napiVersion: a/v1\nspec: {a: b}\n".to_owned(),

@@ -243,7 +243,10 @@ impl<'a> Releases<'a> {
             }
             ("source.toolkit.fluxcd.io", kind) if let Some(kind) = source_kind(kind) => {
                 let json = json();
-                let leads = ["url", "ref", "include", "ignore", "bucketName", "endpoint", "prefix"];
+                let leads = [
+                    "url", "ref", "include", "ignore", "sparseCheckout", "bucketName", "endpoint",
+                    "prefix",
+                ];
                 let leads = leads.map(|key| sorted(&json["spec"][key])).join(" ");
                 self.sources.add(kind, &json, holder, (leads, holder.of.clone()));
                 return;

@@ -1,7 +1,11 @@
 //! The objects of Flux.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    slice,
+};
 
+use ignore::gitignore::Gitignore;
 use serde_json::{Value, json};
 use setguard_core::policy::file_patterns::patterns;
 use walkdir::DirEntry;
@@ -35,23 +39,41 @@ pub(super) fn ignores(folder: &Path, top: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns the lines that leave something out of a folder, or take it back.
+/// Returns the lines that leave something out of a folder, or take it back, each after its folder. Empty if all of the
+/// folder counts, as with a list of what counts in the repository.
 pub(super) fn left_out(ignores: &[PathBuf], folder: &Path) -> String {
     let mut all = Vec::new();
     for file in ignores {
         let (Ok(text), Some(root)) = (files::text(file), file.parent()) else { continue };
-        let matches = |line: &str| {
-            let pattern = patterns(root, &[line.to_owned()]);
-            let mut found =
-                entries(folder).map(DirEntry::into_path).filter(|it| is_built(it, folder));
-            found.any(|it| {
-                it.starts_with(root) && !pattern.matched_path_or_any_parents(&it, false).is_none()
-            })
-        };
-        let lines = text.lines().filter(|it| !it.trim().is_empty() && !it.starts_with('#'));
-        all.extend(lines.filter(|it| it.starts_with('!') || matches(it)).map(str::to_owned));
+        let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        all.push((root, patterns(root, &lines), lines));
     }
-    all.join("\n")
+    if all.is_empty() {
+        return String::new();
+    }
+    let files = entries(folder).map(DirEntry::into_path).filter(|it| is_built(it, folder));
+    let files: Vec<_> = files.collect();
+    let is_matched = |root: &Path, patterns: &Gitignore, it: &Path| {
+        let found = it.starts_with(root).then(|| patterns.matched_path_or_any_parents(it, false));
+        found.filter(|it| !it.is_none()).map(|it| it.is_ignore())
+    };
+    // The last match counts.
+    let is_left_out = |it: &PathBuf| {
+        let mut all = all.iter().rev();
+        all.find_map(|(root, patterns, _)| is_matched(root, patterns, it)) == Some(true)
+    };
+    if !files.iter().any(is_left_out) {
+        return String::new();
+    }
+    let lines = all.iter().flat_map(|(root, _, lines)| {
+        let counts = |line: &&String| {
+            let one = patterns(root, slice::from_ref(*line));
+            line.starts_with('!') || files.iter().any(|it| is_matched(root, &one, it).is_some())
+        };
+        let at = root.strip_prefix(folder).unwrap_or(Path::new("")).display();
+        lines.iter().filter(counts).map(move |it| format!("{at}: {it}"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns whether what is applied may be made of a file: a manifest, a kustomization or a part of a chart.
