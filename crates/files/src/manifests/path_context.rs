@@ -288,11 +288,11 @@ impl PathContext {
 
     /// Returns the kustomization that gives a set its selector and labels, if the set has neither. kustomize labels only
     /// sets of Kubernetes itself.
-    pub fn completed(&self, set: &Manifest<'_>) -> Option<String> {
+    pub fn completed(&self, set: &Manifest<'_>, command: &str) -> Option<String> {
         let is_labelled = set.resource.is_some_and(|it| it.group == "apps") && set.is_partial();
         let folder = self.completed_by.as_ref().filter(|_| is_labelled)?.display();
         Some(format!(
-            "{folder} adds a selector and labels; check what it builds: setguard check -k {folder}"
+            "{folder} adds a selector and labels; {command} what it builds: setguard {command} -k {folder}"
         ))
     }
 

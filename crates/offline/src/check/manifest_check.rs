@@ -143,7 +143,7 @@ impl<'a> Checker<'a> {
         let mut postponed = moved.map(|why| NotChecked::object(file, line, Cause::Partial, why));
         ignores.begin(&found.id);
         let context = self.path_context(file).filter(|_| !self.context.no_ignores);
-        let completed = context.and_then(|it| it.completed(manifest));
+        let completed = context.and_then(|it| it.completed(manifest, "check"));
         let postpone = |line, cause, why| {
             let mut entry = NotChecked::object(file, line, cause, why);
             entry.is_same = self.previous.has_same(&found.id, file, manifest);

@@ -425,8 +425,12 @@ impl Input {
     fn add_new(&mut self, source: &Source, manifest: Manifest<'_>, decoded: Decoded) {
         let (file, node) = (source.name().to_owned(), &manifest.node);
         let context = self.contexts.get(&file);
-        if let Some(why) = context.and_then(|it| it.partial(&manifest)).cloned() {
-            let entry = NotChecked::object(&file, node.mark.line, Cause::Partial, why);
+        let partial = context.and_then(|it| Some((it.partial(&manifest)?.clone(), Cause::Partial)));
+        let left_out = partial.or_else(|| {
+            context.and_then(|it| Some((it.completed(&manifest, "plan")?, Cause::Kustomization)))
+        });
+        if let Some((why, cause)) = left_out {
+            let entry = NotChecked::object(&file, node.mark.line, cause, why);
             self.left_out.push(entry);
             return;
         }
