@@ -9,6 +9,7 @@ use crate::prelude::*;
 /// The words before a comment's line, in the reason of a note and in a remark.
 const COMMENT: &str = "the comment in line ";
 const LINE: &str = "line ";
+const IGNORE: &str = "setguard: ignore[";
 /// The start of a message about a key, before the lines.
 const TWICE: &str = " occurs twice";
 
@@ -39,6 +40,7 @@ impl RenderedFindings {
     ) -> ObjectReport {
         // A message can name the place of a different object.
         let name = format!("{}:", source.name());
+        let mut unheard = Vec::new();
         for mut diagnostic in object.diagnostics.iter().cloned() {
             self.find_line(&mut diagnostic.message, &name, rendered, source);
             if let Some(at) = diagnostic.message.find(TWICE) {
@@ -51,6 +53,16 @@ impl RenderedFindings {
             let file = match place {
                 Some((file, mark)) => {
                     diagnostic.mark = mark;
+                    // A template does not print the comments of its values.
+                    let line = file.text().lines().nth(mark.line.saturating_sub(1));
+                    let is_meant = |it: &str| it.contains(IGNORE) && it.contains(diagnostic.rule.id);
+                    if diagnostic.severity == Severity::Warning && line.is_some_and(is_meant) {
+                        unheard.push(format!(
+                            "the comment in {}:{} has no effect; write it in the template",
+                            file.name(),
+                            mark.line
+                        ));
+                    }
                     let related = mem::take(&mut diagnostic.related).into_iter();
                     let related = related.filter_map(|(at, label)| {
                         let (other, at) = rendered.place(source.text(), at, &mut self.files)?;
@@ -72,6 +84,7 @@ impl RenderedFindings {
             self.find_line(remark, &name, rendered, source);
             self.find_line(remark, LINE, rendered, source);
         }
+        remarks.extend(unheard);
         remarks.retain(|it| self.remarks.insert((object.id.kind.clone(), it.clone())));
         ObjectReport { number: object.number, remarks, ..ObjectReport::of(object.id.clone()) }
     }
