@@ -55,7 +55,8 @@ impl RenderedFindings {
                     diagnostic.mark = mark;
                     // A template does not print the comments of its values.
                     let line = file.text().lines().nth(mark.line.saturating_sub(1));
-                    let is_meant = |it: &str| it.contains(IGNORE) && it.contains(diagnostic.rule.id);
+                    let is_meant =
+                        |it: &str| it.contains(IGNORE) && it.contains(diagnostic.rule.id);
                     if diagnostic.severity == Severity::Warning && line.is_some_and(is_meant) {
                         unheard.push(format!(
                             "the comment in {}:{} has no effect; write it in the template",

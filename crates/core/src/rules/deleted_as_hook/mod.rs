@@ -2,18 +2,28 @@ use crate::{finding::paths::ANNOTATIONS, object::Metadata, rules::prelude::*};
 
 pub(super) static RULE: Rule = rule! {
     id: "deleted-as-hook", group: Rollout;
-    title: "Helm deletes a set that becomes a hook",
-    summary: "a set of a release that becomes a hook, so that Helm deletes it",
+    title: "Helm or Argo CD deletes this set",
+    summary: "a set that becomes a hook, or that Argo CD replaces by force, so that it is deleted",
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 const HOOK: &str = "helm.sh/hook";
+const ARGO_HOOK: &str = "argocd.argoproj.io/hook";
+const OPTIONS: &str = "argocd.argoproj.io/sync-options";
 
 /// A release has no hooks, so an upgrade deletes what the release had under this name. Helm runs the hooks of
 /// `pre-upgrade` before that.
 ///
 /// Helm: `Update`, pkg/kube/client.go; `performUpgrade`, pkg/action/upgrade.go.
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if let Some((key, why)) = recreated(subject) {
+        let message = format!(
+            "each sync of Argo CD deletes this set with its pods and creates it again, because {why}"
+        );
+        let help = "leave the annotation out";
+        found.report(&ANNOTATIONS.key(key), Reason::Invalid, message, help);
+        return;
+    }
     let hook = subject.old().and_then(|old| becomes_hook(&old.metadata, &subject.object.metadata));
     let Some(hook) = hook else { return };
     let then = recreation(hook);
@@ -22,6 +32,25 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
     let help = "leave the annotation out, or give the hook another name";
     found.report(&ANNOTATIONS.key(HOOK), Reason::Invalid, message, help);
+}
+
+/// Returns the annotation with which Argo CD recreates a set, and why it does. A DaemonSet may be a hook that only pulls
+/// images.
+///
+/// Argo CD: `runTasks` and `applyObject`, gitops-engine/pkg/sync/sync_context.go; `NewHookDeletePolicy`.
+fn recreated(subject: &Subject<'_>) -> Option<(&'static str, &'static str)> {
+    let value = |of: &Metadata<'_>, key| Some(of.annotations.as_ref()?.get(key)?.to_string());
+    let metadata = &subject.object.metadata;
+    let options = value(metadata, OPTIONS).unwrap_or_default();
+    let has = |wanted| options.split(',').any(|it| it.trim() == wanted);
+    if has("Force=true") && has("Replace=true") {
+        return Some((OPTIONS, "it replaces the set by force"));
+    }
+    let hook = value(metadata, ARGO_HOOK)?;
+    let becomes_one = || subject.old().is_some_and(|it| value(&it.metadata, ARGO_HOOK).is_none());
+    let is_daemon = matches!(subject.object.workload, Workload::DaemonSet(_));
+    let is_hook = !matches!(hook.trim(), "" | "Skip");
+    (is_hook && (!is_daemon || becomes_one())).then_some((ARGO_HOOK, "it is a hook"))
 }
 
 /// Returns the hook that an object becomes if Helm deletes it therefore.
