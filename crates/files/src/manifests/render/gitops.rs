@@ -345,7 +345,7 @@ impl<'a> Releases<'a> {
             false => vec![at.clone()],
         };
         let is_here = at.starts_with(top) && at.exists();
-        let is_followed = declared.why_not.is_none()
+        let is_followed = declared.why_not.is_none() && !declared.is_made
             || declared.is_directory
             || matches!(declared.changes, Changes::Images | Changes::Namespaces);
         for Way { path, mut source, namespace, cluster } in declared.ways {
@@ -631,6 +631,8 @@ struct Declared {
     why_not: Option<String>,
     /// What it changes that setguard may not follow.
     rest: Option<String>,
+    /// Whether the Applications that it makes say why they are not rendered.
+    is_made: bool,
     /// The namespace in which Argo CD puts objects without one.
     destination: Option<String>,
     changes: Changes,

@@ -74,11 +74,11 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
             files: strings(&source["helm"]["valueFiles"]),
             overrides: overrides.clone(),
             why_not: not_understood(&why_not).filter(|_| !is_made),
-            rest: Some(sorted(&json!([
-                without(source, SOURCE),
-                source["helm"],
-                object["spec"]["templatePatch"]
-            ]))),
+            rest: (!is_made || why_not.iter().any(|it| *it != "helm")).then(|| {
+                let helm = if is_made { &Value::Null } else { &source["helm"] };
+                sorted(&json!([without(source, SOURCE), helm, object["spec"]["templatePatch"]]))
+            }),
+            is_made,
             destination: all.iter().find_map(|(.., raw, _)| destination(raw)).filter(|_| !is_made),
             ..Declared::by("ApplicationSet", object)
         }
