@@ -119,9 +119,18 @@ impl NotChecked {
         before: &[NotChecked],
         limits_rollouts: bool,
     ) {
-        let before: HashSet<_> = before.iter().filter_map(|it| it.object.as_ref()).collect();
+        let objects = || before.iter().filter_map(|it| Some((&*it.file, it.object.as_deref()?)));
+        let in_files: HashSet<_> = objects().collect();
+        let files: HashSet<_> = objects().map(|it| it.0).collect();
+        let all_before: HashSet<_> = objects().map(|it| it.1).collect();
         for it in all.filter(|it| limits_rollouts || !it.only_images) {
-            it.is_changed |= it.object.as_ref().is_some_and(|it| !before.contains(it));
+            let Some(object) = it.object.as_deref() else { continue };
+            // The same object can be in the files of several clusters.
+            let is_known = match files.contains(&*it.file) {
+                true => in_files.contains(&(&*it.file, object)),
+                false => all_before.contains(object),
+            };
+            it.is_changed |= !is_known;
         }
     }
 
