@@ -61,7 +61,10 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
     let pod = forecast.name(&stop.target);
     let namespace = &forecast.id.namespace;
     let delete = format!("kubectl delete pod {pod} -n {namespace}");
-    let describe = format!("kubectl describe pod {pod} -n {namespace}");
+    let describe = match rollout.of_kind {
+        OfKind::StatefulSet { .. } => format!("kubectl describe pod {pod} -n {namespace}"),
+        OfKind::DaemonSet { .. } => format!("kubectl describe ds {} -n {namespace}", forecast.id.name),
+    };
     let complete = format!(
         "kubectl patch sts {} -n {namespace} --type merge -p '{COMPLETE}'",
         forecast.id.name

@@ -5,7 +5,7 @@ use setguard_core::{
     inventory::host_port::share_a_port,
     object::{DaemonSetSpec, Object, Workload},
     rollout::{
-        Course, NeverReady, Revision,
+        Course, Health, NeverReady, Revision,
         daemon_set::{Settings, simulate},
         node::Placing,
     },
@@ -13,7 +13,7 @@ use setguard_core::{
 
 use self::nodes::DaemonNode;
 use super::{
-    Forecaster, Simulated, Transition, breaks,
+    Forecaster, Simulated, Transition,
     old_state::{adopted, estimate},
 };
 use crate::plan::forecast::{Kept, OfKind, Rollout};
@@ -52,8 +52,9 @@ impl Forecaster<'_> {
         let pods: Vec<_> = nodes.iter().map(|node| node.pods).collect();
         let wanted = pods.iter().filter(|node| node.runs).count();
         let alive = pods.iter().filter(|node| !node.is_dead);
-        let new: Vec<_> = alive.filter_map(|node| node.new).collect();
-        let breaks = breaks(&new, pods.iter().any(|node| node.old.is_some()));
+        let mut new = alive.filter_map(|node| node.new);
+        let is_under_way = pods.iter().any(|node| node.old.is_some());
+        let is_breaking = is_under_way && new.any(|it| it == Health::Broken);
         let course = simulate(&settings, pods.clone(), &never_ready);
         let set = transition.set();
         let mut notes: Vec<_> = adopted(world, &set).into_iter().collect();
@@ -80,7 +81,7 @@ impl Forecaster<'_> {
             why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),
             down_before,
             if_broken,
-            undo: self.undo(transition, breaks, &spec.template, settings.min_ready_seconds),
+            undo: self.undo(transition, is_breaking, &spec.template, settings.min_ready_seconds),
             estimate: estimate(&world.times_to_ready(&set), &course),
             over_budgets: self.over_budgets(transition, &course),
             of_kind: OfKind::DaemonSet {

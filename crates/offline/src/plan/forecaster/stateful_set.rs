@@ -13,7 +13,7 @@ use setguard_core::{
 };
 
 use super::{
-    Forecaster, Simulated, Transition, breaks,
+    Forecaster, Simulated, Transition,
     old_state::{adopted, estimate},
 };
 use crate::plan::{
@@ -93,8 +93,9 @@ impl Forecaster<'_> {
         let alive: Vec<_> = alive.map(|(_, pod)| pod).collect();
         let new = alive.iter().filter(|pod| pod.revision == Revision::New);
         let new: Vec<_> = new.map(|pod| pod.health).collect();
-        let breaks = breaks(&new, new.len() < alive.len());
-        let undo = self.undo(transition, breaks, &spec.template, settings.min_ready_seconds);
+        let is_under_way = !state.is_current || new.len() < alive.len();
+        let is_breaking = is_under_way && new.contains(&Health::Broken);
+        let undo = self.undo(transition, is_breaking, &spec.template, settings.min_ready_seconds);
         let remedy = remedy(settings, &state, &course, undo);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
         let stops = |never_ready| simulate(settings, state.clone(), never_ready).stop.is_some();
