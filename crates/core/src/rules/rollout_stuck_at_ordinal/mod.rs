@@ -55,7 +55,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         true => release(query, &replicas, &halt),
         false => repair(query, &replicas, pod),
     };
-    let is_stuck = (replicas.is_updating() || is_in_the_way) && !query.set.is_on_delete();
+    // A new pod that has never worked is a creation that does not go on.
+    let is_stuck = (replicas.is_updating() || is_in_the_way) && !query.set.is_on_delete()
+        || !is_of_node && !pod.has_worked();
     let path = STATUS.child("readyReplicas");
     found.add(Report::new(&path, facts, help).stuck(is_stuck));
 }
