@@ -158,9 +158,14 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
         return help.run(undo);
     }
     match pod.is_unschedulable() {
-        true => Help::say("make room for it, or change what the scheduler names; ")
-            .run(look)
-            .and(" shows more"),
+        true => {
+            let help = Help::say("make room for it, or change what the scheduler names; ");
+            let help = match query.label() {
+                Some(label) => help.and("if the node is meant for it, run ").run(label).and("; "),
+                None => help,
+            };
+            help.run(look).and(" shows more")
+        }
         false => Help::say("")
             .run(look)
             .and(" shows more; if the template is at fault, correct it, apply it and then run ")
