@@ -221,7 +221,7 @@ pub fn fixture(path: &Path, text: &str) -> Vec<Found> {
 pub fn status(text: &str) -> Vec<Found> {
     let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
     let now = now.expect("a line `# Seen at TIME`").parse().unwrap();
-    evaluate_status(&observe(&to_json(text)), now)
+    evaluate_status(&observe_in(Observed::at(now), &to_json(text)), now)
 }
 
 pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
@@ -237,7 +237,10 @@ fn violations(observed: &Observed, now: Timestamp) -> Vec<Violation> {
 }
 
 pub fn observe(objects: &[String]) -> Observed {
-    let mut observed = Observed::default();
+    observe_in(Observed::default(), objects)
+}
+
+fn observe_in(mut observed: Observed, objects: &[String]) -> Observed {
     let read = |json: &String| -> (String, String) {
         let object: Value = serde_json::from_str(json).unwrap();
         let text = |key: &str| object[key].as_str().unwrap().to_owned();

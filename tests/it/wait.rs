@@ -255,6 +255,21 @@ fn the_reason_is_an_annotation_as_long_as_it_holds_if_that_is_asked_for() {
 }
 
 #[test]
+fn a_known_obstacle_is_written_once() {
+    let cluster = with_bad_image("new");
+    let mut command = cluster.command(&["sts/db", "-n", "shop"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("setguard");
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.contains(": 1 of 3 updated, 2 of 3 ready; db-2 is not ready: "), "{first}");
+    cluster.has("statefulsets", &set("db", 2, 2));
+    let second = lines.next().unwrap().unwrap();
+    assert!(second.ends_with(": 2 of 3 updated, 2 of 3 ready"), "{second}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn sets_are_named_in_manifests_and_by_releases() {
     let cluster = Cluster::rolling();
     let mut of_release = set("cache", 3, 3);

@@ -140,6 +140,10 @@ fn sets_that_need_other_commands_are_not_folded() {
     for name in ["a", "b", "c", "scaled"] {
         add_updating(&cluster, name, "1a", "OrderedReady");
     }
+    // A warning about a set whose error is folded comes after the errors of other sets.
+    let mut careless = cluster.api_server.get("statefulsets", "shop", "a").unwrap();
+    careless["spec"]["revisionHistoryLimit"] = json!(0);
+    cluster.has("statefulsets", &careless);
     cluster.has("pods", &pod_of("scaled", 2, "scaled-1a", true));
     let text = cluster.run(&[]).ends(1).stdout;
     let (folded, alone) = text.split_once("\nnamespace shop\n").unwrap();
@@ -148,6 +152,8 @@ fn sets_that_need_other_commands_are_not_folded() {
     assert!(folded.contains("kubectl delete pod -n shop a-1\n"), "{text}");
     assert!(folded.contains("; for the others likewise"), "{text}");
     assert!(!folded.contains("rollout undo"), "{text}");
+    let warning = alone.find("[history-limit-zero]").unwrap();
+    assert!(alone.rfind("error[").unwrap() < warning, "{text}");
     assert!(
         alone.contains("kubectl rollout undo -n shop statefulset/undo --to-revision=1\n"),
         "{text}"
@@ -214,9 +220,13 @@ fn dead_nodes_are_one_block() {
     }
     let text = cluster.run(&[]).stdout;
     assert_eq!(text.matches("[node-down]").count(), 1, "{text}");
+    // Faults of the cluster come before those of namespaces.
+    cluster.has("statefulsets", &waiting("down", 0));
+    let text = cluster.run(&[]).stdout;
+    assert!(text.find("[node-down]") < text.find("error["), "{text}");
     let names = "= in: 6 objects: Node n0, Node n1, Node n2, Node n3, Node n4 and 1 more, since 2026-11-20 10:00 UTC";
     assert!(text.contains(names), "{text}");
-    let found = cluster.json(0, &[]);
+    let found = cluster.json(1, &[]);
     let found = found["findings"].as_array().unwrap().iter().filter(|it| it["rule"] == "node-down");
     assert_eq!(found.count(), 6);
 }

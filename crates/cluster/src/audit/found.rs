@@ -136,11 +136,9 @@ impl Found {
         self.entries.iter()
     }
 
-    /// Returns a report for each object: cluster-scoped objects first, then the namespaces with the worst findings. The
-    /// same order applies within a namespace.
-    pub(super) fn worst_first(self) -> Vec<ObjectReport> {
-        let mut namespaces: BTreeMap<Box<str>, Vec<ObjectReport>> = BTreeMap::new();
-        for (name, mut entry) in self.entries {
+    /// Returns a report for each object, the worst first.
+    pub(super) fn reports(self) -> Vec<ObjectReport> {
+        let reports = self.entries.into_iter().map(|(name, mut entry)| {
             // Problems that have happened come before problems that may happen.
             entry
                 .diagnostics
@@ -155,36 +153,45 @@ impl Found {
             report.diagnostics = entry.diagnostics;
             report.remarks = entry.remarks;
             report.ready = entry.ready;
-            namespaces.entry(name.namespace).or_default().push(report);
-        }
-        let badness = |report: &ObjectReport| {
-            let count =
-                |severity| report.diagnostics.iter().filter(|it| it.severity == severity).count();
-            let is_outage =
-                report.ready.is_some_and(Ready::is_outage) && !report.diagnostics.is_empty();
-            let errors = report.diagnostics.iter().filter(|it| it.severity == Severity::Error);
-            let happened = errors.filter(|it| it.facts.is_some()).count();
-            let all = [Severity::Error, Severity::Warning, Severity::Note].map(count);
-            [usize::from(is_outage), happened, all[0], all[1], all[2]]
-        };
-        let mut namespaces: Vec<_> = namespaces.into_values().collect();
-        for reports in &mut namespaces {
-            reports.sort_by_key(|report| std::cmp::Reverse(badness(report)));
-        }
-        // Both sorts are stable, so equal entries stay in alphabetical order.
-        namespaces.sort_by_key(|reports| {
-            let sum = reports
-                .iter()
-                .map(badness)
-                .fold([0; 5], |sum: [usize; 5], it| std::array::from_fn(|i| sum[i] + it[i]));
-            // A node that is down, or a webhook, can explain findings in sets.
-            let is_of_cluster = reports.first().is_some_and(|it| it.id.namespace.is_empty());
-            std::cmp::Reverse((is_of_cluster, sum))
+            report
         });
-        let mut reports: Vec<_> = namespaces.into_iter().flatten().collect();
-        reports.iter_mut().enumerate().for_each(|(number, report)| report.number = number);
-        reports
+        worst_first(reports.collect())
     }
+}
+
+/// Sorts reports: cluster-scoped objects first, then the namespaces with the worst findings. The same order applies
+/// within a namespace. Folded findings do not count.
+pub(super) fn worst_first(reports: Vec<ObjectReport>) -> Vec<ObjectReport> {
+    let mut namespaces: BTreeMap<String, Vec<ObjectReport>> = BTreeMap::new();
+    for report in reports {
+        namespaces.entry(report.id.namespace.clone()).or_default().push(report);
+    }
+    let badness = |report: &ObjectReport| {
+        let shown = report.diagnostics.iter().filter(|it| !it.is_folded);
+        let count = |severity| shown.clone().filter(|it| it.severity == severity).count();
+        let all = [Severity::Error, Severity::Warning, Severity::Note].map(count);
+        let is_outage = report.ready.is_some_and(Ready::is_outage) && all[0] > 0;
+        let errors = shown.clone().filter(|it| it.severity == Severity::Error);
+        let happened = errors.filter(|it| it.facts.is_some()).count();
+        [usize::from(is_outage), happened, all[0], all[1], all[2]]
+    };
+    let mut namespaces: Vec<_> = namespaces.into_values().collect();
+    for reports in &mut namespaces {
+        reports.sort_by_key(|report| std::cmp::Reverse(badness(report)));
+    }
+    // Both sorts are stable, so equal entries stay in alphabetical order.
+    namespaces.sort_by_key(|reports| {
+        let sum = reports
+            .iter()
+            .map(badness)
+            .fold([0; 5], |sum: [usize; 5], it| std::array::from_fn(|i| sum[i] + it[i]));
+        // A node that is down, or a webhook, can explain findings in sets.
+        let is_of_cluster = reports.first().is_some_and(|it| it.id.namespace.is_empty());
+        std::cmp::Reverse((is_of_cluster, sum))
+    });
+    let mut reports: Vec<_> = namespaces.into_iter().flatten().collect();
+    reports.iter_mut().enumerate().for_each(|(number, report)| report.number = number);
+    reports
 }
 
 impl Entry {

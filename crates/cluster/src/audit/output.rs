@@ -1,9 +1,10 @@
 use jiff::Timestamp;
 use setguard_files::prelude::*;
+use setguard_files::report::diagnostic::Folded;
 
 use super::{
     against::EarlierReport,
-    fold,
+    fold, found,
     metrics::Metrics,
     scan::{Missing, Seen},
     webhook_health::WebhookHealth,
@@ -33,7 +34,7 @@ impl Output<'_> {
             self.reports.failure(problem);
         }
         let unguarded = if guard.problems.is_empty() { Exit::Clean } else { Exit::Denied };
-        let mut objects = found.worst_first();
+        let mut objects = found.reports();
         let changes = self.earlier.take().map(|earlier| {
             let is_complete = missing.has_all_sets() && !missing.is_incomplete;
             let unread: Vec<String> =
@@ -41,6 +42,8 @@ impl Output<'_> {
             earlier.compare(&mut objects, is_complete, &unread, |it| self.is_audited(it))
         });
         let folded = fold::fold(&mut objects);
+        // What is folded stands elsewhere.
+        let mut objects = found::worst_first(objects);
         let mut occurrences = Occurrences::default();
         for object in &mut objects {
             for diagnostic in &mut object.diagnostics {
@@ -50,8 +53,14 @@ impl Output<'_> {
             self.metrics.iter().for_each(|metrics| metrics.count(object));
         }
         self.reports.all().try_for_each(|it| it.overview(&summary, &objects))?;
-        let (worst, rest): (Vec<_>, Vec<_>) =
-            folded.iter().partition(|it| it.diagnostic.severity == Severity::Error);
+        let is_fault_of_cluster = |it: &&Folded| {
+            let is_of_cluster = it.first.iter().all(|id| id.namespace.is_empty());
+            is_of_cluster && it.diagnostic.severity > Severity::Note
+        };
+        let (mut worst, rest): (Vec<_>, Vec<_>) = folded
+            .iter()
+            .partition(|it| it.diagnostic.severity == Severity::Error || is_fault_of_cluster(it));
+        worst.sort_by_key(|it| !is_fault_of_cluster(it));
         worst.into_iter().try_for_each(|it| self.reports.all().try_for_each(|to| to.folded(it)))?;
         objects.iter().try_for_each(|object| self.reports.object(None, object))?;
         rest.into_iter().try_for_each(|it| self.reports.all().try_for_each(|to| to.folded(it)))?;

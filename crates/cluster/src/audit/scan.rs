@@ -53,7 +53,7 @@ pub(super) async fn scan<'a>(
 ) -> Seen {
     let seen = RefCell::new(Seen {
         found: Found::new(evaluator.strictness),
-        observed: Observed::default(),
+        observed: Observed::at(evaluator.now),
         missing: Missing::default(),
         has_read_sets: false,
         progress,

@@ -108,7 +108,7 @@ pub(crate) static AROUND: [Collection; 11] = [
     Collection::of(Kind::ResourceQuota).or_unknown("whether a quota refuses pods"),
 ];
 
-/// The audit reads these for sets whose status is not healthy.
+/// The audit reads these for sets whose status is not healthy, or may be so only for a moment.
 pub(crate) static UNHEALTHY: [Collection; 3] = [
     Collection::of(Kind::Pod),
     // The revision numbers are not in the metadata.

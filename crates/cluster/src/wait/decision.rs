@@ -5,7 +5,7 @@ use setguard_core::{
     finding::{Facts, Hold, Outlook},
     kubernetes::cluster::Cluster,
     observed::{LONGEST_WAIT, Phase, Pod, RolloutStatus, SLACK, WorkloadState},
-    rules::status::outlook::{CRASH, IDLE},
+    rules::status::outlook::{CRASH, IDLE, LOOP},
 };
 
 use super::{
@@ -167,8 +167,17 @@ pub(crate) fn decide(
     diagnosis: &Diagnosis,
     memory: &mut Memory,
 ) -> Decision {
-    let standing =
+    let mut standing =
         set.map(|set| RolloutStatus::of(view.observed, set, view.cluster, view.allow_none));
+    if let (Some(set), Some(standing)) = (set, &mut standing)
+        && standing.outcome().is_some()
+        && diagnosis.about(view, set, false).any(|it| {
+            it.facts.as_ref().is_some_and(|facts| [CRASH, LOOP].contains(&facts.outlook.state))
+        })
+    {
+        // All pods are ready, but only for a moment.
+        standing.phase = Phase::Going;
+    }
     let mut obstacles = match (set, &standing) {
         (Some(set), Some(standing)) => {
             let mut obstacles = obstacles(view, target, set, standing, diagnosis, memory);

@@ -1,6 +1,6 @@
 use jiff::Timestamp;
 use serde::Serialize;
-use setguard_core::observed::RolloutStatus;
+use setguard_core::{finding::Facts, observed::RolloutStatus};
 use setguard_files::report::{
     diagnostic::Diagnostic,
     json::{CommandV1, DifferenceV1},
@@ -40,9 +40,9 @@ pub(crate) struct Event<'a> {
     /// The message without the text of the findings.
     #[serde(skip)]
     pub(crate) headline: String,
-    /// Identifies what a person would act on. The log gets no further line while the key stays the same.
+    /// Identifies the progress and the obstacle. The log gets no further line while both stay the same.
     #[serde(skip)]
-    pub(crate) key: String,
+    pub(crate) key: [String; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
     #[serde(flatten)]
@@ -130,9 +130,15 @@ impl<'a> Event<'a> {
         }
         let mut message = headline.clone();
         if let Some(obstacle) = obstacle.filter(|it| it.facts.heading() != standing_text) {
-            let since = obstacle.facts.since.map(|it| format!(" (since {})", clock(it)));
+            let Facts { title, cause, since, .. } = &obstacle.facts;
             let between = if message.is_empty() { "" } else { "; " };
-            let text = obstacle.facts.heading();
+            // The headline counts the ready pods already.
+            let text = match cause {
+                Some(cause) if title.ends_with(" pods are ready") => cause.clone(),
+                _ => obstacle.facts.heading(),
+            };
+            let since = since.filter(|_| !text.contains(" since "));
+            let since = since.map(|it| format!(" (since {})", clock(it)));
             message.push_str(&format!("{between}{text}{}", since.unwrap_or_default()));
         }
         // The findings that follow a headline do not name the cause of a flapping pod.
@@ -175,14 +181,15 @@ impl<'a> FindingV1<'a> {
     }
 }
 
-/// Returns what a person would act on: the obstacle, and each tenth of the progress.
-fn key(standing: Option<&RolloutStatus>, obstacle: Option<&Obstacle>) -> String {
+/// Returns what a person would act on: each tenth of the progress, and the obstacle.
+fn key(standing: Option<&RolloutStatus>, obstacle: Option<&Obstacle>) -> [String; 2] {
     let obstacle = obstacle.map(|it| (&it.key, it.facts.pods.first()));
+    let obstacle = obstacle.map_or(String::new(), |it| format!("{it:?}"));
     let way = standing.map(|it| {
         let tenth = |count: i32| i64::from(count) * 10 / i64::from(it.wanted.max(10));
         (it.phase, tenth(it.updated), tenth(it.ready), tenth(it.exist))
     });
-    format!("{way:?} {obstacle:?}")
+    [format!("{way:?}"), obstacle]
 }
 
 /// Formats the time of day as `12:03:41Z`.

@@ -33,7 +33,7 @@ pub(crate) struct Output {
     screen: Option<Screen>,
     had_screen: bool,
     /// The last key and message for each set; a line with the same key is not repeated.
-    last: BTreeMap<Target, (String, String)>,
+    last: BTreeMap<Target, ([String; 2], String)>,
 }
 
 #[derive(Debug)]
@@ -51,21 +51,24 @@ impl Output {
         Output { format, had_screen: screen.is_some(), screen, last: BTreeMap::new() }
     }
 
-    /// Writes the progress of a set if it is new: for programs each change, for people only what they would act on.
+    /// Writes the progress of a set if it is new: for programs each change, for people only what they would act on, and
+    /// a known obstacle only once.
     pub(crate) fn set(&mut self, target: &Target, event: &Event<'_>) -> io::Result<()> {
         if let Some(line) = self.screen.as_ref().and_then(|it| it.lines.get(target)) {
             line.set_message(one_line(&format!("{target}: {}", event.message)).into_owned());
             return Ok(());
         }
-        let is_known = self.last.get(target).is_some_and(|(key, message)| match self.format {
+        let last = self.last.get(target);
+        let is_known = last.is_some_and(|(key, message)| match self.format {
             Format::Text => *key == event.key,
             Format::Json => *message == event.message,
         });
         if is_known {
             return Ok(());
         }
+        let is_repeated = last.is_some_and(|([_, obstacle], _)| *obstacle == event.key[1]);
         self.last.insert(target.clone(), (event.key.clone(), event.message.clone()));
-        self.write(Some(target), event, &event.message)
+        self.write(Some(target), event, if is_repeated { &event.headline } else { &event.message })
     }
 
     pub(crate) fn say(&self, target: Option<&Target>, event: &Event<'_>) -> io::Result<()> {

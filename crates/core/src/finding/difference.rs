@@ -68,10 +68,16 @@ pub fn differences_by_meaning(
             let places = |keys| -> HashMap<&String, usize> { Iterator::zip(keys, 0..).collect() };
             let (old_at, new_at) = (places(old_keys.iter()), places(new_keys.iter()));
             let gone = old_keys.iter().filter(|key| !new_at.contains_key(key));
+            let before = found.len();
             for key in new_keys.iter().chain(gone) {
                 let at = |places: &HashMap<_, _>| places.get(key).copied().unwrap_or(usize::MAX);
                 let (old, new) = (child(old, at(&old_at)), child(new, at(&new_at)));
                 differences_by_meaning(old, new, &format!("{path}[{key}]"), found);
+            }
+            // A different order is a different template.
+            if found.len() == before {
+                let [old, new] = [&old_keys, &new_keys].map(|it| it.join(", ").into());
+                push(path, (&old, &new), found);
             }
         }
         (Value::Array(olds), Value::Array(news)) if olds.len().max(news.len()) <= LONG_LIST => {

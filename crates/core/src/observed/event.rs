@@ -20,7 +20,8 @@ const REASONS: [&str; 21] = [
     "FailedUpdate", "NetworkNotReady", "ProvisioningFailed", "RecreatingFailedPod", "Unhealthy",
 ];
 const NOTES: [&str; 5] = [CREATED, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP];
-/// A StatefulSet created a pod. The event recorder merges the events about pods of one name.
+/// A set created a pod. The event recorder merges the events about pods of one name, and those of a DaemonSet once they
+/// are more than ten.
 pub(super) const CREATED: &str = "SuccessfulCreate";
 pub(super) const NOMINATED: &str = "Nominated";
 pub(super) const NOT_SCALED_UP: &str = "NotTriggerScaleUp";
@@ -138,7 +139,7 @@ impl Event {
         };
         let ObjectReference { kind, namespace, name, .. } = raw.involved_object;
         let Some(kind) = kind.and_then(|kind| Kind::named(&kind)) else { return Ok(None) };
-        if reason == CREATED && kind != Kind::StatefulSet {
+        if reason == CREATED && !matches!(kind, Kind::DaemonSet | Kind::StatefulSet) {
             return Ok(None);
         }
         let created = raw.metadata.created();

@@ -20,6 +20,12 @@ const RESTARTS: i32 = 2;
 /// The first and the longest back-off of a container, in seconds.
 const FIRST_BACK_OFF: i64 = 10;
 const LONGEST_BACK_OFF: i64 = 300;
+/// The fewest restarts of a container that runs at the moment and counts as a crash loop.
+const MANY_RESTARTS: i32 = 5;
+/// The kubelet starts over with the back-off after a longer run, in seconds.
+const LONGEST_CRASHING_RUN: i64 = 600;
+/// How long a container must run at least to count as recovered, in seconds.
+const SHORTEST_RECOVERY: i64 = 60;
 /// The longest termination message of a container, in bytes.
 const LONGEST_LAST_WORDS: usize = 200;
 pub(super) const LONGEST: usize = 400;
@@ -53,6 +59,17 @@ impl NotReadyReason {
         }
         self
     }
+}
+
+/// A container that runs at the moment, and has ended so often and so soon after its starts that it will end again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// How it ended last and how often it restarted.
+    pub account: Box<str>,
+    /// The container.
+    pub ended: Ended,
+    /// Once it has run until this second, much longer than before, it has recovered.
+    pub until: i64,
 }
 
 /// A container with a log.
@@ -140,6 +157,22 @@ impl Status {
         let last = all.collect::<Option<Vec<_>>>()?.into_iter().max()?;
         let sidecars = self.init_container_statuses.iter().flatten().filter_map(start);
         Some(sidecars.fold(last, i64::max))
+    }
+
+    /// Returns the container that has restarted most, if it runs again after short runs; see [`Crash`].
+    pub(super) fn crash(&self) -> Option<Crash> {
+        let init = self.init_container_statuses.iter().flatten();
+        let all = self.container_statuses.iter().flatten().chain(init);
+        let container = all.max_by_key(|it| it.restart_count)?;
+        let begun = container.state.as_ref()?.running.as_ref()?.started_at.as_ref()?.0;
+        let (end, ended) = end(container).filter(|_| container.restart_count >= MANY_RESTARTS)?;
+        let finished = end.finished_at.as_ref()?.0;
+        let last_run = end.started_at.as_ref().map_or(0, |it| (finished - it.0).get_seconds());
+        (last_run < LONGEST_CRASHING_RUN).then(|| Crash {
+            account: account(container, end).into(),
+            ended,
+            until: begun.as_second() + (2 * last_run).max(SHORTEST_RECOVERY),
+        })
     }
 
     pub(super) fn trouble(&self, placed: Placed<'_>) -> Option<NotReadyReason> {

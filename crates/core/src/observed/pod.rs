@@ -3,7 +3,7 @@ use k8s_openapi::api::core::v1::{Affinity, PersistentVolumeClaimVolumeSource, Po
 
 use super::{
     event::SLACK,
-    not_ready::{NotReadyKind, NotReadyReason, Placed, Status},
+    not_ready::{Crash, NotReadyKind, NotReadyReason, Placed, Status},
     revision::HASH_LABEL,
 };
 use crate::observed::prelude::*;
@@ -14,6 +14,10 @@ const SANDBOX: &str = "PodReadyToStartContainers";
 
 /// How long a pod may wait for a node that an autoscaler adds, in seconds.
 const LONGEST_SCHEDULING: i64 = 300;
+
+/// How long a pod may take to become ready, and each restart of a container until its next, in seconds.
+const LONGEST_START: i64 = 600;
+const LONGEST_LOOP: i64 = 360;
 
 /// A pod of a set, reduced to what matters for rollouts.
 #[derive(Clone, Debug)]
@@ -49,6 +53,8 @@ pub struct Pod {
     pub(crate) ahead: i64,
     /// The most restarts of a container.
     pub restarts: i32,
+    /// The crash loop of a container that runs at the moment.
+    pub crash: Option<Box<Crash>>,
     /// Why the pod is not ready, if its status shows it.
     pub trouble: Option<Box<NotReadyReason>>,
     revision: Box<str>,
@@ -63,6 +69,12 @@ impl Pod {
     /// Returns whether no node has had a place for the pod until this second, for longer than a new node takes.
     pub fn has_no_place(&self, until: i64) -> bool {
         self.is_unschedulable() && self.created + LONGEST_SCHEDULING <= until
+    }
+
+    /// Returns whether the pod is ready or has been: it became unready later than any pod that has never been.
+    pub fn has_worked(&self) -> bool {
+        let in_loop = i64::from(self.restarts) * LONGEST_LOOP;
+        self.ready.0 || self.created + LONGEST_START + in_loop < self.ready.1
     }
 
     pub(super) fn read_in_namespace(
@@ -99,6 +111,7 @@ impl Pod {
             started: status.started(),
             ahead: status.ahead(),
             restarts: status.restarts(),
+            crash: status.crash().map(Box::new),
             trouble: match ready && !has_ended {
                 true => None,
                 false => status

@@ -3,12 +3,13 @@ mod get;
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ResourceQuotaStatus;
 
 use super::{
     budget::PodDisruptionBudget,
     claim::{PersistentVolume, PersistentVolumeClaim},
-    event::Event,
+    event::{Event, LONGEST_GAP},
     foreign_pod::ForeignPod,
     node::Node,
     revision::Revision,
@@ -62,12 +63,27 @@ pub struct Observed {
     forbidden: BTreeSet<(Kind, Option<Box<str>>)>,
     /// Whether to keep the pods and revisions of healthy sets.
     keeps_all: bool,
+    /// Whether to keep those of sets whose status was written after this second.
+    recent: Option<i64>,
 }
+
+/// How long a status counts as written recently, in seconds: longer than a container that always ends runs and waits.
+const RECENT: i64 = 2 * LONGEST_GAP;
 
 impl Observed {
     /// Creates an empty store that also keeps the pods and revisions of healthy sets.
     pub fn keeping_all() -> Self {
         Observed { keeps_all: true, ..Observed::default() }
+    }
+
+    /// Creates an empty store that also keeps the pods and revisions of healthy sets whose status was written shortly
+    /// before: they may be healthy only for a moment.
+    pub fn at(now: Timestamp) -> Self {
+        Observed { recent: Some(now.as_second() - RECENT), ..Observed::default() }
+    }
+
+    fn is_recent(&self, set: &WorkloadStatus) -> bool {
+        self.recent.zip(set.status_written).is_some_and(|(recent, written)| written > recent)
     }
 
     /// Records that objects of a kind could not be read, in one namespace or in all. Rules then never treat such an
@@ -88,11 +104,12 @@ impl Observed {
         self.sets.values()
     }
 
-    /// Returns the namespaces with a set that is unhealthy according to its status or being deleted, or with a revision
-    /// that no set owns, sorted. Their pods and events must be added.
+    /// Returns the namespaces with a set that is unhealthy according to its status, recently changed or being deleted,
+    /// or with a revision that no set owns, sorted. Their pods and events must be added.
     pub fn namespaces_with_unhealthy_sets(&self) -> Vec<&str> {
         let is_ending = |set: &WorkloadStatus| set.deletion().is_some();
-        let mut all = self.namespaces(|set| is_ending(set) || !self.is_healthy(set));
+        let mut all =
+            self.namespaces(|set| is_ending(set) || !self.is_healthy(set) || self.is_recent(set));
         all.extend(self.orphans.keys().map(|(namespace, _)| &**namespace));
         all.sort_unstable();
         all.dedup();

@@ -229,8 +229,9 @@ impl<'a> Simulation<'a> {
 
     fn create(&mut self, ordinal: i64) {
         let is_old = |it: &&i64| self.pods.get(it).is_some_and(|pod| pod.revision == Revision::Old);
-        let old = self.outdated.iter().chain(self.condemned.iter().filter(is_old));
-        let others = old.filter(|it| !self.strays.contains(it)).count();
+        // The strays are among them. A count of all of them for each pod would be quadratic.
+        let old = self.outdated.len() + self.condemned.iter().filter(is_old).count();
+        let others = old.saturating_sub(self.strays.len());
         let mut is_old = !self.is_current && self.settings.creates_old(ordinal, others);
         if is_old && !self.made_old.insert(ordinal) {
             // The round that made and deleted the pod wrote a status with one pod less.

@@ -377,8 +377,14 @@ impl PlannedCluster {
         let pods = || self.pods(set).filter(|pods| !pods.is_empty() && !self.claims.is_empty());
         let are_all =
             || pods().is_some_and(|pods| pods.iter().all(|it| it.pod.claims.iter().all(is_given)));
-        // A dump with the revisions and all pods of a set also has its claims.
-        let is_dump = || !self.templates(set).is_empty() && self.pods(set).is_some();
+        // A dump with the revisions and all pods of a set also has its claims. The revisions of a set that is being
+        // deleted go before its pods.
+        let is_late = || {
+            self.pods(set).is_some_and(|it| it.is_empty())
+                && !self.ending(set).is_empty()
+                && self.claims.keys().any(|(namespace, _)| **namespace == *set.id.namespace)
+        };
+        let is_dump = || !self.templates(set).is_empty() && self.pods(set).is_some() || is_late();
         (self.is_whole || is_dump() || are_all()).then_some(false)
     }
 

@@ -104,12 +104,6 @@ impl Simulated {
     }
 }
 
-/// Returns whether a pod of the new template is broken before the change, and the template is probably at fault: no other
-/// pod works with it, or pods with the old template are left.
-fn breaks(new: &[Health], has_old: bool) -> bool {
-    new.contains(&Health::Broken) && (has_old || !new.contains(&Health::Available))
-}
-
 impl Forecaster<'_> {
     /// Returns whether a value of `--never-ready` names a pod of a StatefulSet in the input, new or previous.
     pub(super) fn has_pod(&self, pod: &str) -> bool {
@@ -370,16 +364,18 @@ impl Forecaster<'_> {
             .collect()
     }
 
-    /// Returns how to roll back a change. `breaks` is whether the template was broken before.
+    /// Returns how to roll back a change. `is_breaking` is whether a rollout of the template is under way and has broken
+    /// a pod. At rest, a change that leaves the template alone has no rollout to undo, and the previous revision is that
+    /// of an earlier change.
     fn undo(
         &self,
         transition: &Transition<'_>,
-        breaks: bool,
+        is_breaking: bool,
         template: &PodTemplateSpec,
         min_ready: i64,
     ) -> Undo {
-        if transition.leaves_template && !breaks {
-            return Undo::Manifest;
+        if transition.before.is_some() && !transition.template_changes && !is_breaking {
+            return if transition.leaves_template { Undo::Manifest } else { Undo::None };
         }
         match self.input.world.undo(&transition.set(), template, min_ready) {
             // A new set has no revision to go back to.

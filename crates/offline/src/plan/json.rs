@@ -95,7 +95,8 @@ pub(super) fn print(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
         unknown: &plan.unknown,
         errors: &plan.errors,
     };
-    serde_json::to_writer_pretty(&mut *out, &plan)?;
+    // Each write is searched for what a terminal would obey.
+    out.write_all(&serde_json::to_vec_pretty(&plan)?)?;
     writeln!(out)
 }
 

@@ -10,8 +10,7 @@ use super::{
 pub(super) fn line(forecast: &Forecast) -> Option<Line> {
     let rollout = forecast.rollout.as_ref()?;
     if let Some(stop) = &rollout.course.stop {
-        let then = then(rollout, forecast, stop);
-        let then = then.map(|then| format!("; then: {then}")).unwrap_or_default();
+        let then = then(rollout, forecast, stop).unwrap_or_default();
         let why = format!(" {}{then}", forecast.why(stop));
         return Some(Line::new(Tone::Bad, "stops:").and(Tone::Plain, why));
     }
@@ -41,7 +40,7 @@ pub(super) fn line(forecast: &Forecast) -> Option<Line> {
         }
         _ => subject.to_owned(),
     };
-    let text = format!(" {subject}; then: {}", undo(rollout, forecast, &names));
+    let text = format!(" {subject}{}", undo(rollout, forecast, &names));
     Some(Line::new(Tone::Caution, when).and(Tone::Plain, text))
 }
 
@@ -57,11 +56,17 @@ fn together<'a>(rollout: &'a Rollout, target: &'a Target) -> impl Iterator<Item 
     others.map(|it| &it.target).filter(comes_back)
 }
 
+/// Returns what to do. A command ends the line, so that nothing sticks to it when it is copied.
 fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
     let pod = forecast.name(&stop.target);
     let namespace = &forecast.id.namespace;
     let delete = format!("kubectl delete pod {pod} -n {namespace}");
-    let describe = format!("kubectl describe pod {pod} -n {namespace}");
+    let describe = match rollout.of_kind {
+        OfKind::StatefulSet { .. } => format!("kubectl describe pod {pod} -n {namespace}"),
+        OfKind::DaemonSet { .. } => {
+            format!("kubectl describe ds {} -n {namespace}", forecast.id.name)
+        }
+    };
     let complete = format!(
         "kubectl patch sts {} -n {namespace} --type merge -p '{COMPLETE}'",
         forecast.id.name
@@ -71,31 +76,31 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
         OfKind::DaemonSet { .. } => Remedy::Undo,
     };
     Some(match (stop.why, remedy) {
-        (Waits::Volumes, _) => {
-            format!("{delete}, then the next one, from the lowest ordinal up, once it is available")
-        }
-        (Waits::Name, _) => format!("{delete}, if that pod isn't needed"),
+        (Waits::Volumes, _) => format!(
+            "; then, and likewise for the next one, from the lowest ordinal up, once it is available: {delete}"
+        ),
+        (Waits::Name, _) => format!("; then, if that pod isn't needed: {delete}"),
         (Waits::Node, _) if matches!(stop.target, Target::Ordinal(_)) => {
-            "repair or remove the node".to_owned()
+            "; then: repair or remove the node".to_owned()
         }
         (Waits::Deletion, _) => {
-            "find out what keeps the pod: one of its finalizers, or the kubelet of its node"
+            "; then: find out what keeps the pod: one of its finalizers, or the kubelet of its node"
                 .to_owned()
         }
-        (Waits::Node, _) => "repair or remove the node, or raise maxUnavailable".to_owned(),
-        (Waits::Endlessly, _) => complete,
-        (Waits::Port, _) => "use maxSurge 0 and maxUnavailable 1 or more".to_owned(),
+        (Waits::Node, _) => "; then: repair or remove the node, or raise maxUnavailable".to_owned(),
+        (Waits::Endlessly, _) => format!("; then: {complete}"),
+        (Waits::Port, _) => "; then: use maxSurge 0 and maxUnavailable 1 or more".to_owned(),
         (_, Remedy::Complete) => {
             format!(
-                "{complete}, then {delete}: without that block it comes back with the old template"
+                "; without that block it comes back with the old template; then: {complete} && {delete}"
             )
         }
         (_, Remedy::Delete(revision)) => {
-            format!("{delete}, and it comes back with the {} template", revision.as_str())
+            format!("; it comes back with the {} template after: {delete}", revision.as_str())
         }
-        (_, Remedy::GiveUp) => format!("{delete}, and it does not come back"),
-        (_, Remedy::Look) => describe,
-        (_, Remedy::Undo) if rollout.undo == Undo::None => describe,
+        (_, Remedy::GiveUp) => format!("; it does not come back after: {delete}"),
+        (_, Remedy::Look) => format!("; then: {describe}"),
+        (_, Remedy::Undo) if rollout.undo == Undo::None => format!("; then: {describe}"),
         (_, Remedy::Undo) => undo(rollout, forecast, &[pod]),
     })
 }
@@ -121,20 +126,25 @@ fn undo(rollout: &Rollout, forecast: &Forecast, pods: &[String]) -> String {
             let grows = changes("spec.replicas") || changes("spec.ordinals.start");
             pods.retain(|pod| !(grows && is_added(pod)));
             let stays = changes("spec.updateStrategy.rollingUpdate.partition");
-            ("apply the previous manifest".to_owned(), stays)
+            (None, stays)
         }
         _ => {
             let to = rollout.undo.option().map(|it| format!(" {it}")).unwrap_or_default();
             let undo = format!("kubectl rollout undo {kind}/{} -n {}{to}", id.name, id.namespace);
-            (undo, rollout.is_ordered())
+            (Some(undo), rollout.is_ordered())
         }
     };
-    match pods.split_first().filter(|_| stays) {
-        Some((pod, others)) => {
-            let delete = format!("kubectl delete pod {pod} -n {}", id.namespace);
-            let or = if others.is_empty() { "" } else { ", or likewise " };
-            format!("{undo}, and then {delete}{or}{}", others.join(" or "))
+    let (first, others) = pods.split_first().filter(|_| stays).unzip();
+    let delete = first.map(|pod| format!("kubectl delete pod {pod} -n {}", id.namespace));
+    let others = others.filter(|it| !it.is_empty());
+    let likewise = others.map(|it| format!(", for {} likewise", it.join(" or ")));
+    let likewise = likewise.unwrap_or_default();
+    match (undo, delete) {
+        (Some(undo), Some(delete)) => format!("; then{likewise}: {undo} && {delete}"),
+        (Some(undo), None) => format!("; then: {undo}"),
+        (None, Some(delete)) => {
+            format!("; then apply the previous manifest, and run{likewise}: {delete}")
         }
-        None => undo,
+        (None, None) => "; then: apply the previous manifest".to_owned(),
     }
 }

@@ -1,9 +1,13 @@
 //! States that change.
 
 use super::{
-    super::decision::Repair,
+    super::{
+        decision::{Memory, Repair},
+        event::{Event, EventType},
+        target::Target,
+    },
     build::{
-        LONG, TRANSIENT, WatchedCluster, at, daemon_set, event, given_up, last, node,
+        LONG, TRANSIENT, WatchedCluster, at, daemon_set, event, given_up, last, look, node,
         of_daemon_set, of_stateful_set, pod, slow, stateful_set, waiting,
     },
 };
@@ -169,4 +173,28 @@ fn a_rollout_of_many_pods_goes_on_for_hours() {
         });
         of_stateful_set(stateful_set(30, 29, done + 1), pods)
     });
+}
+
+/// Returns the line about a set.
+fn line(world: &WatchedCluster) -> String {
+    let decision = look(world, 400, false, &mut Memory::default());
+    let target = Target {
+        namespace: "shop".to_owned(),
+        kind: WorkloadKind::StatefulSet,
+        name: "db".to_owned(),
+        has_claims: true,
+    };
+    Event::of(EventType::Progress, &target, &decision, at(400).parse().unwrap()).message
+}
+
+#[test]
+fn a_line_says_nothing_twice() {
+    let mut down = last(slow);
+    down.push((Kind::Node, node("n0", Some(60))));
+    let text = line(&down);
+    assert!(text.contains(" is not ready since ") && !text.contains("(since "), "{text}");
+    let mut set = stateful_set(3, 2, 3);
+    set["status"]["replicas"] = json!(2);
+    let text = line(&of_stateful_set(set, [pod("db-0", 2, None), pod("db-1", 2, None)]));
+    assert!(text.starts_with("3 of 3 updated, 2 of 3 ready; 1 pod is missing, "), "{text}");
 }

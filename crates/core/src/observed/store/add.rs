@@ -145,7 +145,9 @@ impl Observed {
     fn may_matter(&self, owner: &Owner) -> bool {
         self.keeps_all
             || self.revisions.contains_key(owner)
-            || self.sets.get(owner).is_none_or(|set| !set.is_healthy() || set.deletion().is_some())
+            || self.sets.get(owner).is_none_or(|set| {
+                !set.is_healthy() || set.deletion().is_some() || self.is_recent(set)
+            })
     }
 
     /// Returns whether a set has adopted a revision, and so perhaps pods; see [`Observed::stale_pods`] and

@@ -40,9 +40,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         "{it} until its pod ends, and the next pod of that name starts with a new, empty volume"
     );
     let facts = Facts::title(format!("{who} being deleted")).effect(effect).since(first);
-    let is_kept = |name: &&str| query.audit.observed.volume(name).is_some_and(|it| it.is_retained);
+    let is_lost = |name: &&str| query.audit.observed.volume(name).is_some_and(|it| !it.is_retained);
     let volumes = ending.values().filter_map(|(_, claim)| claim.volume.as_deref());
-    let volumes = volumes.filter(|name| !is_kept(name));
+    let volumes = volumes.filter(is_lost);
     found.add(Report::new(&CLAIM_TEMPLATES, facts, advice(query, volumes)));
 }
 

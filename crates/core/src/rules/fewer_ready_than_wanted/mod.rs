@@ -1,6 +1,11 @@
 use super::{
     no_container_restarts,
-    status::{outlook::IDLE, refusal::annotate, template_churn, webhooks::down_for},
+    status::{
+        outlook::{CRASH, IDLE, LOOP},
+        refusal::annotate,
+        template_churn,
+        webhooks::down_for,
+    },
 };
 use crate::rules::prelude::*;
 use crate::{
@@ -11,9 +16,13 @@ use crate::{
 pub(super) static RULE: Rule = rule! {
     id: "fewer-ready-than-wanted", group: Cluster;
     title: "fewer pods are ready than wanted",
-    summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
+    summary: "too few ready pods, pods that are ready only for a moment, or a rollout that stands still, for an unknown \
+              reason",
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
+
+/// How young a pod is that has been replaced a moment ago, in seconds.
+const MOMENT: i64 = 120;
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let report = template_churn::report(query).or_else(|| stale(query));
@@ -24,7 +33,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
     let Ready { ready, wanted } = query.set.ready();
     if ready >= wanted
-        && let Some(report) = stands_still(query)
+        && let Some(report) = stands_still(query).or_else(|| recurs(query))
     {
         found.add(report);
         return;
@@ -50,7 +59,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default(), idle),
         (Some((first, why)), _) => {
             let why = format!("its pods end and are replaced again and again: {why}");
-            (first, why, Outlook::new("loop", Hold::Since(first)))
+            (first, why, Outlook::new(LOOP, Hold::Since(first)))
         }
         (None, Some(written)) => (written, ending.unwrap_or_else(|| unknown(query)), idle),
         (None, None) => return,
@@ -118,6 +127,28 @@ fn misfits(query: &StatusQuery<'_>) -> Option<Report<'static>> {
         .pods(list)
         .outlook(Outlook::new("volumes", Hold::Lasting));
     Some(Report::new(&CLAIM_TEMPLATES, facts, help).stuck(!set.is_healthy()))
+}
+
+/// A fault that recurs, and that the status doesn't show because all pods are ready at this moment.
+fn recurs(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+    let (now, pods) = (query.audit.now.as_second(), query.audit.observed.pods(query.set));
+    let crash_of = |pod: &Pod| pod.crash.clone().filter(|it| it.until > now);
+    let facts = Facts::title("the pods are ready only for a moment");
+    if let Some((pod, crash)) = pods.iter().find_map(|pod| Some((pod, crash_of(pod)?))) {
+        let words = [&*pod.name, "-c", &crash.ended.container, "--previous"];
+        let help = Help::say("").run(query.kubectl().looks("logs", &words));
+        let facts = facts.cause(format!("{}: {}", pod.name, crash.account)).pods([&*pod.name]);
+        let facts = facts.outlook(Outlook::new(CRASH, Hold::Passing));
+        let report = Report::new(&STATUS, facts, help.and(" shows why"));
+        return Some(report.stuck(pods.iter().all(|it| crash_of(it).is_some())));
+    }
+    let (first, why) = query.pod_loop()?;
+    pods.iter().any(|it| it.created + MOMENT > now).then_some(())?;
+    let facts = facts.cause(format!("they are replaced again and again: {why}")).since(first);
+    let facts = facts.outlook(Outlook::new(LOOP, Hold::Passing));
+    let describe = query.kubectl().looks("describe", &[&query.target()]);
+    let help = Help::say("find out who deletes them; ").run(describe).and(" shows its events");
+    Some(Report::new(&STATUS, facts, help).stuck(true))
 }
 
 /// Returns why the controller could not change a pod, if it says so.

@@ -47,6 +47,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         .outlook(Outlook::new("no node", Hold::Lasting));
     let labels = query.audit.kubectl_anywhere().looks("get nodes", &["--show-labels"]);
     let help = Help::say("correct what excludes them, unless nodes that match are added later; ");
+    let help = match query.label() {
+        Some(label) => help.and("if the node is meant for it, run ").run(label).and("; "),
+        None => help,
+    };
     let help = help.run(labels).and(" shows their labels");
     found.add(Report::new(&POD_SPEC, facts, help).instead_of(Some("no-node-matches")));
 }

@@ -72,7 +72,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
                 (facts.cause(why).since(since).outlook(Outlook::new(IDLE, Hold::Passing)), help)
             }
         };
-        found.add(Report::new(&STATUS.child("numberAvailable"), facts, help));
+        let is_stuck = !group.pods.iter().any(|pod| pod.has_worked());
+        found.add(Report::new(&STATUS.child("numberAvailable"), facts, help).stuck(is_stuck));
     }
 }
 

@@ -55,7 +55,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         true => release(query, &replicas, &halt),
         false => repair(query, &replicas, pod),
     };
-    let is_stuck = (replicas.is_updating() || is_in_the_way) && !query.set.is_on_delete();
+    // A new pod that has never worked is a creation that does not go on.
+    let is_stuck = (replicas.is_updating() || is_in_the_way) && !query.set.is_on_delete()
+        || !is_of_node && !pod.has_worked();
     let path = STATUS.child("readyReplicas");
     found.add(Report::new(&path, facts, help).stuck(is_stuck));
 }
@@ -156,9 +158,14 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
         return help.run(undo);
     }
     match pod.is_unschedulable() {
-        true => Help::say("make room for it, or change what the scheduler names; ")
-            .run(look)
-            .and(" shows more"),
+        true => {
+            let help = Help::say("make room for it, or change what the scheduler names; ");
+            let help = match query.label() {
+                Some(label) => help.and("if the node is meant for it, run ").run(label).and("; "),
+                None => help,
+            };
+            help.run(look).and(" shows more")
+        }
         false => Help::say("")
             .run(look)
             .and(" shows more; if the template is at fault, correct it, apply it and then run ")

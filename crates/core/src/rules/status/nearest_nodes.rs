@@ -26,24 +26,14 @@ pub(in crate::rules) fn nearest(query: &StatusQuery<'_>) -> Option<String> {
     if !observed.knows(Kind::Node, "") {
         return None;
     }
-    let placing: &Placing = &set.spec.template.placing;
-    let (mut fit, mut all) = (Vec::new(), 0);
-    let mut near: BTreeMap<WhyNot, Vec<&str>> = BTreeMap::new();
-    for node in observed.nodes() {
-        all += 1;
-        let name = node.place.name.as_str();
-        match <[WhyNot; 1]>::try_from(reasons(placing, &node.place)) {
-            Ok([why]) => near.entry(why).or_default().push(name),
-            Err(reasons) if reasons.is_empty() => fit.push(name),
-            Err(_) => {}
+    let (why, nodes) = match closest(observed, &set.spec.template.placing) {
+        Closest::Fit(fit) => {
+            let of_all = fit.len() < observed.nodes().count();
+            return of_all.then(|| format!("by labels and taints it may run on {}", names(fit)));
         }
-    }
-    if !fit.is_empty() {
-        let of_all = fit.len() < all;
-        return of_all.then(|| format!("by labels and taints it may run on {}", names(fit)));
-    }
-    // The smallest group of nodes is most likely the one that the pod is meant for.
-    let (why, nodes) = near.into_iter().min_by_key(|(_, nodes)| nodes.len())?;
+        Closest::Without(why, nodes) => (why, nodes),
+        Closest::None => return None,
+    };
     let (are, lack, have) = match nodes.len() {
         1 => ("is", "lacks", "has"),
         _ => ("are", "lack", "have"),
@@ -58,4 +48,52 @@ pub(in crate::rules) fn nearest(query: &StatusQuery<'_>) -> Option<String> {
         WhyNot::NodeName(_) | WhyNot::Gone => return None,
     };
     Some(format!("nearest {are} {}, which {why}", names(nodes)))
+}
+
+enum Closest<'a> {
+    /// Labels and taints allow these nodes.
+    Fit(Vec<&'a str>),
+    /// Only this excludes these nodes.
+    Without(WhyNot, Vec<&'a str>),
+    None,
+}
+
+/// The smallest group of nodes is most likely the one that the pod is meant for.
+fn closest<'a>(observed: &'a Observed, placing: &Placing) -> Closest<'a> {
+    let mut fit = Vec::new();
+    let mut near: BTreeMap<WhyNot, Vec<&str>> = BTreeMap::new();
+    for node in observed.nodes() {
+        let name = node.place.name.as_str();
+        match <[WhyNot; 1]>::try_from(reasons(placing, &node.place)) {
+            Ok([why]) => near.entry(why).or_default().push(name),
+            Err(reasons) if reasons.is_empty() => fit.push(name),
+            Err(_) => {}
+        }
+    }
+    match near.into_iter().min_by_key(|(_, nodes)| nodes.len()) {
+        _ if !fit.is_empty() => Closest::Fit(fit),
+        Some((why, nodes)) => Closest::Without(why, nodes),
+        None => Closest::None,
+    }
+}
+
+impl StatusQuery<'_> {
+    /// Returns the command that gives a node the only label that it lacks, if no other node comes as close.
+    pub(in crate::rules) fn label(&self) -> Option<Command> {
+        let placing = match &self.set.state {
+            WorkloadState::DaemonSet(set) => &set.spec.template.placing,
+            WorkloadState::StatefulSet(set) => &set.spec.template.placing,
+        };
+        let observed = self.audit.observed;
+        let Closest::Without(WhyNot::NodeSelector(key, value), nodes) = closest(observed, placing)
+        else {
+            return None;
+        };
+        let [node] = nodes[..] else { return None };
+        // A different value is meant for something.
+        let is_free = !observed.node(node)?.place.labels.contains_key(&key);
+        let label = format!("{key}={value}");
+        let kubectl = self.audit.kubectl_anywhere();
+        is_free.then(|| kubectl.does(Effect::Changes, "label node", &[node, &label]))
+    }
 }

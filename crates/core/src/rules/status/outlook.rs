@@ -7,6 +7,8 @@ use crate::rules::prelude::*;
 pub const IDLE: &str = "idle";
 /// A container repeatedly starts and ends.
 pub const CRASH: &str = "crash";
+/// Pods end or are deleted, and are created again.
+pub const LOOP: &str = "loop";
 
 /// How registries and kubelets describe an image that does not exist.
 const NO_IMAGE: [&str; 6] = [

@@ -96,12 +96,7 @@ impl<'a> StatusQuery<'a> {
 
     pub(in crate::rules) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> Help {
         let look = self.look(pod);
-        let observed = self.audit.observed;
-        let pods = observed.pods(self.set);
-        // All pods have the template, and it works elsewhere.
-        let is_at_rest = pods.iter().all(|it| observed.is_updated(self.set, it))
-            && pods.iter().any(|it| it.ready.0);
-        let undo = self.undo().filter(|_| is_updated && !is_at_rest);
+        let undo = self.undo().filter(|_| is_updated && !self.is_at_rest());
         if self.lacks_something(pod) {
             return lacking(look, undo);
         }

@@ -73,7 +73,8 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     (goes_on < query.audit.patience.as_secs().max(LONGEST_GAP)).then_some((first, why))
 }
 
-/// Like [`replaced`], for a StatefulSet that has created a pod of one name again and again.
+/// Like [`replaced`], for a StatefulSet that has created a pod of one name again and again, or a DaemonSet that creates
+/// pods again and again for nodes that have not changed.
 fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let now = query.audit.now.as_second();
     let goes_on = |it: &&Event| {
@@ -84,6 +85,10 @@ fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     };
     let worst =
         query.audit.observed.creations(query.set).filter(goes_on).max_by_key(|it| it.count)?;
+    if query.set.kind() == WorkloadKind::DaemonSet {
+        let why = format!("the controller has created pods at least {} times", worst.count);
+        return are_new_for_old_reasons(query).then_some((worst.first, why));
+    }
     // `create Pod db-0 in StatefulSet db successful`
     let name = worst.message.split(' ').nth(2).unwrap_or_default();
     let why = format!("{name} has been created at least {} times", worst.count);
@@ -92,6 +97,22 @@ fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let why = ended.map_or(why.clone(), |pod| format!("{why}; {}", query.why(pod)));
     let why = if query.is_made_old() { format!("{why}{MADE_OLD}") } else { why };
     Some((worst.first, why))
+}
+
+/// Returns whether all pods are much younger than their nodes and the last change of the set.
+fn are_new_for_old_reasons(query: &StatusQuery<'_>) -> bool {
+    let (observed, set) = (query.audit.observed, query.set);
+    let young = query.audit.now.as_second() - LONGEST_GAP;
+    let old = |at: i64| at + LONGEST_GAP < young;
+    let has_old_node = |pod: &Pod| {
+        pod.node
+            .as_deref()
+            .and_then(|it| observed.node(it))
+            .is_some_and(|it| old(it.created) && it.ready_since.is_none_or(old))
+    };
+    let pods = observed.pods(set);
+    old(set.spec_written.unwrap_or_default().max(set.created))
+        && pods.iter().all(|it| it.created > young && has_old_node(it))
 }
 
 /// Like [`looping`], from the pods: the controller records only some of its events.

@@ -25,6 +25,14 @@ impl<'a> StatusQuery<'a> {
         (all, undo)
     }
 
+    /// Returns whether all pods have the template, and it works or has worked: to roll back would undo an earlier change.
+    pub(in crate::rules) fn is_at_rest(&self) -> bool {
+        let (observed, pods) = (self.audit.observed, self.audit.observed.pods(self.set));
+        pods.iter().all(|it| observed.is_updated(self.set, it))
+            && (pods.iter().any(Pod::has_worked)
+                || Replicas::of(self).is_some_and(|it| !it.is_updating()))
+    }
+
     /// Returns the command that goes back to the previous template, and deletes the unready pods of the current one that
     /// the controller would not replace.
     pub(in crate::rules) fn undo(&self) -> Option<Command> {

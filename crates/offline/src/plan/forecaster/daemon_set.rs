@@ -1,11 +1,12 @@
 mod nodes;
 
+use k8s_openapi::api::apps::v1::DaemonSetStatus;
 use setguard_core::{
     finding::count,
     inventory::host_port::share_a_port,
     object::{DaemonSetSpec, Object, Workload},
     rollout::{
-        Course, NeverReady, Revision,
+        Course, Health, NeverReady, Revision,
         daemon_set::{Settings, simulate},
         node::Placing,
     },
@@ -13,8 +14,8 @@ use setguard_core::{
 
 use self::nodes::DaemonNode;
 use super::{
-    Forecaster, Simulated, Transition, breaks,
-    old_state::{adopted, estimate},
+    Forecaster, Simulated, Transition,
+    old_state::{MAY_BE_OLD, adopted, estimate},
 };
 use crate::plan::forecast::{Kept, OfKind, Rollout};
 
@@ -29,6 +30,9 @@ impl Forecaster<'_> {
         let old_holds_port = shared.is_some_and(|(old, new)| share_a_port(old, new));
         let settings = Settings { old_holds_port, ..Settings::of(spec) };
         let world = &self.input.world;
+        let may_be_old =
+            world.pods(&transition.set()).is_none() && may_be_old(&settings, transition);
+        let may_be_old_note = may_be_old.then(|| MAY_BE_OLD.to_owned());
         let Some(nodes) = &world.nodes else {
             let placing = Placing::of(&spec.template);
             let shape = match transition.before {
@@ -41,7 +45,8 @@ impl Forecaster<'_> {
             let settings = describe(&settings, None);
             // Unchanged pods have no steps on any node.
             if transition.before.is_some() && !transition.template_changes {
-                return Simulated { settings, ..Simulated::default() };
+                let notes = may_be_old_note.into_iter().collect();
+                return Simulated { settings, notes, ..Simulated::default() };
             }
             let note = format!("{shape}; --nodes shows which pods, and in which order");
             return Simulated { settings, ..Simulated::none(note) };
@@ -52,11 +57,12 @@ impl Forecaster<'_> {
         let pods: Vec<_> = nodes.iter().map(|node| node.pods).collect();
         let wanted = pods.iter().filter(|node| node.runs).count();
         let alive = pods.iter().filter(|node| !node.is_dead);
-        let new: Vec<_> = alive.filter_map(|node| node.new).collect();
-        let breaks = breaks(&new, pods.iter().any(|node| node.old.is_some()));
+        let mut new = alive.filter_map(|node| node.new);
+        let is_under_way = pods.iter().any(|node| node.old.is_some());
+        let is_breaking = is_under_way && new.any(|it| it == Health::Broken);
         let course = simulate(&settings, pods.clone(), &never_ready);
         let set = transition.set();
-        let mut notes: Vec<_> = adopted(world, &set).into_iter().collect();
+        let mut notes: Vec<_> = adopted(world, &set).into_iter().chain(may_be_old_note).collect();
         if course.depends_on_chance {
             let note = "the controller chooses the nodes of a wave at random, and not all of them \
                         get a new pod: the waves below are one possible course";
@@ -80,7 +86,7 @@ impl Forecaster<'_> {
             why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),
             down_before,
             if_broken,
-            undo: self.undo(transition, breaks, &spec.template, settings.min_ready_seconds),
+            undo: self.undo(transition, is_breaking, &spec.template, settings.min_ready_seconds),
             estimate: estimate(&world.times_to_ready(&set), &course),
             over_budgets: self.over_budgets(transition, &course),
             of_kind: OfKind::DaemonSet {
@@ -91,6 +97,20 @@ impl Forecaster<'_> {
         let settings = describe(&settings, Some(wanted));
         Simulated { settings, notes, rollout: Some(rollout) }
     }
+}
+
+/// Returns whether the controller replaces pods that OnDelete kept, if they have an older template.
+fn may_be_old(settings: &Settings, transition: &Transition<'_>) -> bool {
+    let Some(before) = transition.before else { return false };
+    let Workload::DaemonSet(spec) = &before.workload else { return false };
+    let status = before.status.read::<DaemonSetStatus>();
+    let is_updated = status.is_some_and(|it| {
+        it.updated_number_scheduled.is_some_and(|updated| updated >= it.current_number_scheduled)
+    });
+    Settings::of(spec).is_on_delete()
+        && !settings.is_on_delete()
+        && !transition.template_changes
+        && !is_updated
 }
 
 const fn why_kept(settings: &Settings, course: &Course) -> &'static str {

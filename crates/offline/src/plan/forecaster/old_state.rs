@@ -9,6 +9,10 @@ use crate::plan::{
 };
 use crate::prelude::*;
 
+/// A note about a strategy that replaces pods that the previous one kept.
+pub(super) const MAY_BE_OLD: &str = "the previous strategy may have kept pods with an older template: the controller replaces them now, and only the pods \
+     show which (--live)";
+
 impl<'a> Transition<'a> {
     pub(super) fn set(&self) -> SetQuery<'a> {
         query(self.id, self.object, self.before)

@@ -13,8 +13,8 @@ use setguard_core::{
 };
 
 use super::{
-    Forecaster, Simulated, Transition, breaks,
-    old_state::{adopted, estimate},
+    Forecaster, ObjectId, Simulated, Transition,
+    old_state::{MAY_BE_OLD, adopted, estimate},
 };
 use crate::plan::{
     cluster::SetQuery,
@@ -93,8 +93,9 @@ impl Forecaster<'_> {
         let alive: Vec<_> = alive.map(|(_, pod)| pod).collect();
         let new = alive.iter().filter(|pod| pod.revision == Revision::New);
         let new: Vec<_> = new.map(|pod| pod.health).collect();
-        let breaks = breaks(&new, new.len() < alive.len());
-        let undo = self.undo(transition, breaks, &spec.template, settings.min_ready_seconds);
+        let is_under_way = !state.is_current || new.len() < alive.len();
+        let is_breaking = is_under_way && new.contains(&Health::Broken);
+        let undo = self.undo(transition, is_breaking, &spec.template, settings.min_ready_seconds);
         let remedy = remedy(settings, &state, &course, undo);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
         let stops = |never_ready| simulate(settings, state.clone(), never_ready).stop.is_some();
@@ -106,6 +107,7 @@ impl Forecaster<'_> {
         notes.extend(ending_note(&state, &course));
         notes.extend(add_going(settings, &state, transition, &mut course));
         notes.extend(claim_notes(&course));
+        notes.extend(self.stalled_note(present, &state));
         let without = |before: &Object<'_>| {
             let before = before.stateful_set()?;
             let name = &transition.id.name;
@@ -117,6 +119,8 @@ impl Forecaster<'_> {
             Some(simulate(&settings, state.clone(), never_ready).at_most_unavailable)
         };
         notes.extend(unready_note);
+        let may_be_old = world.pods(set).is_none() && self.may_be_old(present);
+        notes.extend(may_be_old.then(|| MAY_BE_OLD.to_owned()));
         let down_before = transition.before.and_then(without);
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken = works.then(|| simulate(settings, state, &NeverReady::all_new()));
@@ -174,6 +178,47 @@ impl Forecaster<'_> {
                 "{name} isn't ready now, and the plan expects it to become ready; if it doesn't, {then}; then: kubectl \
                  {command} pod {name} -n {}",
                 transition.id.namespace
+            )
+        })
+    }
+
+    /// Returns whether the controller replaces pods that OnDelete or a partition kept, if they have an older template.
+    fn may_be_old(&self, Present { settings, transition, .. }: &Present<'_>) -> bool {
+        let Some(before) = transition.before.filter(|_| !transition.template_changes) else {
+            return false;
+        };
+        let status = before.status.read::<StatefulSetStatus>();
+        let is_updated = status.filter(|it| it.update_revision.is_some()).is_some_and(|it| {
+            it.current_revision == it.update_revision || it.updated_replicas == Some(it.replicas)
+        });
+        let spec = before.stateful_set().filter(|_| !is_updated);
+        let cluster = &self.context.policy.cluster;
+        let before = spec.and_then(|spec| Settings::of(&transition.id.name, spec, cluster));
+        before.is_some_and(|it| {
+            let now = settings.replaced();
+            let kept = it.ordinals.start..it.replaced().start;
+            kept.start.max(now.start) < kept.end.min(now.end)
+        })
+    }
+
+    /// Returns a note about a pod that the controller may have stopped making while the claim of its predecessor was being
+    /// deleted. A change of the set makes it try at once.
+    fn stalled_note(&self, present: &Present<'_>, state: &State) -> Option<String> {
+        let Present { settings, transition, set, .. } = *present;
+        let world = &self.input.world;
+        let is_unchanged = !transition.template_changes && !transition.leaves_template;
+        let id = transition.before.filter(|_| is_unchanged).map(|_| transition.id)?;
+        let exists = |it: &i64| state.pods.contains_key(it) || state.terminating.contains_key(it);
+        let missing = settings.ordinals.clone().find(|it| !exists(it))?;
+        let mut claims = settings.claims_of(missing).peekable();
+        let lacks = |claim: String| world.has_claim(set, &claim) == Some(false);
+        let may_stall = settings.deletes_claims && world.pods(set).is_some();
+        (may_stall && claims.peek().is_some() && claims.all(lacks)).then(|| {
+            format!(
+                "with whenScaled: Delete the controller does not notice when the claim of a previous {}-{missing} is gone, so \
+                 the new pod may come minutes later, or at once after {}",
+                id.name,
+                try_again(id)
             )
         })
     }
@@ -320,6 +365,10 @@ fn complete(settings: &Settings, revision: Revision) -> State {
     }
 }
 
+fn try_again(id: &ObjectId) -> String {
+    format!("kubectl annotate sts/{} -n {} --overwrite {TRY_AGAIN}", id.name, id.namespace)
+}
+
 const fn ordinal(step: &Step) -> Option<i64> {
     match step.target {
         Target::Ordinal(ordinal) => Some(ordinal),
@@ -402,12 +451,13 @@ fn add_going(
         if settings.ordinals.contains(&ordinal) {
             note.push_str(&match settings.deletes_claims {
                 true => format!(
-                    "; the new pod may come minutes later, or at once after kubectl annotate sts/{} -n {} \
-                     --overwrite {TRY_AGAIN}",
-                    transition.id.name, transition.id.namespace
+                    "; the new pod may come minutes later, or at once after {}",
+                    try_again(transition.id)
                 ),
-                false => "; if the new pod comes first, it still gets the old claim, which goes with it"
-                    .to_owned(),
+                false => {
+                    "; if the new pod comes first, it still gets the old claim, which goes with it"
+                        .to_owned()
+                }
             });
         }
         notes.push(note);
