@@ -281,7 +281,12 @@ impl Forecaster<'_> {
             let (old, new) = (spec(before), spec(object));
             differences_by_meaning(old.each_ref(), new.each_ref(), "spec", &mut differs);
         }
-        let mut refusals = problems;
+        // kubectl drops all but the last value of a key, so the API server does not see the others.
+        let (twice, mut refusals): (Vec<_>, Vec<_>) =
+            problems.into_iter().partition(|it| it.message.contains(" occurs twice"));
+        let twice = twice
+            .into_iter()
+            .map(|it| format!("{}: {}; the last one counts", it.field, it.message));
         refusals.extend(refusal::of(&stored.verdict, proposal.node));
         if before.is_none() && self.input.world.ends_since(&id.namespace).is_some() {
             refusals.push(refusal::of_ending_namespace(&id.namespace));
@@ -332,6 +337,7 @@ impl Forecaster<'_> {
             notes: remedies
                 .into_iter()
                 .chain(of_pods)
+                .chain(twice)
                 .chain(refusal::remarks(&stored.verdict))
                 .chain(refusal::otherwise(&stored.verdict).filter(|_| change != ChangeKind::None))
                 .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
