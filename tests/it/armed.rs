@@ -182,3 +182,16 @@ fn a_warning_of_a_policy_is_no_refusal() {
     cluster.run(&["--namespace=shop"]).ends(2).reports("no policy refuses it");
     cluster.run(&["--namespace=shop", "--warned"]).ends(0).prints("only name-too-long and");
 }
+
+#[test]
+fn a_set_that_is_being_deleted_proves_nothing() {
+    let cluster = Cluster::of("probe", "37");
+    cluster.has(RESOURCE, &configuration("sets", "sets"));
+    cluster.api_server.change(|world| world.warning = "pod-never-created: x");
+    let deleted = json!({ "name": "a", "namespace": "shop", "deletionTimestamp": "2026-01-01T00:00:00Z" });
+    for metadata in [deleted, json!({ "name": "b", "namespace": "shop" })] {
+        cluster.has("daemonsets", &json!({ "metadata": metadata }));
+    }
+    cluster.run(&["--validating-config=guard", "--namespace=shop"]);
+    assert_eq!(["a", "b"].map(|it| cluster.api_server.asked(&format!("daemonsets/{it}?"))), [0, 1]);
+}

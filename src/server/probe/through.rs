@@ -132,9 +132,10 @@ impl<'a> Prover<'a> {
         format!("/apis/{group}/{version}/namespaces/{namespace}/{plural}{name}?dryRun=All")
     }
 
-    /// Returns the name of a set in the namespace, if there is one; `None` if the cluster does not have the resource.
+    /// Returns the name of a set in the namespace, if there is one; `None` if the cluster does not have the resource. The
+    /// API server calls no webhook for a set that is being deleted.
     async fn existing(&self, resource: &Resource) -> anyhow::Result<Option<Option<String>>> {
-        let path = self.path(resource, "").replace("dryRun=All", "limit=1");
+        let path = self.path(resource, "").replace("dryRun=All", "limit=100");
         let what = format!("a list of {} in namespace {}", resource.plural, self.namespace);
         let answer = send(&self.client, &what, Method::GET, &path, &Value::Null).await?;
         if answer.status == StatusCode::NOT_FOUND {
@@ -143,8 +144,9 @@ impl<'a> Prover<'a> {
         if !answer.status.is_success() {
             bail!("{what}: {}: {}", answer.status, answer.message());
         }
-        let name = answer.body["items"][0]["metadata"]["name"].as_str();
-        Ok(Some(name.map(str::to_owned)))
+        let mut sets = answer.body["items"].as_array().into_iter().flatten();
+        let set = sets.find(|it| it["metadata"].get("deletionTimestamp").is_none());
+        Ok(Some(set.and_then(|it| it["metadata"]["name"].as_str()).map(str::to_owned)))
     }
 
     /// One write for each operation and webhook.
@@ -198,8 +200,9 @@ impl<'a> Prover<'a> {
         if let Some(by) = self.webhook("pods.mutate") {
             let mut pod = good(&RESOURCES[0])["spec"]["template"].take();
             (pod["apiVersion"], pod["kind"]) = (json!("v1"), json!("Pod"));
-            pod["metadata"] =
-                json!({ "name": "setguard-probe", "annotations": { NODE_ANNOTATION: "none" } });
+            pod["metadata"] = json!({
+                "generateName": "setguard-probe-", "annotations": { NODE_ANNOTATION: "none" },
+            });
             let namespace = self.namespace;
             asks.push(Ask {
                 what: "a new Pod for a node".to_owned(),
@@ -321,7 +324,7 @@ fn refused_by(message: &str) -> Option<&str> {
     (name.ends_with(SUFFIX) && rest.contains(SETGUARD)).then_some(name)
 }
 
-/// A set that the API server accepts, and that no other policy has a reason to refuse.
+/// A set that the API server accepts, and that no other policy has a reason to refuse. No set has its name already.
 pub(super) fn good(resource: &Resource) -> Value {
     let mut set: Value = serde_json::from_str(include_str!("set.json")).unwrap_or_default();
     set["apiVersion"] = json!(format!("{}/{}", resource.group, resource.version));

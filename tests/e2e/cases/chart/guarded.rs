@@ -206,6 +206,19 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
     }
     becomes("a minute without a change", || metric(site, ARMED), |it| *it == 1);
     // From outside: each webhook refuses, and the message has its name.
+    // A set that is being deleted proves nothing, and neither does a name that is taken.
+    for mut set in [daemon_set("a"), stateful_set("a"), daemon_set("setguard-probe")] {
+        let kind = set["kind"].as_str().expect("a kind").to_lowercase();
+        let name = set["metadata"]["name"].as_str().expect("a name").to_owned();
+        if name == "a" {
+            set["metadata"]["finalizers"] = json!(["setguard.io/e2e"]);
+        }
+        site.shop.apply(&set).accepted();
+        if name == "a" {
+            let object = format!("{kind}/{name}");
+            site.shop.kubectl(&["delete", &object, "--wait=false"], "").accepted();
+        }
+    }
     let all =
         ["probe", "--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
     setguard(&site.own.control_plane.kubectl.kubeconfig, &all).accepted();
