@@ -15,7 +15,7 @@ use crate::server::prelude::*;
 /// Each denial by setguard contains this text.
 const SETGUARD: &str = "(setguard: ";
 /// The name of each webhook of setguard ends with this.
-const SUFFIX: &str = ".setguard.io";
+pub(super) const SUFFIX: &str = ".setguard.io";
 /// The chart's names for its validating webhooks.
 const CREATED: &str = "create.validate.setguard.io";
 const CHANGED: &str = "validate.setguard.io";
@@ -117,13 +117,8 @@ impl<'a> Prover<'a> {
         Ok(proven)
     }
 
-    /// The name of a release may follow the role.
     fn webhook(&self, role: &str) -> Option<&'a str> {
-        let is_it = |it: &&String| {
-            let rest = it.strip_prefix(role);
-            rest.is_some_and(|it| it.starts_with('.') && it.ends_with(SUFFIX))
-        };
-        self.webhooks.iter().find(is_it).map(String::as_str)
+        self.webhooks.iter().find(|it| plays(it, role)).map(String::as_str)
     }
 
     fn path(&self, resource: &Resource, name: &str) -> String {
@@ -315,6 +310,11 @@ fn has_tolerations(answer: &Answer) -> bool {
     let is_ours =
         |it: &Value| it["key"].as_str().is_some_and(|it| !it.starts_with("node.kubernetes.io/"));
     tolerations.iter().filter_map(|it| it.as_array()).flatten().any(is_ours)
+}
+
+/// Returns whether this is the name of the webhook with this role. The name of a release may follow the role.
+pub(super) fn plays(name: &str, role: &str) -> bool {
+    name.strip_prefix(role).is_some_and(|it| it.starts_with('.') && it.ends_with(SUFFIX))
 }
 
 /// Returns `None` unless a webhook of setguard refused the write.
