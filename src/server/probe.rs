@@ -51,7 +51,7 @@ pub struct ProbeArgs {
     /// Also send faulty writes, with dryRun, to this namespace, which the webhooks have to select. setguard has to
     /// answer each kind and operation that the given configurations send to it; without a configuration, a policy has
     /// to refuse a DaemonSet. Needs the rights to create Pods, and to list, create and patch DaemonSets and
-    /// StatefulSets there
+    /// StatefulSets there, and to list MutatingAdmissionPolicies
     #[arg(long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Without a configuration, it is enough if a policy warns

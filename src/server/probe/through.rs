@@ -32,7 +32,10 @@ pub(super) async fn refused(
 ) -> anyhow::Result<()> {
     let client = cluster::client().await.context("--namespace: cannot find the API server")?;
     let validates = args.validating_config.is_some();
-    let prover = Prover { client, namespace, webhooks, validates, is_warning_enough: args.warned };
+    let policies_inject = !webhooks.is_empty() && policies_inject(&client).await?;
+    let is_warning_enough = args.warned;
+    let prover =
+        Prover { client, namespace, webhooks, validates, policies_inject, is_warning_enough };
     let proven = retry(args.wait, async || prover.prove().await).await?;
     if webhooks.is_empty() {
         writeln!(
@@ -57,7 +60,7 @@ fn say(
         writeln!(
             std::io::stdout(),
             "not proven in namespace {namespace}: {open}. They do not apply to it, or it has no DaemonSet and no \
-             StatefulSet to change; writes to scale are never tried"
+             StatefulSet to change, or policies may inject the same; writes to scale are never tried"
         )?;
     }
     Ok(())
@@ -70,7 +73,19 @@ struct Prover<'a> {
     /// Whether faulty writes have to be refused, whatever the configuration says: somebody may have removed the webhooks
     /// from it and from its annotation.
     validates: bool,
+    policies_inject: bool,
     is_warning_enough: bool,
+}
+
+/// Returns whether policies may inject the same as a webhook. What is injected then proves no webhook.
+async fn policies_inject(client: &Client) -> anyhow::Result<bool> {
+    let path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
+    let answer = send(client, "a list of policies", Method::GET, path, &Value::Null).await?;
+    let policies = answer.body["items"].as_array();
+    let is_ours =
+        |it: &Value| it["metadata"]["name"].as_str().is_some_and(|it| it.ends_with(SUFFIX));
+    let is_absent = answer.status == StatusCode::NOT_FOUND;
+    Ok(!is_absent && policies.is_none_or(|it| it.iter().any(is_ours)))
 }
 
 struct Ask<'a> {
@@ -255,13 +270,13 @@ impl<'a> Prover<'a> {
                 }
             }
             Sign::Warned(rule, name) => {
-                if warns(&answer, rule) || has_tolerations(&answer) {
+                if warns(&answer, rule) || (!self.policies_inject && has_tolerations(&answer)) {
                     return by(name);
                 }
             }
             Sign::Tolerated(name) => {
                 if has_tolerations(&answer) {
-                    return by(name);
+                    return Ok((!self.policies_inject).then(|| (*name).to_owned()));
                 }
             }
         }
