@@ -4,26 +4,29 @@
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{
-    KINDS, NAME, Site, arming,
-    load::REFUSED,
-    release::{self, Release},
-    values,
-};
+use super::{KINDS, NAME, Site, arming, load::REFUSED, release::Release, values};
 use crate::prelude::*;
-use crate::{Background, Stop, add_claim, http};
+use crate::{Background, Stop, add_claim, helm, http};
 
 const PACE: Duration = Duration::from_millis(100);
+
+const PROBE: [&str; 7] =
+    ["probe", "--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
 
 const ARMED: &str = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
 
 pub(super) fn life(shared: &Namespace<'_>) {
-    life_of_policies(shared);
-    for mode in ["webhook", "both"] {
-        eprintln!("mode {mode}");
+    let all = helm::all();
+    for helm in &all {
+        life_of_policies(shared, helm);
+    }
+    let modes =
+        ["webhook", "both"].into_iter().flat_map(|mode| all.iter().map(move |it| (mode, it)));
+    for (mode, helm) in modes {
+        eprintln!("mode {mode}, {}", helm.display());
         let control_plane = ControlPlane::start(&shared.control_plane.assets);
         let site = Site::new(&control_plane);
-        let release = Release::new(&site.own, "guard");
+        let release = Release::by(helm.clone(), &site.own, "guard");
         let mut values = values(&site.url);
         values["mode"] = json!(mode);
         values["test"] = json!({ "namespace": "shop" });
@@ -60,11 +63,11 @@ pub(super) fn life(shared: &Namespace<'_>) {
 const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
 /// Without a server, only `helm test` shows that setguard is armed.
-fn life_of_policies(shared: &Namespace<'_>) {
-    eprintln!("mode policies");
+fn life_of_policies(shared: &Namespace<'_>, helm: &Path) {
+    eprintln!("mode policies, {}", helm.display());
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let site = Site::new(&control_plane);
-    let release = Release::new(&site.own, "guard");
+    let release = Release::by(helm.to_owned(), &site.own, "guard");
     let mut values = json!({ "mode": "policies", "test": { "namespace": "shop" } });
     values["webhook"] = json!({ "mutating": { "enabled": control_plane.minor() >= 36 } });
 
@@ -103,7 +106,7 @@ fn life_of_policies(shared: &Namespace<'_>) {
     let test = || release.output("test", &[], &Value::Null).0;
     becomes("the test to fail", test, |success| !success);
     // Helm 3 leaves fields alone that it has not set.
-    if !release::sees_conflicts() {
+    if !release.sees_conflicts() {
         for binding in &bindings {
             site.own.kubectl(&["delete", kind, binding], "").accepted();
         }
@@ -219,9 +222,7 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
             site.shop.kubectl(&["delete", &object, "--wait=false"], "").accepted();
         }
     }
-    let all =
-        ["probe", "--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
-    setguard(&site.own.control_plane.kubectl.kubeconfig, &all).accepted();
+    setguard(&site.own.control_plane.kubectl.kubeconfig, &PROBE).accepted();
     release.run("test", &Value::Null);
 }
 
@@ -260,6 +261,12 @@ pub(super) fn modes(shared: &Namespace<'_>) {
             release.run("test", &Value::Null);
             if mutates {
                 assert_eq!(injected(), once, "{mode}");
+            }
+            if mode == "both" {
+                // What policies inject proves no webhook.
+                let probe = setguard(&control_plane.kubectl.kubeconfig, &PROBE).accepted();
+                let is_open = probe.stdout.contains("labelled.mutate.guard-setguard.setguard.io");
+                assert_eq!(is_open, mutates, "{probe}");
             }
         }
     }
