@@ -23,8 +23,10 @@ impl Site {
 
     fn with(more: &[&str]) -> Self {
         let api_server = ApiServer::start("37");
-        let metadata = json!({ "name": "guard-rehearsal", "namespace": "default" });
-        api_server.apply("configmaps", &json!({ "kind": "ConfigMap", "metadata": metadata }));
+        for namespace in ["default", "guards"] {
+            let metadata = json!({ "name": "guard-rehearsal", "namespace": namespace });
+            api_server.apply("configmaps", &json!({ "kind": "ConfigMap", "metadata": metadata }));
+        }
         api_server.apply(RESOURCE, &configuration("sets", "sets"));
         let dir = tempfile::tempdir().unwrap();
         certificate_in(dir.path());
@@ -73,6 +75,15 @@ fn a_replica_that_sees_nothing_is_not_armed() {
     site.measures("armed", 0);
     site.api_server.change(|world| world.cut = false);
     site.measures("armed", 1);
+}
+
+/// An older chart has no --arm-rehearsal.
+#[test]
+fn rehearsals_are_in_the_namespace_of_the_release() {
+    let site = Site::with(&["--arm-owner=guards"]);
+    let asked = |it: &str| site.api_server.asked(&format!("namespaces/{it}/configmaps/"));
+    eventually("a rehearsal", || (asked("guards") > 0).then_some(()));
+    assert_eq!(asked("default"), 0);
 }
 
 #[test]

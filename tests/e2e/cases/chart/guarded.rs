@@ -273,6 +273,52 @@ pub(super) fn modes(shared: &Namespace<'_>) {
     pairs.end("changes of the mode").assert_all_refused();
 }
 
+/// Older charts over this one. Before `create.validate`, one webhook was for creations too, and the first charts had no
+/// annotation. Faulty sets are refused, or nothing says armed.
+pub(super) fn older(shared: &Namespace<'_>) {
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    let site = Site::new(&control_plane);
+    let mut release = Release::new(&site.own, "guard");
+    let values = values(&site.url);
+    release.run("install", &values);
+    for is_annotated in [true, false] {
+        let newer = release.chart.clone();
+        release.chart = control_plane.kubectl.home.join(format!("older-{is_annotated}"));
+        let copied = Command::new("cp").arg("-r").args([&newer, &release.chart]).status();
+        assert!(copied.expect("cp runs").success());
+        let edit = |file: &str, from: &str, to: &str| {
+            let file = release.chart.join(file);
+            let text = fs::read_to_string(&file).expect("a file of the chart");
+            assert!(text.contains(from), "{from}");
+            fs::write(file, text.replace(from, to)).expect("a file");
+        };
+        edit("files/webhook-rules.yaml", "    - UPDATE\n", "    - CREATE\n    - UPDATE\n");
+        edit(
+            "templates/validating-webhook.yaml", "\"validate\" \"validateCreated\"", "\"validate\"",
+        );
+        if !is_annotated {
+            let annotation = "dict \"setguard.io/webhooks\" (toRawJson $webhooks)";
+            edit("templates/_webhook.tpl", annotation, "dict");
+        }
+        let pairs = Pairs::start(&site);
+        release.run("upgrade", &values);
+        if is_annotated {
+            arming::wait(&site.load);
+            becomes("an armed replica", || metric(&site, ARMED), |it| *it == 1);
+            let from_now = Pairs::start(&site);
+            release.run("test", &Value::Null);
+            from_now.end("an older chart").assert_all_refused();
+        } else {
+            arming::logs_say(&site.kubelet, "it has no annotation setguard.io/webhooks");
+        }
+        release.chart = newer;
+        release.run("upgrade", &values);
+        arming::wait(&site.load);
+        pairs.end("an older chart and back").assert_never_in_silence();
+    }
+    release.run("test", &Value::Null);
+}
+
 pub(super) fn metric(site: &Site<'_>, name: &str) -> u64 {
     let of = |pod: SocketAddr| read(pod, name).unwrap_or_default();
     site.kubelet.ready().into_iter().map(of).min().unwrap_or_default()
