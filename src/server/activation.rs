@@ -93,7 +93,7 @@ pub(crate) async fn start(
     let Some(name) = args.arm_webhooks.clone() else { return Ok(()) };
     let client = cluster::client().await.with_context(|| no_api_server("--arm-webhooks"))?;
     let target = args.arm_rehearsal.clone().unwrap_or_else(|| Target {
-        namespace: client.default_namespace().to_owned(),
+        namespace: args.arm_owner.clone().unwrap_or_else(|| client.default_namespace().to_owned()),
         name: format!("{name}-rehearsal"),
     });
     let arming = Activation {

@@ -41,7 +41,7 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "NAME")]
     pub mutating_config: Option<String>,
     /// SHA-256 of the annotation setguard.io/webhooks of each configuration as the chart wrote it: another annotation
-    /// counts as a change (repeatable)
+    /// counts as a change. Without it, only the rules are compared with anything but the annotation (repeatable)
     #[arg(long, value_name = "SHA256", value_delimiter = ',', hide_short_help = true)]
     pub annotations: Vec<String>,
     /// Also patch this ConfigMap, with dryRun, and see that the API server calls setguard through these configurations.
@@ -51,7 +51,7 @@ pub struct ProbeArgs {
     /// Also send faulty writes, with dryRun, to this namespace, which the webhooks have to select. setguard has to
     /// answer each kind and operation that the given configurations send to it; without a configuration, a policy has
     /// to refuse a DaemonSet. Needs the rights to create Pods, and to list, create and patch DaemonSets and
-    /// StatefulSets there
+    /// StatefulSets there, and to list MutatingAdmissionPolicies
     #[arg(long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Without a configuration, it is enough if a policy warns

@@ -23,8 +23,10 @@ impl Site {
 
     fn with(more: &[&str]) -> Self {
         let api_server = ApiServer::start("37");
-        let metadata = json!({ "name": "guard-rehearsal", "namespace": "default" });
-        api_server.apply("configmaps", &json!({ "kind": "ConfigMap", "metadata": metadata }));
+        for namespace in ["default", "guards"] {
+            let metadata = json!({ "name": "guard-rehearsal", "namespace": namespace });
+            api_server.apply("configmaps", &json!({ "kind": "ConfigMap", "metadata": metadata }));
+        }
         api_server.apply(RESOURCE, &configuration("sets", "sets"));
         let dir = tempfile::tempdir().unwrap();
         certificate_in(dir.path());
@@ -73,6 +75,15 @@ fn a_replica_that_sees_nothing_is_not_armed() {
     site.measures("armed", 0);
     site.api_server.change(|world| world.cut = false);
     site.measures("armed", 1);
+}
+
+/// An older chart has no --arm-rehearsal.
+#[test]
+fn rehearsals_are_in_the_namespace_of_the_release() {
+    let site = Site::with(&["--arm-owner=guards"]);
+    let asked = |it: &str| site.api_server.asked(&format!("namespaces/{it}/configmaps/"));
+    eventually("a rehearsal", || (asked("guards") > 0).then_some(()));
+    assert_eq!(asked("default"), 0);
 }
 
 #[test]
@@ -141,7 +152,10 @@ fn webhooks_and_annotation_that_change_together_are_foreign() {
     site.measures("armed", 0);
     let line = site.daemon.logged("another client has changed the webhook configurations, and setguard leaves that to administrators");
     let problem = line["fields"]["problem"].as_str().unwrap();
-    assert!(problem.contains("helm upgrade restores the annotation. Check"), "{problem}");
+    assert!(
+        problem.contains("with --force-conflicts in Helm 4, restores the annotation. Check"),
+        "{problem}"
+    );
     site.writes("others", "others");
     site.measures("foreign", 0);
 }
@@ -161,18 +175,35 @@ fn a_replica_that_only_compares_writes_nothing() {
     assert_eq!(stored["webhooks"], configuration("sets", "nothing")["webhooks"]);
 }
 
+/// Whoever may write the configuration can forge the annotation, but not what setguard itself registers.
 #[test]
-fn a_webhook_that_is_gone_from_the_annotation_too_is_missed() {
+fn a_forged_annotation_hides_no_rule_and_the_rest_is_called_not_compared() {
     let cluster = Cluster::of("probe", "37");
-    let mut reduced = configuration("sets", "sets");
-    let annotation = reduced["metadata"]["annotations"]["setguard.io/webhooks"].take();
-    let name = |it: &str| it.replace("create.validate", "rehearsal.validate");
-    reduced["metadata"]["annotations"]["setguard.io/webhooks"] =
-        json!(name(annotation.as_str().unwrap()));
-    reduced["webhooks"][0]["name"] = json!("rehearsal.validate.setguard.io");
-    cluster.has(RESOURCE, &reduced);
-    let ran = cluster.run(&["--validating-config=guard", "--namespace=shop"]);
-    ran.ends(2).reports("webhook create.validate.setguard.io has no rules yet");
+    let printed = setguard::server::webhooks::printed("setguard", 443, "PEM").unwrap();
+    let (printed, _) = printed.split_once("kind: MutatingWebhookConfiguration").unwrap();
+    let printed = printed.trim_start_matches("---").rsplit_once("---").unwrap().0;
+    let whole: Value = serde_saphyr::from_str(printed).unwrap();
+    let probe = |change: fn(&mut Vec<Value>)| {
+        let mut forged = whole.clone();
+        change(forged["webhooks"].as_array_mut().unwrap());
+        let annotation = forged["webhooks"].to_string();
+        forged["metadata"]["annotations"] = json!({ "setguard.io/webhooks": annotation });
+        cluster.has(RESOURCE, &forged);
+        cluster.run(&["--validating-config=setguard"])
+    };
+    let selects_nothing: fn(&mut Vec<Value>) =
+        |it| it[0]["namespaceSelector"] = json!({ "matchLabels": { "no": "where" } });
+    probe(selects_nothing)
+        .ends(0)
+        .prints("not compared with the chart: the selectors, match conditions,");
+    probe(|it| it.truncate(1)).ends(2).reports("create.validate….setguard.io is missing");
+    for change in
+        [(|it| it[1]["rules"].as_array_mut().unwrap().truncate(1)) as fn(&mut Vec<Value>), |it| {
+            it[0]["matchConditions"][0]["expression"] = json!("false");
+        }]
+    {
+        probe(change).ends(2).reports("has other rules or conditions than those of setguard");
+    }
 }
 
 #[test]
@@ -181,4 +212,19 @@ fn a_warning_of_a_policy_is_no_refusal() {
     cluster.api_server.change(|world| world.warning = "no (setguard: name-too-long, x)");
     cluster.run(&["--namespace=shop"]).ends(2).reports("no policy refuses it");
     cluster.run(&["--namespace=shop", "--warned"]).ends(0).prints("only name-too-long and");
+}
+
+#[test]
+fn a_set_that_is_being_deleted_proves_nothing() {
+    let cluster = Cluster::of("probe", "37");
+    cluster.has(RESOURCE, &configuration("sets", "sets"));
+    cluster.api_server.change(|world| world.warning = "pod-never-created: x");
+    let deleted =
+        json!({ "name": "a", "namespace": "shop", "deletionTimestamp": "2026-01-01T00:00:00Z" });
+    for metadata in [deleted, json!({ "name": "b", "namespace": "shop" })] {
+        cluster.has("daemonsets", &json!({ "metadata": metadata }));
+    }
+    let annotations = format!("--annotations={}", hash("sets"));
+    cluster.run(&["--validating-config=guard", "--namespace=shop", &annotations]);
+    assert_eq!(["a", "b"].map(|it| cluster.api_server.asked(&format!("daemonsets/{it}?"))), [0, 1]);
 }

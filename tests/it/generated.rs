@@ -1,7 +1,7 @@
 //! Checks that generated files are up to date. `UPDATE_GENERATED=1` writes them.
 
 use serde_json::Map;
-use setguard::catalogue::all;
+use setguard::{audit::AuditArgs, catalogue::all, server::ServeArgs};
 use setguard_testing::recorded::is_current;
 
 use crate::prelude::*;
@@ -141,7 +141,26 @@ fn the_schema_of_the_policy_in_the_values_of_the_chart() {
             values["$defs"][name] = definition.clone();
         }
     }
+    let properties = &mut values["properties"];
+    properties["extraArgs"]["items"]["pattern"] = json!(flags::<ServeArgs>());
+    properties["audit"]["properties"]["extraArgs"]["items"]["pattern"] =
+        json!(flags::<AuditArgs>());
     is_current(path, &format!("{}\n", serde_json::to_string_pretty(&values).unwrap()));
+}
+
+/// Returns a regular expression for the flags of a command, those with a value as `--flag=value`: with a different flag,
+/// no pod would start.
+fn flags<A: clap::Args>() -> String {
+    let command = A::augment_args(clap::Command::new("setguard"));
+    let flags = command
+        .get_arguments()
+        .filter_map(|it| Some((it.get_long()?, it.get_action().takes_values())));
+    let (valued, bare): (Vec<_>, Vec<_>) = flags.partition(|(_, takes_value)| *takes_value);
+    let [valued, bare] = [valued, bare].map(|all| {
+        let all: BTreeSet<_> = all.into_iter().map(|(flag, _)| flag).collect();
+        all.into_iter().collect::<Vec<_>>().join("|")
+    });
+    format!("^--({bare}|({valued})=.+)$")
 }
 
 /// The sections, lists and switches of the chart's values. Templates fall back to these when a user sets them to null.

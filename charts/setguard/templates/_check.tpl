@@ -139,8 +139,16 @@ there; here is what depends on several values, or deserves a sentence.
 {{- include "setguard.checkFlags" (dict "field" "extraArgs" "args" $v.extraArgs "flags" $flags) -}}
 {{- $flags = dict "cluster-reports" "audit.clusterReports" "exit-zero" "" "policy" "policy" "metrics-file" "audit.metricsFile" -}}
 {{- include "setguard.checkFlags" (dict "field" "audit.extraArgs" "args" $v.audit.extraArgs "flags" $flags) -}}
+{{- $own := list "policy" -}}
+{{- include "setguard.checkVolumes" (dict "field" "audit.extra" "volumes" $v.audit.extraVolumes "mounts" $v.audit.extraVolumeMounts "own" $own) -}}
+{{- if ne $v.tls.mode "managed" -}}{{- $own = append $own "tls" -}}{{- end -}}
+{{- if $v.tls.clientCA.configMapName -}}{{- $own = append $own "client-ca" -}}{{- end -}}
+{{- include "setguard.checkVolumes" (dict "field" "extra" "volumes" $v.extraVolumes "mounts" $v.extraVolumeMounts "own" $own) -}}
 {{- if eq $v.tls.mode "certManager" -}}
 {{- $times := $v.tls.certManager -}}
+{{- if lt (float64 (include "setguard.seconds" $times.duration)) 3600.0 -}}
+{{- fail (printf "tls.certManager.duration: cert-manager issues for at least 1h; not %s" $times.duration) -}}
+{{- end -}}
 {{- if ge (float64 (include "setguard.seconds" $times.renewBefore)) (float64 (include "setguard.seconds" $times.duration)) -}}
 {{- fail (printf "tls.certManager.renewBefore: %s is not less than the duration, which is %s" $times.renewBefore $times.duration) -}}
 {{- end -}}
@@ -168,6 +176,22 @@ there; here is what depends on several values, or deserves a sentence.
 {{- $flag := regexReplaceAll "^--([^= ]*).*$" (toString .) "${1}" -}}
 {{- if hasKey $.flags $flag -}}
 {{- fail (printf "%s: the chart sets --%s already%s" $.field $flag (get $.flags $flag | empty | ternary "" (printf "; set %s instead" (get $.flags $flag)))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Names of volumes that exist twice, or not at all. */}}
+{{- define "setguard.checkVolumes" -}}
+{{- $names := .own -}}
+{{- range .volumes -}}
+{{- if has .name $names -}}
+{{- fail (printf "%sVolumes: a volume named %q exists already in the pod; choose another name" $.field .name) -}}
+{{- end -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- range .mounts -}}
+{{- if not (has .name $names) -}}
+{{- fail (printf "%sVolumeMounts: the pod has no volume named %q; add it to %sVolumes" $.field .name $.field) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

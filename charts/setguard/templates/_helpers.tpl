@@ -222,12 +222,6 @@ annotations:
 {{- if eq (int .Values.listen.port) (int .Values.listen.adminPort) -}}
 {{- fail "listen.adminPort: must differ from listen.port" -}}
 {{- end -}}
-{{- if and .Values.webhook.url (not (hasPrefix "https://" .Values.webhook.url)) -}}
-{{- fail "webhook.url: must begin with https://, since the API server calls webhooks over HTTPS only" -}}
-{{- end -}}
-{{- if regexMatch "[?#@]" (default "" .Values.webhook.url) -}}
-{{- fail "webhook.url: must have no user, query (?) or fragment (#); the API server refuses them" -}}
-{{- end -}}
 {{- end -}}
 
 {{/* Fields of the spec of every pod. `dnsPolicy` is its default. */}}

@@ -281,7 +281,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let source = Source::File(file, Group::Alone).reread();
         sink.unreadable(&source, manifest_check::syntax(problem, false))?;
     }
-    check_all(new.sources, cluster, &checker, &mut sink)?;
+    for root in check_all(new.sources, cluster, &checker, &mut sink)? {
+        sink.reports.note(&format!(
+            "{root} chooses API versions by what the cluster serves, so API versions that no cluster serves are not \
+             reported"
+        ));
+    }
     if let Some(commit) = &found {
         // The policy of the work tree is part of the change.
         let is_of_exclude = |it: &Diagnostic| it.field.starts_with("exclude");
@@ -303,12 +308,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     sink.finish(&args.known)
 }
 
+/// Returns the charts and kustomizations whose API versions depend on the cluster.
 fn check_all(
     sources: Vec<Result<Source, FileError>>,
     cluster: Vec<ObjectSummary>,
     checker: &Checker<'_>,
     sink: &mut FindingSink,
-) -> io::Result<()> {
+) -> io::Result<BTreeSet<String>> {
     let mut cross_object = CrossObject::default();
     cluster.into_iter().for_each(|item| cross_object.in_cluster(item));
     let fixes_files = sink.fixes_files;
@@ -323,7 +329,9 @@ fn check_all(
             }
         },
     )?;
-    cross_object.run(checker, |source, worst, object| sink.more(source, worst, object))
+    let unserved = std::mem::take(&mut cross_object.unserved);
+    cross_object.run(checker, |source, worst, object| sink.more(source, worst, object))?;
+    Ok(unserved)
 }
 
 /// Returns the findings in the previous manifests, as if these were new.

@@ -13,7 +13,7 @@ pub struct ActivationArgs {
     #[arg(long, value_name = "NS", requires = "arm_webhooks", hide_short_help = true)]
     pub arm_owner: Option<String>,
     /// ConfigMap that setguard patches with dryRun, to see that the API server calls it; the default is NAME-rehearsal
-    /// in the namespace of the pod
+    /// in the namespace of --arm-owner, or else of the pod
     #[arg(long, value_name = "NAMESPACE/NAME", requires = "arm_webhooks", hide_short_help = true)]
     pub arm_rehearsal: Option<Target>,
     /// SHA-256 of the annotation setguard.io/webhooks of each configuration as the chart wrote it: another annotation

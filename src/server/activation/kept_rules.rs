@@ -64,7 +64,8 @@ impl KeptRules {
             tracing::warn!(
                 kind = configuration.kind(),
                 hint = "an upgrade or rollback of the chart does this. If there was none, somebody may have \
-                        weakened the webhooks: helm upgrade restores the annotation",
+                        weakened the webhooks: helm upgrade, with --force-conflicts in Helm 4, restores the \
+                        annotation",
                 "the annotation setguard.io/webhooks has changed, and the webhooks follow it"
             );
         } else {

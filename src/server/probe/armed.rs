@@ -1,13 +1,15 @@
 //! Checks that the webhook configurations have their rules, and that the API server calls setguard.
 
-use std::time::Instant;
+use std::{io::Write as _, time::Instant};
 
 use setguard_cluster::live::registered::compare;
 
+use super::through::{SUFFIX, plays};
 use crate::server::prelude::*;
 use crate::server::{
     activation::{dry_run_probe::rehearse, target::Target},
     managed::cluster,
+    webhooks::{SCALE, registrations},
 };
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -45,6 +47,16 @@ impl Expected<'_> {
             self.check().await
         });
         let webhooks = webhooks.await?;
+        if self.annotations.is_empty() {
+            let names: BTreeSet<_> = self.configurations.iter().map(|(_, name)| *name).collect();
+            writeln!(
+                std::io::stdout(),
+                "not compared with the chart: the selectors, match conditions, failure policies and addresses of {}. They \
+                 equal the annotation, but whoever may change them may change that too. To compare them, run setguard \
+                 audit, or pass the hashes in --arm-annotations of setguard's Deployment as --annotations",
+                names.into_iter().collect::<Vec<_>>().join(" and ")
+            )?;
+        }
         if attempts > 1 {
             // Give each API server time to use the rules that were just written.
             sleep(PAUSE).await;
@@ -71,8 +83,12 @@ impl Expected<'_> {
                      log says why"
                 );
             }
-            let names = read["webhooks"].as_array().into_iter().flatten();
-            webhooks.extend(names.filter_map(|it| it["name"].as_str()).map(str::to_owned));
+            let entries = read["webhooks"].as_array().map_or(&[][..], Vec::as_slice);
+            if self.annotations.is_empty() {
+                known(*configuration, entries).map_err(|why| anyhow!("{kind} {name}: {why}"))?;
+            }
+            let names = entries.iter().filter_map(|it| it["name"].as_str());
+            webhooks.extend(names.map(str::to_owned));
         }
         let Some(rehearsal) = self.rehearsal else { return Ok(webhooks) };
         let called = rehearse(rehearsal).await?.called;
@@ -83,4 +99,32 @@ impl Expected<'_> {
         }
         Ok(webhooks)
     }
+}
+
+/// Compares what is known without the chart: which webhooks check sets, the rules, and the conditions that come with them.
+fn known(configuration: Configuration, entries: &[Value]) -> Result<(), String> {
+    for it in registrations() {
+        let role = it.name.trim_end_matches(SUFFIX);
+        let has = entries.iter().find(|it| it["name"].as_str().is_some_and(|it| plays(it, role)));
+        let checks = it.path == Endpoint::Validate.path() && it.key != SCALE;
+        let Some(has) = has else {
+            if checks && configuration == Configuration::Validating {
+                return Err(format!(
+                    "{role}….setguard.io is missing; to restore it, delete the configuration and run helm upgrade"
+                ));
+            }
+            continue;
+        };
+        let conditions = has["matchConditions"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_there = it.match_conditions.iter().all(|it| conditions.contains(&json!(it)));
+        if has["rules"] != json!(it.rules) || !is_there {
+            return Err(format!(
+                "{} has other rules or conditions than those of setguard {}: delete the configuration and run helm \
+                 upgrade. If the release has another version, probe with that version",
+                has["name"],
+                env!("CARGO_PKG_VERSION")
+            ));
+        }
+    }
+    Ok(())
 }

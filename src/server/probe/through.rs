@@ -15,7 +15,7 @@ use crate::server::prelude::*;
 /// Each denial by setguard contains this text.
 const SETGUARD: &str = "(setguard: ";
 /// The name of each webhook of setguard ends with this.
-const SUFFIX: &str = ".setguard.io";
+pub(super) const SUFFIX: &str = ".setguard.io";
 /// The chart's names for its validating webhooks.
 const CREATED: &str = "create.validate.setguard.io";
 const CHANGED: &str = "validate.setguard.io";
@@ -32,7 +32,10 @@ pub(super) async fn refused(
 ) -> anyhow::Result<()> {
     let client = cluster::client().await.context("--namespace: cannot find the API server")?;
     let validates = args.validating_config.is_some();
-    let prover = Prover { client, namespace, webhooks, validates, is_warning_enough: args.warned };
+    let policies_inject = !webhooks.is_empty() && policies_inject(&client).await?;
+    let is_warning_enough = args.warned;
+    let prover =
+        Prover { client, namespace, webhooks, validates, policies_inject, is_warning_enough };
     let proven = retry(args.wait, async || prover.prove().await).await?;
     if webhooks.is_empty() {
         writeln!(
@@ -57,7 +60,7 @@ fn say(
         writeln!(
             std::io::stdout(),
             "not proven in namespace {namespace}: {open}. They do not apply to it, or it has no DaemonSet and no \
-             StatefulSet to change; writes to scale are never tried"
+             StatefulSet to change, or policies may inject the same; writes to scale are never tried"
         )?;
     }
     Ok(())
@@ -70,7 +73,19 @@ struct Prover<'a> {
     /// Whether faulty writes have to be refused, whatever the configuration says: somebody may have removed the webhooks
     /// from it and from its annotation.
     validates: bool,
+    policies_inject: bool,
     is_warning_enough: bool,
+}
+
+/// Returns whether policies may inject the same as a webhook. What is injected then proves no webhook.
+async fn policies_inject(client: &Client) -> anyhow::Result<bool> {
+    let path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
+    let answer = send(client, "a list of policies", Method::GET, path, &Value::Null).await?;
+    let policies = answer.body["items"].as_array();
+    let is_ours =
+        |it: &Value| it["metadata"]["name"].as_str().is_some_and(|it| it.ends_with(SUFFIX));
+    let is_absent = answer.status == StatusCode::NOT_FOUND;
+    Ok(!is_absent && policies.is_none_or(|it| it.iter().any(is_ours)))
 }
 
 struct Ask<'a> {
@@ -117,13 +132,8 @@ impl<'a> Prover<'a> {
         Ok(proven)
     }
 
-    /// The name of a release may follow the role.
     fn webhook(&self, role: &str) -> Option<&'a str> {
-        let is_it = |it: &&String| {
-            let rest = it.strip_prefix(role);
-            rest.is_some_and(|it| it.starts_with('.') && it.ends_with(SUFFIX))
-        };
-        self.webhooks.iter().find(is_it).map(String::as_str)
+        self.webhooks.iter().find(|it| plays(it, role)).map(String::as_str)
     }
 
     fn path(&self, resource: &Resource, name: &str) -> String {
@@ -132,9 +142,10 @@ impl<'a> Prover<'a> {
         format!("/apis/{group}/{version}/namespaces/{namespace}/{plural}{name}?dryRun=All")
     }
 
-    /// Returns the name of a set in the namespace, if there is one; `None` if the cluster does not have the resource.
+    /// Returns the name of a set in the namespace, if there is one; `None` if the cluster does not have the resource. The
+    /// API server calls no webhook for a set that is being deleted.
     async fn existing(&self, resource: &Resource) -> anyhow::Result<Option<Option<String>>> {
-        let path = self.path(resource, "").replace("dryRun=All", "limit=1");
+        let path = self.path(resource, "").replace("dryRun=All", "limit=100");
         let what = format!("a list of {} in namespace {}", resource.plural, self.namespace);
         let answer = send(&self.client, &what, Method::GET, &path, &Value::Null).await?;
         if answer.status == StatusCode::NOT_FOUND {
@@ -143,8 +154,9 @@ impl<'a> Prover<'a> {
         if !answer.status.is_success() {
             bail!("{what}: {}: {}", answer.status, answer.message());
         }
-        let name = answer.body["items"][0]["metadata"]["name"].as_str();
-        Ok(Some(name.map(str::to_owned)))
+        let mut sets = answer.body["items"].as_array().into_iter().flatten();
+        let set = sets.find(|it| it["metadata"].get("deletionTimestamp").is_none());
+        Ok(Some(set.and_then(|it| it["metadata"]["name"].as_str()).map(str::to_owned)))
     }
 
     /// One write for each operation and webhook.
@@ -198,8 +210,9 @@ impl<'a> Prover<'a> {
         if let Some(by) = self.webhook("pods.mutate") {
             let mut pod = good(&RESOURCES[0])["spec"]["template"].take();
             (pod["apiVersion"], pod["kind"]) = (json!("v1"), json!("Pod"));
-            pod["metadata"] =
-                json!({ "name": "setguard-probe", "annotations": { NODE_ANNOTATION: "none" } });
+            pod["metadata"] = json!({
+                "generateName": "setguard-probe-", "annotations": { NODE_ANNOTATION: "none" },
+            });
             let namespace = self.namespace;
             asks.push(Ask {
                 what: "a new Pod for a node".to_owned(),
@@ -257,13 +270,13 @@ impl<'a> Prover<'a> {
                 }
             }
             Sign::Warned(rule, name) => {
-                if warns(&answer, rule) || has_tolerations(&answer) {
+                if warns(&answer, rule) || (!self.policies_inject && has_tolerations(&answer)) {
                     return by(name);
                 }
             }
             Sign::Tolerated(name) => {
                 if has_tolerations(&answer) {
-                    return by(name);
+                    return Ok((!self.policies_inject).then(|| (*name).to_owned()));
                 }
             }
         }
@@ -314,6 +327,11 @@ fn has_tolerations(answer: &Answer) -> bool {
     tolerations.iter().filter_map(|it| it.as_array()).flatten().any(is_ours)
 }
 
+/// Returns whether this is the name of the webhook with this role. The name of a release may follow the role.
+pub(super) fn plays(name: &str, role: &str) -> bool {
+    name.strip_prefix(role).is_some_and(|it| it.starts_with('.') && it.ends_with(SUFFIX))
+}
+
 /// Returns `None` unless a webhook of setguard refused the write.
 fn refused_by(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("admission webhook \"")?;
@@ -321,7 +339,7 @@ fn refused_by(message: &str) -> Option<&str> {
     (name.ends_with(SUFFIX) && rest.contains(SETGUARD)).then_some(name)
 }
 
-/// A set that the API server accepts, and that no other policy has a reason to refuse.
+/// A set that the API server accepts, and that no other policy has a reason to refuse. No set has its name already.
 pub(super) fn good(resource: &Resource) -> Value {
     let mut set: Value = serde_json::from_str(include_str!("set.json")).unwrap_or_default();
     set["apiVersion"] = json!(format!("{}/{}", resource.group, resource.version));

@@ -37,6 +37,7 @@ pub(super) const CASES: &[Case] = &[
     Case::needing(RUNNING, "the-chart-says-that-it-guards-no-longer", arming::no_longer),
     Case::needing(RUNNING, "the-chart-guards-or-says-that-it-does-not", guarded::life),
     Case::needing(RUNNING, "the-chart-guards-while-its-mode-changes", guarded::modes),
+    Case::needing(RUNNING, "the-chart-guards-under-an-older-one", guarded::older),
     Case::needing(RUNNING, "the-chart-survives-an-invalid-policy", invalid::policy),
     Case::needing(RUNNING, "the-chart-without-a-server", policies::alone),
     Case::needing(RUNNING, "the-chart-from-the-webhook-to-policies", policies::there_and_back),

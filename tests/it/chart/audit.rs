@@ -82,7 +82,9 @@ fn metrics_go_to_a_file_in_a_volume() {
     assert!(!alerts(&[]));
     let volume = "audit.extraVolumeMounts=[{\"name\": \"textfile\", \"mountPath\": \"/textfile\"}]";
     let file = "audit.metricsFile=/textfile/setguard.prom";
-    assert!(alerts(&["--set", file, "--set-json", volume]));
+    let flags =
+        ["--set", "audit.extraVolumes[0].name=textfile", "--set", file, "--set-json", volume];
+    assert!(alerts(&flags));
 }
 
 /// The account that reads the whole cluster need not share the server's namespace.

@@ -189,15 +189,15 @@ fn a_flag_of_the_chart_is_not_an_extra_argument() {
     for values in [&[][..], &secret, &client] {
         let values: Vec<_> = values.iter().flat_map(|value| ["--set", value]).collect();
         let objects = objects(&render(&helm, &values));
-        for flag in container(&objects)["args"].as_array().unwrap().iter().skip(1) {
-            let flag = flag.as_str().unwrap().split('=').next().unwrap();
+        for arg in container(&objects)["args"].as_array().unwrap().iter().skip(1) {
+            let flag = arg.as_str().unwrap().split('=').next().unwrap();
             // These flags may repeat.
             if ["--tls-managed-dns-name", "--inventory-namespaces"].contains(&flag) {
                 continue;
             }
-            let more = format!("extraArgs[0]={flag}=x");
+            let more = format!("extraArgs={}", json!([arg]));
             let words = format!("extraArgs: the chart sets {flag} already");
-            refuses(&helm, &[&values[..], &["--set", &more]].concat(), &words);
+            refuses(&helm, &[&values[..], &["--set-json", &more]].concat(), &words);
         }
     }
 }

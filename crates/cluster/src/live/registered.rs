@@ -136,8 +136,8 @@ impl Compared {
         }
         if self.foreign.contains(&Foreign::Annotation) {
             said.push_str(
-                "; helm upgrade restores the annotation. Check again afterwards: the webhooks may still have \
-                 fields that somebody has added",
+                "; helm upgrade, with --force-conflicts in Helm 4, restores the annotation. Check again afterwards: \
+                 the webhooks may still have fields that somebody has added",
             );
         }
         let is_other = |it: &Foreign| matches!(it, Foreign::Missing(_) | Foreign::Added(_));

@@ -25,6 +25,8 @@ pub(super) struct CrossObject {
     sources: Vec<Option<Source>>,
     ignores: Vec<KeptIgnores>,
     current: usize,
+    /// The charts and kustomizations with objects that a different cluster would get in a different API version.
+    pub(super) unserved: BTreeSet<String>,
 }
 
 /// The objects that are applied together.
@@ -104,7 +106,11 @@ impl CrossObject {
     /// its file, the input counts as complete for its kind. In a folder, such an object may belong to a test.
     pub(super) fn related(&mut self, item: ObjectSummary, is_stored: bool) {
         let group = self.groups.get(self.current).map(|it| &it.group);
-        if item.is_unserved() && group.is_some_and(Group::asks_cluster) {
+        if let Some(group @ Group::Rendered { name, .. }) = group
+            && item.is_unserved()
+            && group.asks_cluster()
+        {
+            self.unserved.insert(name.clone());
             return;
         }
         let is_named = group == Some(&Group::Named);

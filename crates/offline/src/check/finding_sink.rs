@@ -23,7 +23,7 @@ pub(super) struct FindingSink {
     pub(super) broken: Vec<String>,
     repository: Repository,
     occurrences: Occurrences,
-    reports: Reports,
+    pub(super) reports: Reports,
     rendered: RenderedFindings,
     /// The findings in rendered objects that the policy exempts, each by rule, kind and field without keys.
     exempt: HashSet<(&'static str, String, String)>,

@@ -2,7 +2,7 @@
 //!
 //! Helm 4 uses server-side apply, so such a field is a conflict. Helm 3 overwrites the field.
 
-use super::release::{Release, sees_conflicts};
+use super::release::Release;
 use crate::namespace::Namespace;
 use crate::prelude::*;
 
@@ -33,7 +33,7 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
         let ours = read();
         namespace.kubectl(&command, "").accepted();
         assert_ne!(read(), ours, "{what} changes something");
-        if sees_conflicts() {
+        if release.sees_conflicts() {
             let (success, text) = release.output("upgrade", &[], &values);
             assert!(!success && text.contains("conflict"), "after {what}: {text}");
             helm("upgrade", &["--force-conflicts"], &values);
@@ -65,7 +65,7 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     let replicas = || namespace.read(DEPLOYMENT)["spec"]["replicas"].clone();
     scale();
     helm("upgrade", &[], &values);
-    assert_eq!(replicas(), if sees_conflicts() { 3 } else { 1 });
+    assert_eq!(replicas(), if release.sees_conflicts() { 3 } else { 1 });
     scale();
     helm("upgrade", &[], &values);
     assert_eq!(replicas(), 3);

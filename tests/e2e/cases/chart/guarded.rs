@@ -4,26 +4,29 @@
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{
-    KINDS, NAME, Site, arming,
-    load::REFUSED,
-    release::{self, Release},
-    values,
-};
+use super::{KINDS, NAME, Site, arming, load::REFUSED, release::Release, values};
 use crate::prelude::*;
-use crate::{Background, Stop, add_claim, http};
+use crate::{Background, Stop, add_claim, helm, http};
 
 const PACE: Duration = Duration::from_millis(100);
+
+const PROBE: [&str; 7] =
+    ["probe", "--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
 
 const ARMED: &str = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
 
 pub(super) fn life(shared: &Namespace<'_>) {
-    life_of_policies(shared);
-    for mode in ["webhook", "both"] {
-        eprintln!("mode {mode}");
+    let all = helm::all();
+    for helm in &all {
+        life_of_policies(shared, helm);
+    }
+    let modes =
+        ["webhook", "both"].into_iter().flat_map(|mode| all.iter().map(move |it| (mode, it)));
+    for (mode, helm) in modes {
+        eprintln!("mode {mode}, {}", helm.display());
         let control_plane = ControlPlane::start(&shared.control_plane.assets);
         let site = Site::new(&control_plane);
-        let release = Release::new(&site.own, "guard");
+        let release = Release::by(helm.clone(), &site.own, "guard");
         let mut values = values(&site.url);
         values["mode"] = json!(mode);
         values["test"] = json!({ "namespace": "shop" });
@@ -60,11 +63,11 @@ pub(super) fn life(shared: &Namespace<'_>) {
 const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
 /// Without a server, only `helm test` shows that setguard is armed.
-fn life_of_policies(shared: &Namespace<'_>) {
-    eprintln!("mode policies");
+fn life_of_policies(shared: &Namespace<'_>, helm: &Path) {
+    eprintln!("mode policies, {}", helm.display());
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let site = Site::new(&control_plane);
-    let release = Release::new(&site.own, "guard");
+    let release = Release::by(helm.to_owned(), &site.own, "guard");
     let mut values = json!({ "mode": "policies", "test": { "namespace": "shop" } });
     values["webhook"] = json!({ "mutating": { "enabled": control_plane.minor() >= 36 } });
 
@@ -103,7 +106,7 @@ fn life_of_policies(shared: &Namespace<'_>) {
     let test = || release.output("test", &[], &Value::Null).0;
     becomes("the test to fail", test, |success| !success);
     // Helm 3 leaves fields alone that it has not set.
-    if !release::sees_conflicts() {
+    if !release.sees_conflicts() {
         for binding in &bindings {
             site.own.kubectl(&["delete", kind, binding], "").accepted();
         }
@@ -206,9 +209,20 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
     }
     becomes("a minute without a change", || metric(site, ARMED), |it| *it == 1);
     // From outside: each webhook refuses, and the message has its name.
-    let all =
-        ["probe", "--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
-    setguard(&site.own.control_plane.kubectl.kubeconfig, &all).accepted();
+    // A set that is being deleted proves nothing, and neither does a name that is taken.
+    for mut set in [daemon_set("a"), stateful_set("a"), daemon_set("setguard-probe")] {
+        let kind = set["kind"].as_str().expect("a kind").to_lowercase();
+        let name = set["metadata"]["name"].as_str().expect("a name").to_owned();
+        if name == "a" {
+            set["metadata"]["finalizers"] = json!(["setguard.io/e2e"]);
+        }
+        site.shop.apply(&set).accepted();
+        if name == "a" {
+            let object = format!("{kind}/{name}");
+            site.shop.kubectl(&["delete", &object, "--wait=false"], "").accepted();
+        }
+    }
+    setguard(&site.own.control_plane.kubectl.kubeconfig, &PROBE).accepted();
     release.run("test", &Value::Null);
 }
 
@@ -248,9 +262,61 @@ pub(super) fn modes(shared: &Namespace<'_>) {
             if mutates {
                 assert_eq!(injected(), once, "{mode}");
             }
+            if mode == "both" {
+                // What policies inject proves no webhook.
+                let probe = setguard(&control_plane.kubectl.kubeconfig, &PROBE).accepted();
+                let is_open = probe.stdout.contains("labelled.mutate.guard-setguard.setguard.io");
+                assert_eq!(is_open, mutates, "{probe}");
+            }
         }
     }
     pairs.end("changes of the mode").assert_all_refused();
+}
+
+/// Older charts over this one. Before `create.validate`, one webhook was for creations too, and the first charts had no
+/// annotation. Faulty sets are refused, or nothing says armed.
+pub(super) fn older(shared: &Namespace<'_>) {
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    let site = Site::new(&control_plane);
+    let mut release = Release::new(&site.own, "guard");
+    let values = values(&site.url);
+    release.run("install", &values);
+    for is_annotated in [true, false] {
+        let newer = release.chart.clone();
+        release.chart = control_plane.kubectl.home.join(format!("older-{is_annotated}"));
+        let copied = Command::new("cp").arg("-r").args([&newer, &release.chart]).status();
+        assert!(copied.expect("cp runs").success());
+        let edit = |file: &str, from: &str, to: &str| {
+            let file = release.chart.join(file);
+            let text = fs::read_to_string(&file).expect("a file of the chart");
+            assert!(text.contains(from), "{from}");
+            fs::write(file, text.replace(from, to)).expect("a file");
+        };
+        edit("files/webhook-rules.yaml", "    - UPDATE\n", "    - CREATE\n    - UPDATE\n");
+        edit(
+            "templates/validating-webhook.yaml", "\"validate\" \"validateCreated\"", "\"validate\"",
+        );
+        if !is_annotated {
+            let annotation = "dict \"setguard.io/webhooks\" (toRawJson $webhooks)";
+            edit("templates/_webhook.tpl", annotation, "dict");
+        }
+        let pairs = Pairs::start(&site);
+        release.run("upgrade", &values);
+        if is_annotated {
+            arming::wait(&site.load);
+            becomes("an armed replica", || metric(&site, ARMED), |it| *it == 1);
+            let from_now = Pairs::start(&site);
+            release.run("test", &Value::Null);
+            from_now.end("an older chart").assert_all_refused();
+        } else {
+            arming::logs_say(&site.kubelet, "it has no annotation setguard.io/webhooks");
+        }
+        release.chart = newer;
+        release.run("upgrade", &values);
+        arming::wait(&site.load);
+        pairs.end("an older chart and back").assert_never_in_silence();
+    }
+    release.run("test", &Value::Null);
 }
 
 pub(super) fn metric(site: &Site<'_>, name: &str) -> u64 {

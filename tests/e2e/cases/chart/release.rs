@@ -6,11 +6,18 @@ use crate::prelude::*;
 pub(super) struct Release<'a> {
     namespace: &'a Namespace<'a>,
     name: &'static str,
+    helm: PathBuf,
+    pub(super) chart: PathBuf,
 }
 
 impl<'a> Release<'a> {
     pub(super) fn new(namespace: &'a Namespace<'a>, name: &'static str) -> Self {
-        Release { namespace, name }
+        Release::by(helm::find().expect("helm was found before"), namespace, name)
+    }
+
+    pub(super) fn by(helm: PathBuf, namespace: &'a Namespace<'_>, name: &'static str) -> Self {
+        let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard");
+        Release { namespace, name, helm, chart }
     }
 
     /// Runs `helm COMMAND NAME`, with the chart and these values unless null, and waits for the end.
@@ -24,7 +31,7 @@ impl<'a> Release<'a> {
     #[track_caller]
     pub(super) fn take_back(&self, values: &Value) {
         let flags = ["--wait", "--force-conflicts"];
-        let flags = if sees_conflicts() { &flags[..] } else { &flags[..1] };
+        let flags = if self.sees_conflicts() { &flags[..] } else { &flags[..1] };
         self.succeeds("upgrade", flags, values);
     }
 
@@ -45,8 +52,7 @@ impl<'a> Release<'a> {
         if !values.is_null() {
             let file = kubectl.home.join(format!("{}.yaml", self.name));
             std::fs::write(&file, values.to_string()).expect("a file");
-            let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard");
-            helm.arg(chart).arg("--values").arg(file);
+            helm.arg(&self.chart).arg("--values").arg(file);
         }
         let output = helm.output().expect("helm runs");
         let text = [output.stdout, output.stderr].concat();
@@ -61,18 +67,17 @@ impl<'a> Release<'a> {
 
     fn helm(&self, args: &[&str]) -> Command {
         let kubectl = &self.namespace.control_plane.kubectl;
-        let mut helm = Command::new(helm::find().expect("helm was found before"));
+        let mut helm = Command::new(&self.helm);
         helm.args(args)
             .args(["--namespace", self.namespace.name])
             .env("KUBECONFIG", &kubectl.kubeconfig)
             .env("HOME", &kubectl.home);
         helm
     }
-}
 
-/// Whether this is Helm 4 or later. With server-side apply, it sees conflicts.
-pub(super) fn sees_conflicts() -> bool {
-    let helm = helm::find().expect("helm was found before");
-    let output = Command::new(helm).args(["version", "--short"]).output().expect("helm runs");
-    !output.stdout.starts_with(b"v3.")
+    /// Whether this is Helm 4 or later. With server-side apply, it sees conflicts.
+    pub(super) fn sees_conflicts(&self) -> bool {
+        let output = Command::new(&self.helm).args(["version", "--short"]).output();
+        !output.expect("helm runs").stdout.starts_with(b"v3.")
+    }
 }
