@@ -106,11 +106,7 @@ impl<'a> Object<'a> {
         let template = semantic::converted(self.template());
         match &self.workload {
             Workload::DaemonSet(spec) => both(&spec.as_ref().clone().with_template(template)),
-            Workload::StatefulSet(spec) => {
-                let mut spec = spec.as_ref().clone().with_template(template);
-                spec.replicas.get_or_insert(1);
-                both(&spec)
-            }
+            Workload::StatefulSet(spec) => both(&spec.as_ref().clone().with_template(template)),
         }
     }
 }

@@ -65,7 +65,7 @@ pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     }
 }
 
-/// Applies `SetDefaults_StatefulSet` except for `maxUnavailable` and `replicas`: every rule assumes their defaults.
+/// Applies `SetDefaults_StatefulSet` except for `maxUnavailable`: every rule assumes its default.
 pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     for claim in spec.volume_claim_templates.iter_mut().flatten() {
         let claim_spec = claim.spec.get_or_insert_default();
@@ -88,6 +88,8 @@ pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     let retention = spec.persistent_volume_claim_retention_policy.get_or_insert_default();
     text(&mut retention.when_deleted, "Retain");
     text(&mut retention.when_scaled, "Retain");
+    spec.leaves_out_replicas |= spec.replicas.is_none();
+    spec.replicas.get_or_insert(1);
     spec.revision_history_limit.get_or_insert(10);
 }
 
@@ -146,7 +148,10 @@ mod tests {
         let retention = spec.persistent_volume_claim_retention_policy.unwrap();
         assert_eq!(retention.when_deleted.as_deref(), Some("Retain"));
         assert_eq!(retention.when_scaled.as_deref(), Some("Delete"));
-        assert_eq!(spec.pod_management_policy.as_deref(), Some("OrderedReady"));
+        assert_eq!(
+            (spec.replicas, spec.pod_management_policy.as_deref()),
+            (Some(1), Some("OrderedReady"))
+        );
         let claims = stateful(r#"{"volumeClaimTemplates": [{}]}"#).volume_claim_templates.unwrap();
         assert_eq!(claims[0].spec.as_ref().unwrap().volume_mode.as_deref(), Some("Filesystem"));
     }

@@ -47,6 +47,9 @@ pub struct StatefulSetSpec<T = PodTemplateSpec> {
     pub pod_management_policy: Option<String>,
     /// The number of pods.
     pub replicas: Option<i32>,
+    /// Whether the object leaves `replicas` out, so that an autoscaler may set it.
+    #[serde(skip)]
+    pub leaves_out_replicas: bool,
     /// How many old revisions are kept.
     pub revision_history_limit: Option<i32>,
     /// The selector of the set's pods.
@@ -83,6 +86,7 @@ impl<T> StatefulSetSpec<T> {
             persistent_volume_claim_retention_policy: self.persistent_volume_claim_retention_policy,
             pod_management_policy: self.pod_management_policy,
             replicas: self.replicas,
+            leaves_out_replicas: self.leaves_out_replicas,
             revision_history_limit: self.revision_history_limit,
             selector: self.selector,
             service_name: self.service_name,

@@ -122,7 +122,13 @@ fn with_defaults(resource: &'static Resource, json: &str) -> Option<Value> {
     let mut stored: Value = serde_json::from_str(json).ok()?;
     // The API server sets no defaults in a custom resource.
     if !resource.is_kruise() {
-        let spec = Object::parse(resource, json).ok()?.spec()?;
+        let is_of_cluster = stored["metadata"]["uid"].is_string();
+        let leaves_out = !is_of_cluster && stored["spec"]["replicas"].is_null();
+        let mut spec = Object::parse(resource, json).ok()?.spec()?;
+        if leaves_out && let Some(spec) = spec.as_object_mut() {
+            // Nobody knows how many an autoscaler has set.
+            spec.remove("replicas");
+        }
         stored.as_object_mut()?.insert("spec".to_owned(), spec);
     }
     if let Some(metadata) = stored.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -3,7 +3,7 @@ use crate::{finding::paths::ANNOTATIONS, object::Metadata, rules::prelude::*};
 pub(super) static RULE: Rule = rule! {
     id: "deleted-as-hook", group: Rollout;
     title: "Helm or Argo CD deletes this set",
-    summary: "a set that becomes a hook, or that Argo CD replaces by force, so that it is deleted",
+    summary: "a set that becomes a hook or that Argo CD replaces by force: it is deleted",
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 

@@ -117,8 +117,8 @@ fn of_unknown_pods<'a>(
     let old = subject.old().filter(|old| match (&old.workload, &subject.object.workload) {
         (Workload::StatefulSet(old), Workload::StatefulSet(new)) => {
             cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET)
-                && old.replicas.is_none()
-                && new.replicas.is_none()
+                && old.leaves_out_replicas
+                && new.leaves_out_replicas
         }
         _ => daemon_set_status(old).is_none(),
     })?;

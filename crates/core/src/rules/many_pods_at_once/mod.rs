@@ -40,7 +40,7 @@ fn removed(subject: &Subject<'_>, found: &mut Findings) {
     let replicas = SPEC.child("replicas");
     found.report(
         // The default is one, so the manifest may lack the field.
-        if new.replicas.is_none() { &SPEC } else { &replicas },
+        if new.leaves_out_replicas { &SPEC } else { &replicas },
         Reason::Invalid,
         format!("this change removes {of} pods: {names}"),
         "set replicas to the number of pods that you want; the default is 1",
