@@ -75,7 +75,7 @@ pub fn differences_by_meaning(
                 differences_by_meaning(old, new, &format!("{path}[{key}]"), found);
             }
             // A different order is a different template.
-            if found.len() == before {
+            if found.len() == before && old_keys != new_keys {
                 let [old, new] = [&old_keys, &new_keys].map(|it| it.join(", ").into());
                 push(path, (&old, &new), found);
             }

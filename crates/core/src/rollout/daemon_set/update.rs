@@ -13,9 +13,7 @@ impl Simulation<'_> {
         for group in old_down {
             self.delete_on(group, Revision::Old);
         }
-        let (chosen, is_random) = self.choose(&[Group::Old, Group::OldLeaving], budget);
-        self.steps(Action::Delete, Revision::Old, &chosen, is_random);
-        for index in chosen {
+        for index in self.choose(Action::Delete, &[Group::Old, Group::OldLeaving], budget) {
             self.forget(index, Revision::Old);
         }
     }
@@ -33,24 +31,20 @@ impl Simulation<'_> {
             _ => self.nodes.iter().filter(|node| with_available(node)).count(),
         };
         self.delete_on(Group::OldDownLeaving, Revision::Old);
-        let (gone, is_random) =
-            self.choose(&[Group::OldLeaving], available.saturating_sub(self.wanted));
-        self.steps(Action::Delete, Revision::Old, &gone, is_random);
-        for index in gone {
+        let surplus = available.saturating_sub(self.wanted);
+        for index in self.choose(Action::Delete, &[Group::OldLeaving], surplus) {
             self.forget(index, Revision::Old);
         }
         self.create_on(Group::OldDown);
-        let (chosen, is_random) =
-            self.choose(&[Group::Old], self.budget.max_surge.saturating_sub(surging));
-        self.steps(Action::Create, Revision::New, &chosen, is_random);
-        for index in chosen {
+        let room = self.budget.max_surge.saturating_sub(surging);
+        for index in self.choose(Action::Create, &[Group::Old], room) {
             self.put(index);
         }
     }
 
-    /// At most `count` nodes of these groups, and whether others could have been chosen. The controller goes through
-    /// the nodes in random order; the simulation uses the order of the input.
-    fn choose(&mut self, groups: &[Group], count: usize) -> (Vec<usize>, bool) {
+    /// Adds the steps on at most `count` nodes of these groups, and returns the nodes. The controller goes through the
+    /// nodes in random order; the simulation uses the order of the input.
+    fn choose(&mut self, action: Action, groups: &[Group], count: usize) -> Vec<usize> {
         let total: usize = groups.iter().map(|group| self.count(*group)).sum();
         if count < total && count > 0 && self.candidates.is_none() {
             let mut all: Vec<_> = groups.iter().flat_map(|group| self.take(*group)).collect();
@@ -59,7 +53,14 @@ impl Simulation<'_> {
             self.course.depends_on_chance = all.iter().any(runs) && !all.iter().all(runs);
             self.candidates = Some(all.into());
         }
-        let chosen = groups.iter().flat_map(|group| self.set(*group)).copied().take(count);
-        (chosen.collect(), count < total || self.candidates.is_some())
+        let all = groups.iter().flat_map(|group| self.set(*group)).copied();
+        let chosen: Vec<_> = all.take(count).collect();
+        // All nodes of a group are certain, unless the controller has chosen among them before.
+        let is_random = |index: &usize| count < total || self.is_candidate(*index);
+        let (some, known): (Vec<_>, Vec<_>) = chosen.iter().partition(|it| is_random(it));
+        let revision = if action == Action::Create { Revision::New } else { Revision::Old };
+        self.steps(action, revision, &known, false);
+        self.steps(action, revision, &some, true);
+        chosen
     }
 }

@@ -16,8 +16,7 @@ use crate::{
 pub(super) static RULE: Rule = rule! {
     id: "fewer-ready-than-wanted", group: Cluster;
     title: "fewer pods are ready than wanted",
-    summary: "too few ready pods, pods that are ready only for a moment, or a rollout that stands still, for an unknown \
-              reason",
+    summary: "too few ready pods, pods that don't stay ready, or a rollout that stands still",
     scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
 
