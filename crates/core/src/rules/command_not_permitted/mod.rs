@@ -78,10 +78,8 @@ fn user_of_image(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &m
     };
     let message =
         format!("container {:?} never starts: the image {image} runs as {why}", container.name);
-    let help =
-        "set runAsUser to the number of a user that can run the program, and fsGroup for its volumes";
-    let is_own =
-        container.security_context.as_ref().is_some_and(|it| it.run_as_non_root.is_some());
+    let help = "set runAsUser to the number of a user that can run the program, and fsGroup for its volumes";
+    let is_own = container.security_context.as_ref().is_some_and(|it| it.run_as_non_root.is_some());
     let path = if is_own { path } else { &POD_SPEC };
     let path = path.child("securityContext");
     found.report(&path.child("runAsNonRoot"), Reason::Forbidden, message, help);
