@@ -133,10 +133,11 @@ fn in_file(text: &str) -> impl Iterator<Item = &'static str> {
 
 /// Several files, flags with keys and the feature gate may set the endpoint.
 fn asks_health_check(container: &Container) -> bool {
-    let mut flags = arguments(container).filter(|(flag, _)| flag.starts_with('-'));
-    let is_plain = flags.all(|(flag, value)| flag == "--config" && !value.starts_with("yaml:"))
-        && arguments(container).filter(|(flag, _)| *flag == "--config").count() <= 2;
-    is_plain && asked(container, &POD_SPEC).contains_key(&13133)
+    let words = [&container.command, &container.args].into_iter().flatten().flatten();
+    let mut flags = words.filter(|it| it.starts_with('-'));
+    let is_plain =
+        flags.next().is_none_or(|it| it.starts_with("--config") && !it.contains("yaml:"));
+    is_plain && flags.next().is_none() && asked(container, &POD_SPEC).contains_key(&13133)
 }
 
 /// What values or missing keys of a YAML file make a program refuse. Ignores what is written in one line, as in JSON.
