@@ -97,6 +97,7 @@ rules! {
     daemon_without_priority,
     database_major_upgrade,
     database_not_replicated,
+    database_variables,
     database_without_volume,
     deleted_as_hook,
     deletion_refused,

@@ -7,16 +7,19 @@ use crate::kubernetes::image::{Release, image, numbers};
 /// release that misreads it (`None` for all), and the first that no longer does. Sources: the script `configure` of
 /// confluentinc/kafka-images and confluentinc/schema-registry-images; authelia.com, *Integration*, *Kubernetes*;
 /// docs.paperless-ngx.com, *Configuration*, `PAPERLESS_PORT`; issue 4920 of github.com/actualbudget/actual; issues 5934
-/// and 6437 of github.com/searxng/searxng.
-const MISREAD: [(&str, &str, Option<Release>, Release); 8] = [
+/// and 6437 of github.com/searxng/searxng; docker-image-src/5/coredb/docker-entrypoint.sh of
+/// github.com/neo4j/docker-neo4j; `get_vllm_port`, vllm/envs.py of github.com/vllm-project/vllm.
+const MISREAD: [(&str, &str, Option<Release>, Release); 10] = [
     ("actualbudget/actual", "ACTUAL_PORT", Some((25, 4)), NEVER),
     ("actualbudget/actual-server", "ACTUAL_PORT", Some((25, 4)), NEVER),
     ("authelia/authelia", "AUTHELIA_PORT", None, NEVER),
     ("confluentinc/cp-kafka", "KAFKA_PORT", None, NEVER),
     ("confluentinc/cp-kafka-rest", "KAFKA_REST_PORT", None, NEVER),
     ("confluentinc/cp-schema-registry", "SCHEMA_REGISTRY_PORT", None, NEVER),
+    ("neo4j", "NEO4J_PORT", Some((5, 0)), NEVER),
     ("paperless-ngx/paperless-ngx", "PAPERLESS_PORT", None, NEVER),
     ("searxng/searxng", "SEARXNG_PORT", Some((2026, 4)), (2026, 7)),
+    ("vllm/vllm-openai", "VLLM_PORT", Some((0, 9)), NEVER),
 ];
 
 const NEVER: Release = (u32::MAX, 0);
@@ -40,9 +43,14 @@ fn of_container(container: &Container) -> Option<&'static str> {
     let (_, variable, ..) =
         MISREAD.into_iter().filter(|_| is_own).find(|(known, _, from, to)| {
             let before = image.strip_suffix(known);
-            before.is_some_and(|it| it.is_empty() || it.ends_with('/'))
+            before.is_some_and(|it| it.is_empty() || known.contains('/') && it.ends_with('/'))
                 && *from <= release
                 && release < Some(*to)
         })?;
-    list(&container.env).iter().all(|it| it.name != variable).then_some(variable)
+    // Neo4j can be told to ignore the settings that it does not know, also in a file in /conf.
+    let is_lax = |it: &str| variable == "NEO4J_PORT" && it.contains("strict__validation");
+    let is_file = |it: &str| variable == "NEO4J_PORT" && it.starts_with("/conf");
+    let is_set = list(&container.env).iter().any(|it| it.name == variable || is_lax(&it.name))
+        || list(&container.volume_mounts).iter().any(|it| is_file(&it.mount_path));
+    (!is_set).then_some(variable)
 }

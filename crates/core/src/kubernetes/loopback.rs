@@ -47,7 +47,7 @@ fn loopback(value: &str) -> Option<(&str, &str)> {
 }
 
 /// The ports that probes call at the pod's address, each with what happens if nobody answers.
-fn asked(container: &Container, path: &Path<'_>) -> BTreeMap<i32, &'static str> {
+pub(crate) fn asked(container: &Container, path: &Path<'_>) -> BTreeMap<i32, &'static str> {
     let mut asked = BTreeMap::new();
     actions(container, path, &mut |it| {
         let Some((_, port)) = it.asked.filter(|(host, _)| host.is_empty() && it.is_probe) else {

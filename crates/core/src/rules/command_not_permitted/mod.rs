@@ -14,7 +14,8 @@ const SERVERS: [&str; 6] = ["mariadbd", "mongod", "mongos", "mysqld", "postgres"
 
 fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let rights = Rights::of(container, spec);
-    entrypoint(&rights, spec, path, found);
+    user_of_image(&rights, spec, path, found);
+    entrypoint(&rights, path, found);
     let lists = [("command", list(&container.command)), ("args", list(&container.args))];
     let words = lists.into_iter().flat_map(|(list, words)| {
         words.iter().enumerate().map(move |(i, word)| (list, i, word.as_str()))
@@ -34,18 +35,67 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
     }
 }
 
-/// Reports an official image of a database that cannot become its own user. The Dockerfiles set no user.
+/// Images, and their user if they give it as a name. `why.md` says where that was read.
+const USERS: [(&str, Option<&str>); 23] = [
+    ("alpine", None),
+    ("apache/kafka", Some("appuser")),
+    ("busybox", None),
+    ("curlimages/curl", Some("curl_user")),
+    ("httpd", None),
+    ("mariadb", None),
+    ("memcached", Some("memcache")),
+    ("mongo", None),
+    ("mysql", None),
+    ("nats", None),
+    ("nginx", None),
+    ("pgvector/pgvector", None),
+    ("postgis/postgis", None),
+    ("postgres", None),
+    ("prom/alertmanager", Some("nobody")),
+    ("prom/node-exporter", Some("nobody")),
+    ("prom/prometheus", Some("nobody")),
+    ("quay.io/prometheus/alertmanager", Some("nobody")),
+    ("quay.io/prometheus/node-exporter", Some("nobody")),
+    ("quay.io/prometheus/prometheus", Some("nobody")),
+    ("rabbitmq", None),
+    ("redis", None),
+    ("zookeeper", None),
+];
+
+/// Kubernetes: `verifyRunAsNonRoot`, pkg/kubelet/kuberuntime/security_context_others.go.
+fn user_of_image(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let container = rights.container;
+    let (image, tag) = read::image(container);
+    let known = USERS.into_iter().find(|it| it.0 == image && !tag.contains("distroless"));
+    let Some((_, user)) = known.filter(|_| rights.is_root == Some(false)) else { return };
+    if read::user(container, spec).is_some() {
+        return;
+    }
+    let is_red_hat = image == "mariadb" && tag.contains("ubi");
+    let why = match user.or_else(|| is_red_hat.then_some("mysql")) {
+        None => "root, and runAsNonRoot forbids that".to_owned(),
+        Some(user) => format!("{user}, and runAsNonRoot needs a number, not a name"),
+    };
+    let message =
+        format!("container {:?} never starts: the image {image} runs as {why}", container.name);
+    let help = "set runAsUser to the number of a user that can run the program, and fsGroup for its volumes";
+    let is_own = container.security_context.as_ref().is_some_and(|it| it.run_as_non_root.is_some());
+    let path = if is_own { path } else { &POD_SPEC };
+    let path = path.child("securityContext");
+    found.report(&path.child("runAsNonRoot"), Reason::Forbidden, message, help);
+}
+
+/// Reports an official image of a database that cannot become its own user.
 ///
 /// github.com/docker-library: `docker-entrypoint.sh` of postgres, mysql, mariadb, mongo and redis. Since release 8,
 /// redis looks first whether it can.
-fn entrypoint(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+fn entrypoint(rights: &Rights<'_>, path: &Path<'_>, found: &mut Findings) {
     let container = rights.container;
     let Some((name, _)) = read::database(container) else { return };
     let is_old = || matches!(read::release(container), Some((_, (..8, _), _)));
     // With other arguments the entrypoint runs them as they are.
     let first = list(&container.args).first().map_or("-", |it| read::program(it));
     let runs_server = first.starts_with('-') || SERVERS.contains(&first);
-    let own = container.security_context.as_ref();
     if name == "postgres" && runs_server && lacks_run_directory(container) {
         let message = "postgres never starts: it creates a lock file in /var/run/postgresql, and the root \
                        filesystem is read-only";
@@ -58,18 +108,7 @@ fn entrypoint(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &mut 
         return;
     }
     let lacks = |it: &&str| rights.drops(it) && !rights.adds(it);
-    if rights.is_root == Some(false) && read::user(container, spec).is_none() {
-        let is_own = own.is_some_and(|it| it.run_as_non_root.is_some());
-        let path = if is_own { path } else { &POD_SPEC };
-        let message = format!(
-            "container {:?} never starts: the image {name} runs as root, and runAsNonRoot forbids that",
-            container.name
-        );
-        let help =
-            "set runAsUser to the number of the user in the image, and fsGroup for its volume";
-        let path = path.child("securityContext");
-        found.report(&path.child("runAsNonRoot"), Reason::Forbidden, message, help);
-    } else if runs_server
+    if runs_server
         && rights.is_root != Some(false)
         && let Some(lacking) = ["SETUID", "SETGID"].into_iter().find(lacks)
     {

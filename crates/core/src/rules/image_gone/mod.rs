@@ -31,6 +31,23 @@ const GONE: [(&str, &str, &str); 4] = [
     ),
 ];
 
+/// Tags that official images of Docker Hub do not have.
+fn official(name: &str, tag: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    match name {
+        "elasticsearch" if matches!(tag, "" | "latest") => Some(&(
+            "elasticsearch",
+            "the official image elasticsearch has no tag latest",
+            "write a release, such as elasticsearch:9.1.0",
+        )),
+        "vault" if read::numbers(tag) >= Some((1, 14)) => Some(&(
+            "vault",
+            "since release 1.14 HashiCorp publishes no official image vault",
+            "use hashicorp/vault",
+        )),
+        _ => None,
+    }
+}
+
 fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let (name, tag) = read::image(container);
     let image = text(&container.image);
@@ -38,8 +55,11 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
     let is_unknown = image.contains('@')
         || image.contains("library/")
         || container.image_pull_policy.as_deref() == Some("Never");
-    let gone = GONE.iter().find(|(prefix, ..)| name.starts_with(prefix)).filter(|_| !is_unknown);
-    let Some((prefix, since, help)) = gone else { return };
+    let gone = GONE.iter().find(|(prefix, ..)| name.starts_with(prefix));
+    let Some((prefix, since, help)) = gone.or_else(|| official(name, tag)).filter(|_| !is_unknown)
+    else {
+        return;
+    };
     let mut kept = ["bitnami/minideb", "bitnami/sealed-secrets"].iter();
     let stays = kept.any(|it| name.starts_with(it));
     if *prefix == "bitnami/" && (stays || matches!(tag, "" | "latest")) {

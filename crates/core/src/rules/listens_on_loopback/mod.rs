@@ -1,4 +1,4 @@
-use super::neighbors::services;
+use super::{neighbors::services, removed_option::in_files};
 use crate::rules::prelude::*;
 use crate::{inventory::object_summary::NamedPort, kubernetes::loopback::on_loopback};
 
@@ -26,6 +26,7 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
 }
 
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+    in_files(query, true, found);
     let Some(traffic) = query.item.details().and_then(|it| it.traffic.as_ref()) else { return };
     for (field, host, port) in &traffic.on_loopback {
         let leads_there = |it: &&(i64, NamedPort)| traffic.number(&it.1) == Some(*port);

@@ -36,11 +36,13 @@ const BARE: [(&str, [u32; 3]); 19] = [
 const TOOLS: [&str; 10] =
     ["cat", "chown", "cp", "curl", "ls", "mkdir", "nc", "rm", "sleep", "wget"];
 
-/// The programs that other images lack.
-const LACKING: [(&str, &[&str]); 3] = [
-    ("alpine", &["bash", "curl"]),
-    ("busybox", &["bash", "curl"]),
-    ("grafana/alloy", &["curl", "wget"]),
+/// The programs that other images lack, and the first release without them.
+const LACKING: [(&str, [u32; 3], &[&str]); 5] = [
+    ("alpine", [0; 3], &["bash", "curl"]),
+    ("busybox", [0; 3], &["bash", "curl"]),
+    ("grafana/alloy", [0; 3], &["curl", "wget"]),
+    ("mariadb", [11, 0, 0], &["mysql", "mysqladmin", "mysqldump"]),
+    ("mongo", [6, 0, 0], &["mongo"]),
 ];
 
 fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
@@ -61,7 +63,9 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
 fn report(container: &Container, it: &Action<'_>, found: &mut Findings) {
     let words: Vec<&str> = it.command.iter().map(String::as_str).collect();
     let script = read::script_at(&words).and_then(|at| words.get(at).copied());
-    let first = script.and_then(|it| it.split_whitespace().find(|it| *it != "exec"));
+    let first = script
+        .filter(|it| fails_with_first(it))
+        .and_then(|it| it.split_whitespace().find(|it| *it != "exec"));
     let mounts = list(&container.volume_mounts);
     let lacks = |word: &&str| {
         let folder = word.rsplit_once('/').map_or("/bin", |it| it.0);
@@ -78,12 +82,24 @@ fn report(container: &Container, it: &Action<'_>, found: &mut Findings) {
     } else {
         "run the program of the image itself"
     };
-    let help = format!("{other}, or use an image that has {program}");
+    let help = match program {
+        "mongo" => "call mongosh".to_owned(),
+        "mysql" => "call mariadb".to_owned(),
+        "mysqladmin" => "call mariadb-admin, or healthcheck.sh of the image".to_owned(),
+        "mysqldump" => "call mariadb-dump".to_owned(),
+        _ => format!("{other}, or use an image that has {program}"),
+    };
     let (i, path) =
         (words.iter().position(|it| it.contains(word)).unwrap_or(0), it.path.child("command"));
     found
         .report(&path.index(i), Reason::NotFound, message, help)
         .noted_if(it.effect == DOES_NOTHING);
+}
+
+/// Whether a script without its first program fails: nothing runs in its place.
+fn fails_with_first(script: &str) -> bool {
+    !script.trim().contains([';', '\n'])
+        && script.split("||").skip(1).all(|it| it.trim() == "exit 1")
 }
 
 fn is_lacking(container: &Container, program: &str) -> bool {
@@ -97,7 +113,9 @@ fn is_lacking(container: &Container, program: &str) -> bool {
         || BARE.iter().any(|(entry, since)| is(entry) && is_since(tag, *since));
     let is_tool = read::is_shell(program) || TOOLS.contains(&program);
     !is_other && is_bare && is_tool
-        || LACKING.iter().any(|(entry, programs)| name == *entry && programs.contains(&program))
+        || LACKING.iter().any(|(entry, since, programs)| {
+            name == *entry && is_since(tag, *since) && programs.contains(&program)
+        })
 }
 
 /// A tag without a number is of the newest release; a digest may be of any.

@@ -1,4 +1,4 @@
-use crate::rules::prelude::*;
+use crate::{inventory::removed_keys::HEALTH_CHECK, rules::prelude::*};
 
 pub(super) static RULE: Rule = rule! {
     id: "removed-option", group: NeverStarts;
@@ -48,7 +48,53 @@ const GATE: &str = "use --feature-gates=CSIVolumeGroupSnapshot=true instead";
 const ETCD: &[&str] =
     &["gcr.io/etcd-development/etcd", "quay.io/coreos/etcd", "registry.k8s.io/etcd"];
 
+/// Reports variables that an entrypoint refuses.
+fn variables(container: &Container, path: &Path<'_>, found: &mut Findings) {
+    let (image, tag) = read::image(container);
+    let (since, unless, help) = match image {
+        "rabbitmq" => ((3, 9), "", "write the setting in a file in /etc/rabbitmq/conf.d"),
+        "confluentinc/cp-kafka" if list(&container.args).is_empty() => (
+            (8, 0),
+            "KAFKA_PROCESS_ROLES",
+            "set KAFKA_PROCESS_ROLES, KAFKA_NODE_ID and CLUSTER_ID, or use release 7.9",
+        ),
+        _ => return,
+    };
+    let is_newer = matches!(tag, "" | "latest") || read::numbers(tag) >= Some(since);
+    let env = list(&container.env);
+    if !is_newer
+        || !list(&container.command).is_empty()
+        || !list(&container.env_from).is_empty()
+        || env.iter().any(|it| it.name == unless)
+    {
+        return;
+    }
+    for (i, variable) in env.iter().enumerate() {
+        let name = &*variable.name;
+        let is_refused = match name.strip_prefix("RABBITMQ_") {
+            Some(it) => REFUSED.contains(&it.strip_prefix("MANAGEMENT_").unwrap_or(it)),
+            None => name == "KAFKA_ZOOKEEPER_CONNECT",
+        };
+        if !is_refused || variable.value.as_deref().is_some_and(str::is_empty) {
+            continue;
+        }
+        let (major, minor) = since;
+        let without = if unless.is_empty() { "" } else { " without KAFKA_PROCESS_ROLES" };
+        let message = format!(
+            "since release {major}.{minor} the image refuses {name}{without}, so the container ends at once"
+        );
+        found.report(&path.item("env", i).child("name"), Reason::NotSupported, message, help);
+    }
+}
+
+/// The variables that the entrypoint of RabbitMQ refuses, without `RABBITMQ_` and `MANAGEMENT_`.
+const REFUSED: [&str; 9] = [
+    "DEFAULT_PASS_FILE", "DEFAULT_USER_FILE", "SSL_CACERTFILE", "SSL_CERTFILE", "SSL_DEPTH",
+    "SSL_FAIL_IF_NO_PEER_CERT", "SSL_KEYFILE", "SSL_VERIFY", "VM_MEMORY_HIGH_WATERMARK",
+];
+
 fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    variables(container, path, found);
     let (image, tag) = read::image(container);
     let Some(release) = read::numbers(tag) else { return };
     let of_image = || REMOVED.iter().filter(|it| it.0.contains(&image) && it.2 <= release);
@@ -68,8 +114,12 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
     }
 }
 
-/// Compares the files of its ConfigMaps.
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+    in_files(query, false, found);
+}
+
+/// Compares the files of its ConfigMaps. A health check on localhost is for a rule of its own.
+pub(super) fn in_files(query: &Query<'_>, is_loopback: bool, found: &mut InventoryFindings) {
     let mut seen = HashSet::new();
     let Some(details) = query.item.details().filter(|it| !it.removed_keys.is_empty()) else {
         return;
@@ -85,10 +135,20 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
             let Some(removed) = removed.filter(|_| is_read && seen.insert((&it.name, key))) else {
                 continue;
             };
+            if (removed.key == HEALTH_CHECK) != is_loopback {
+                continue;
+            }
             let (major, minor) = removed.since;
-            let message = format!(
-                "{file} of {object} has {key}, and since release {major}.{minor} the program refuses that, so it ends at once"
-            );
+            let message = if is_loopback {
+                format!(
+                    "{file} of {object} has {key}: since release {major}.{minor} it listens on localhost:13133, and the \
+                     kubelet asks for the port at the address of the pod, so the probe always fails"
+                )
+            } else {
+                format!(
+                    "{file} of {object} has {key}, and since release {major}.{minor} the program refuses that, so it ends at once"
+                )
+            };
             found.report(it.kind, it.field.clone(), Reason::NotSupported, message, removed.help);
         }
     }
