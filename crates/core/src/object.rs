@@ -237,7 +237,6 @@ impl<T> Object<'_, T> {
 pub struct Subject<'a> {
     /// Whether the operation is an UPDATE; otherwise it is a CREATE.
     pub is_update: bool,
-    /// The new object.
     pub object: Object<'a>,
     old: Option<Old<'a>>,
     storage: Option<&'a Storage>,

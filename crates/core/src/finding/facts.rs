@@ -12,7 +12,6 @@ pub struct Facts {
     /// The fault in one short sentence.
     pub title: String,
     pub cause: Option<String>,
-    /// The consequences.
     pub effect: Option<String>,
     /// When the fault began, in seconds since 1970.
     pub since: Option<i64>,

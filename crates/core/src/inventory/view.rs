@@ -22,7 +22,6 @@ pub enum Freshness {
 /// A snapshot of a cluster's objects. It does not change during a review.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// The objects.
     pub inventory: Inventory,
     /// The namespaces whose objects are known; `None` for all.
     pub namespaces: Option<Arc<[String]>>,

@@ -9,7 +9,6 @@ use crate::rules::prelude::*;
 /// A rule: its description and its functions.
 #[derive(Debug)]
 pub struct Rule {
-    /// The description.
     pub meta: Meta,
     /// The functions, and what each needs to see. They are pure: no I/O, no clock, no policy.
     pub scopes: &'static [Scope],

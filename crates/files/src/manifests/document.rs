@@ -34,7 +34,6 @@ pub struct Manifest<'a> {
 /// A manifest as the API server decodes it.
 #[derive(Debug)]
 pub struct Decoded {
-    /// The declared resource.
     pub resource: &'static Resource,
     /// The JSON of the object; see [`schema::Reading::json`].
     pub json: String,

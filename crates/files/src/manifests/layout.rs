@@ -37,7 +37,6 @@ pub struct Layout {
 pub struct Wrong {
     /// The file of the kustomization.
     pub file: PathBuf,
-    /// The fault.
     pub problem: Problem,
 }
 

@@ -89,7 +89,6 @@ pub struct Diagnostic {
     pub title: String,
     /// The fault in full.
     pub message: String,
-    /// The remedy.
     pub help: Option<String>,
     /// The commands that the help contains.
     pub commands: Vec<Command>,
@@ -204,7 +203,6 @@ pub struct ObjectReport {
     pub roots: Vec<String>,
     /// The number of ready Pods, for an object in a cluster.
     pub ready: Option<Ready>,
-    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
     /// Remarks about the policy, not about the object.
     pub remarks: Vec<String>,
