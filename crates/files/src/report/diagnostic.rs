@@ -76,7 +76,7 @@ pub struct Diagnostic {
     /// The rule that found it.
     pub rule: &'static Meta,
     pub severity: Severity,
-    /// The mode behind the severity, which `--deny-warnings` does not change.
+    /// The mode behind the severity. `--deny-warnings` does not change it.
     pub mode: Mode,
     /// The position in the file.
     pub mark: Mark,
@@ -127,7 +127,7 @@ pub struct Strictness {
 }
 
 impl Diagnostic {
-    /// Leaves out errors about a field that is missing because of a slip in its name, if that slip is an error here too.
+    /// Leaves out errors about a missing field if a misspelt name explains it and is itself an error here.
     pub fn join(all: &mut Vec<Diagnostic>) {
         let meant = |slip: &Diagnostic| {
             let name = meant(slip.help.as_deref()?)?;
