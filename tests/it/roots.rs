@@ -563,7 +563,7 @@ fn dependencies_are_copied_only_into_the_copy_of_a_commit() {
     }
 }
 
-/// A release must not show what is outside of the repository.
+/// A release must not show files outside the repository.
 #[test]
 fn overrides_outside_of_the_repository_are_not_read() {
     if !has("helm", "--short") {

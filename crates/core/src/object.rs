@@ -267,7 +267,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Creates the subject for an object that replaces `old`, which is JSON.
+    /// Creates the subject for an object that replaces `old`, given as JSON.
     pub fn update(object: Object<'a>, old: &'a str) -> Self {
         let old = Old {
             json: old,

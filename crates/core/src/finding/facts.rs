@@ -25,7 +25,7 @@ pub struct Facts {
     pub outlook: Outlook,
     /// The pod that holds up the rollout: deleting it is enough.
     pub in_the_way: Option<String>,
-    /// What else goes on if a command of the help ends the fault, as the help says it.
+    /// What else continues if a command of the help ends the fault, in the words of the help.
     pub goes_on: Option<String>,
 }
 

@@ -23,13 +23,13 @@ pub enum Freshness {
 #[derive(Clone, Debug, Default)]
 pub struct View {
     pub inventory: Inventory,
-    /// The namespaces whose objects are known; `None` for all.
+    /// The namespaces that the view covers; `None` for all.
     pub namespaces: Option<Arc<[String]>>,
     freshness: BTreeMap<Kind, Freshness>,
 }
 
 impl View {
-    /// Returns whether the objects of this namespace are known.
+    /// Returns whether the view covers this namespace.
     pub fn covers(&self, namespace: &str) -> bool {
         let known = self.namespaces.as_ref();
         known.is_none_or(|known| known.iter().any(|it| it == namespace))

@@ -45,7 +45,7 @@ words! {
         Privileged => "privileged",
         /// Refuses known ways to the host.
         Baseline => "baseline",
-        /// Also demands what limits a pod.
+        /// Also demands settings that limit a pod.
         Restricted => "restricted",
     }
 }

@@ -29,7 +29,7 @@ pub enum Scope {
         /// The function that finds the fault.
         check: ObjectCheck,
     },
-    /// One object among others. The rule runs only where the others are known.
+    /// One object among others. The rule runs only with a view of the others.
     Inventory {
         /// The kinds of object that findings are about.
         kinds: &'static [Kind],
@@ -129,7 +129,7 @@ pub enum StatusCheck {
     Workload(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Like `Workload`, for faults that do not block a rollout.
     Aside(fn(&StatusQuery<'_>, &mut StatusFindings)),
-    /// A set that no other status rule has found anything about but notes.
+    /// A set about which the other status rules have found nothing but notes.
     IfSilent(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Objects that belong to no set.
     Others(fn(&Audit<'_>, &mut StatusFindings)),

@@ -178,8 +178,8 @@ impl Forecaster<'_> {
         })
     }
 
-    /// Returns the initial state of the simulation: the pods and claims of the input, otherwise those of the previous
-    /// object, all available.
+    /// Returns the initial state of the simulation: the pods and claims of the input, otherwise the previous object's,
+    /// all available.
     fn state(&self, present: &Present<'_>) -> State {
         let Present { settings, transition, .. } = *present;
         let cluster = &self.context.policy.cluster;
