@@ -45,7 +45,7 @@ words! {
         Privileged => "privileged",
         /// Refuses known ways to the host.
         Baseline => "baseline",
-        /// Also demands settings that limit a pod.
+        /// Also demands what limits a pod.
         Restricted => "restricted",
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether an earlier audit found the same.
+/// Whether an earlier audit has found the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
@@ -41,14 +41,14 @@ pub struct EarlierObject {
     pub name: String,
 }
 
-/// The numbers of new and remaining findings, and the findings that are gone.
+/// The numbers of findings that are new and that are still there, and the findings that are gone.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Changes {
     /// Findings that the earlier audit did not have.
     pub new: usize,
     /// Findings that both have.
     pub still: usize,
-    /// `None` if something could not be read, so nobody knows.
+    /// `None` if it is not known, because not everything could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone: Option<Vec<Earlier>>,
 }
