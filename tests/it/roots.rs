@@ -411,7 +411,7 @@ fn an_exception_for_a_chart_covers_no_release_elsewhere() {
         assert_eq!(ran.code, code, "{name}: {ran:#?}");
         folder.git("add -A");
         folder.git("commit -q -m more");
-        // Nothing fails because of what was there before.
+        // Files from before the change fail nothing.
         folder.write("README.md", name);
         assert_eq!(run(&folder, "check --render").code, 0, "{name}");
     }
