@@ -150,7 +150,7 @@ type MeasuredUse = (Box<str>, Option<Box<str>>);
 pub(crate) struct Autoscaler {
     pub(crate) kind: Box<str>,
     pub(crate) name: Box<str>,
-    /// The fewest replicas. For a VerticalPodAutoscaler, the fewest with which it replaces pods, if set.
+    /// The fewest replicas. A VerticalPodAutoscaler replaces no pods below this number, if set.
     pub(crate) least: Option<i32>,
     pub(crate) most: i32,
     /// Whether a ScaledObject owns it, or it takes over an existing HorizontalPodAutoscaler.

@@ -82,7 +82,7 @@ pub enum Phase {
         /// The operations that can contain the fault.
         operations: &'static [Operation],
         /// A CEL expression that selects the writes that the API server sends to `/mutate` for this trap. It is true
-        /// for every write in which the trap can find a fault, and for few others. An error counts as false, so the
+        /// for every write where the trap can find a fault, and for few others. An error counts as false, so the
         /// expression must not fail for any object of the built-in kinds.
         sent_if: &'static str,
     },

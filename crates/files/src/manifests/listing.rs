@@ -81,7 +81,7 @@ pub struct Listing {
     pub not_compared: Vec<NotChecked>,
     /// What the objects of Argo CD and Flux apply.
     pub(super) applied: Vec<Applied>,
-    /// The files in which Argo CD overrides Applications.
+    /// The files where Argo CD overrides Applications.
     pub(super) overrides: HashSet<PathBuf>,
     /// At a commit: the deleted files that a walk left out. An object that moved out of one continues the object there.
     pub moved_out: Vec<Source>,

@@ -61,7 +61,7 @@ pub(in crate::manifests) struct Releases<'a> {
     charts: Named<Value>,
     waiting: Vec<(Value, Holder)>,
     applied: Vec<Applied>,
-    /// The files in which Argo CD overrides Applications.
+    /// The files where Argo CD overrides Applications.
     overrides: HashSet<PathBuf>,
     /// The targets of Flux's sources, and the files that describe them.
     sources: Named<(String, Vec<PathBuf>)>,
