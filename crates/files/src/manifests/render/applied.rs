@@ -177,7 +177,7 @@ impl Applied {
     fn has_moved(&self, old: &[&Applied], own: &[&Applied]) -> Option<String> {
         let Applied { object, path, namespace, cluster, .. } = self;
         let is_here = old.iter().any(|it| it.path == *path);
-        // Without an old object, the folder has moved.
+        // If none had this path, the folder has moved.
         let mut same = old.iter().filter(|it| it.path == *path || !is_here);
         // A cluster has a name and an address.
         let is_other = |it: &Applied| {
