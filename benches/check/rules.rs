@@ -121,7 +121,7 @@ struct Review<'a> {
 }
 
 fn parts() -> Vec<Part> {
-    // The cluster in which most rules apply.
+    // The cluster where most rules apply.
     let mut cluster = Cluster::default();
     cluster.set_gate("MaxUnavailableStatefulSet", true);
     let (cluster, policy): (&Cluster, &Policy) =

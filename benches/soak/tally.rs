@@ -41,7 +41,7 @@ struct Counts {
 #[derive(Debug)]
 pub(crate) struct Tally(Mutex<(Counts, Vec<String>)>);
 
-/// The time in which a fault may have an effect.
+/// How long a fault may have an effect.
 const NEAR: Duration = Duration::from_secs(15);
 
 impl Tally {

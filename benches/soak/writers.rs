@@ -27,7 +27,7 @@ const WRITERS: u32 = 4;
 const WRITES: u32 = 4;
 /// One in this many objects stays to the end.
 const KEPT: usize = 10;
-/// The time after which a write counts as unanswered.
+/// After this time, a write counts as unanswered.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Starts writers with this total number of writes per second. They return the names of the objects that must exist.

@@ -68,7 +68,7 @@ pub(crate) struct Activation {
     client: Client,
     /// The configurations that existed in the last round.
     existing: Vec<Configuration>,
-    /// When the API server first could not, or did not, call setguard.
+    /// Since when the API server cannot, or does not, call setguard.
     silent_since: Option<Instant>,
     kept_rules: Arc<KeptRules>,
     /// A configuration that was deleted although the other one exists.

@@ -45,7 +45,7 @@ impl CallTracker {
     }
 }
 
-/// After the first interval, only a silence this many times longer counts: at night, nobody may write a set.
+/// After the first interval, only a silence this many times longer counts, because at night nobody may write a set.
 const LATER: u32 = 12;
 
 /// Warns if no API server has called within this time, and then once for each longer silence.

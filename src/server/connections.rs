@@ -73,7 +73,7 @@ struct State {
 
 #[derive(Debug)]
 struct Requests {
-    /// Requests whose answer has not been sent, each with the time at which the answer was ready.
+    /// Requests with unsent answers, and the time when each answer was ready.
     open: BTreeMap<u64, Option<Instant>>,
     next: u64,
     /// The end of the last request, or else the time of the accept.

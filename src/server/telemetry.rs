@@ -146,7 +146,7 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
 /// what a failure means, and no more often than is useful.
 const QUIET: [&str; 3] = ["h2", "kube_client", "rustls"];
 
-/// Silences these libraries, except those that the filter names.
+/// Silences these libraries, unless the filter names them.
 fn with_quiet_libraries(filter: &str) -> String {
     let names = |library: &str| {
         let mut targets = filter.split(',').filter_map(|it| it.split(['=', '[', ':']).next());

@@ -1,4 +1,4 @@
-//! What a server says about its webhook configurations while it can and cannot read them.
+//! The answers of a server about its webhook configurations, while it can and cannot read them.
 
 use serde_json::{Value, json};
 use setguard_files::report::fingerprint::digest;
@@ -48,7 +48,7 @@ impl Site {
     }
 }
 
-/// The chart wrote one selector, and the configuration has another.
+/// The configuration has a different selector than the chart wrote.
 fn configuration(annotated: &str, selected: &str) -> Value {
     let webhook = |of: &str| {
         json!([{

@@ -209,7 +209,7 @@ fn a_file_that_a_filter_has_written_is_not_edited() {
         (".gitattributes", "*.json filter=x\ntestdata/* filter=x\n"),
     ]);
     folder.git("init -q -b main");
-    // Git LFS stores a pointer likewise.
+    // Git LFS stores a pointer in the same way.
     folder.git("config filter.x.clean tr\tLARGE\tsmall");
     folder.commit();
     // git must compare the content of a file that is as new as its index.

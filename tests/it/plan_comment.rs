@@ -151,7 +151,7 @@ fn a_plan_is_a_summary_and_a_comment() {
     assert!(summary.starts_with("- **Pods down**: `StatefulSet shop/db`"), "{summary}");
     let plan_file = folder.read("output").lines().next().unwrap().replace("plan=", "");
     assert_eq!(std::fs::read_to_string(plan_file).unwrap(), summary);
-    // What can't be read is at the top.
+    // Unreadable input is at the top.
     std::fs::remove_file(folder.path("output")).unwrap();
     assert_eq!(plan(&folder, "nope\n", "").code, 2);
     let missing = self::comment(&folder);

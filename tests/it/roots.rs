@@ -411,7 +411,7 @@ fn an_exception_for_a_chart_covers_no_release_elsewhere() {
         assert_eq!(ran.code, code, "{name}: {ran:#?}");
         folder.git("add -A");
         folder.git("commit -q -m more");
-        // Nothing fails because of what was there before.
+        // Files from before the change fail nothing.
         folder.write("README.md", name);
         assert_eq!(run(&folder, "check --render").code, 0, "{name}");
     }
@@ -563,7 +563,7 @@ fn dependencies_are_copied_only_into_the_copy_of_a_commit() {
     }
 }
 
-/// A release must not show what is outside of the repository.
+/// A release must not show files outside the repository.
 #[test]
 fn overrides_outside_of_the_repository_are_not_read() {
     if !has("helm", "--short") {

@@ -1,6 +1,6 @@
 {{/*
-Values that render, and that the API server or setguard itself would refuse later. What the schema can say stands
-there; here is what depends on several values, or deserves a sentence.
+Refuses values that render, but that the API server or setguard would refuse later. The schema has the simple checks; these depend
+on several values, or need a better message.
 */}}
 {{- define "setguard.checkValues" -}}
 {{- $v := .Values -}}
@@ -96,7 +96,7 @@ there; here is what depends on several values, or deserves a sentence.
 {{- end -}}
 {{- end -}}
 
-{{/* Values of the server that would let it not start, or block others. */}}
+{{/* Values that keep the server from starting, or block others. */}}
 {{- define "setguard.checkServer" -}}
 {{- $v := .Values -}}
 {{- $replicas := ternary $v.autoscaling.minReplicas $v.replicaCount (eq (toString $v.autoscaling.enabled) "true") -}}

@@ -20,8 +20,8 @@ looks into the cluster, creates keys or distinguishes an installation from an up
 {{- end -}}
 
 {{/*
-A name of a webhook or a policy, from a list with $ and the name in the code. In messages and metrics of the API server it
-says which release it belongs to, unless that has the usual name.
+The name of a webhook or a policy, from a list of $ and the name in the code. It contains the release's name unless that is the usual
+one, so that the API server's messages and metrics show the release.
 */}}
 {{- define "setguard.qualified" -}}
 {{- $name := include "setguard.fullname" (index . 0) -}}
@@ -46,8 +46,7 @@ says which release it belongs to, unless that has the usual name.
 {{- end -}}
 
 {{/*
-The ConfigMap of the audit's policy. With mode both it is another one than the server's, in which the rules of the
-policies are off.
+The ConfigMap of the audit's policy. With mode both, it differs from the server's, where the rules of the policies are off.
 */}}
 {{- define "setguard.auditPolicyConfigMapName" -}}
 {{- if eq (include "setguard.mode" .) "both" -}}
@@ -59,8 +58,8 @@ policies are off.
 
 {{/*
 The ConfigMap of the policy in a namespace, with this name. With mode both, the rules in `less` are off unless they deny or report what
-the policies pass over. Rules that deny are never reported twice, because the policy refuses first, and stay on so that no change of the
-mode has to wait for the pods to read this.
+the policies miss. Rules that deny never report twice, because the policy refuses first. They stay on, so that a change of the mode
+does not have to wait until the pods have read this.
 */}}
 {{- define "setguard.policyConfigMap" -}}
 {{- $policy := deepCopy (.root.Values.policy | default dict) -}}
@@ -95,12 +94,12 @@ and cert-manager owns the other.
 {{- default (printf "%s-%s" (include "setguard.fullname" .) $suffix) .Values.tls.secretName -}}
 {{- end -}}
 
-{{/* The DNS name by which the API server calls the Service. The certificate must contain it. */}}
+{{/* The DNS name of the Service for the API server. The certificate must contain it. */}}
 {{- define "setguard.dnsName" -}}
 {{- printf "%s.%s.svc" (include "setguard.fullname" .) (include "setguard.namespace" .) -}}
 {{- end -}}
 
-{{/* "true" if the name of an image begins with a registry, as container runtimes tell. */}}
+{{/* "true" if the name of an image begins with a registry, by the rules of container runtimes. */}}
 {{- define "setguard.namesRegistry" -}}
 {{- regexMatch "^([^/]*[.:][^/]*|localhost)/" (toString .) -}}
 {{- end -}}
@@ -122,7 +121,7 @@ and cert-manager owns the other.
 {{- $image -}}
 {{- end -}}
 
-{{/* The pull secrets, as YAML: those of a parent chart, which may be names alone, and those of this chart. */}}
+{{/* The pull secrets of a parent chart and of this chart, as YAML. A parent's may be plain names. */}}
 {{- define "setguard.imagePullSecrets" -}}
 {{- $secrets := list -}}
 {{- range concat (default list (default dict .Values.global).imagePullSecrets) .Values.imagePullSecrets -}}
@@ -138,9 +137,9 @@ app.kubernetes.io/component: webhook
 {{- end -}}
 
 {{/*
-The labels of an object: those by which pods are selected, the chart's, `more`, and commonLabels. What comes first
-wins, so nothing can replace the chart's own. `component` keeps pods of hooks and of the audit away from the selectors of the
-Service, the NetworkPolicy and the disruption budget.
+The labels of an object: the selector's, the chart's, `more`, and commonLabels. The first one wins, so nothing can replace the
+chart's own. `component` keeps pods of hooks and of the audit out of the selectors of the Service, the NetworkPolicy and the
+disruption budget.
 */}}
 {{- define "setguard.labelsWith" -}}
 {{- $own := dict
@@ -154,7 +153,7 @@ Service, the NetworkPolicy and the disruption budget.
 {{- end -}}
 
 {{/*
-The labels of an object as above, and its annotations: those of `annotations`, and commonAnnotations.
+The labels of an object as above, and its annotations: `annotations` and commonAnnotations.
 */}}
 {{- define "setguard.metadata" -}}
 labels:
@@ -251,9 +250,9 @@ annotations:
 
 {{/*
 Values without their nulls. In YAML, `key:` without a value is null, and so is a list or a map whose entries are
-all commented out; Helm then drops the key, although templates read below it. A section or a switch that is dropped
-gets its default again, as does a text below a section, and a list becomes empty. Other values stay away, because null
-is also how a user removes a default; so do the sections that the chart only passes on, such as resources. Each template begins with this; it
+all commented out. Helm then drops the key, although templates read below it. Dropped sections, switches and texts
+below a section get their defaults again, and a list becomes empty. Other values stay away, because users remove a
+default with null; so do sections that the chart only passes on, such as resources. Each template begins with this. It
 changes the values in place.
 */}}
 {{- define "setguard.init" -}}
@@ -311,7 +310,7 @@ securityContext:
   {{- toYaml $values.podSecurityContext | nindent 2 }}
 containers:
   - name: {{ .container }}
-    # setguard's own image, which is already on the nodes and in every mirror.
+    # setguard's own image is already on the nodes and in every mirror.
     image: {{ include "setguard.image" .root | quote }}
     imagePullPolicy: {{ $values.image.pullPolicy }}
     args:

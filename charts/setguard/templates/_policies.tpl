@@ -8,7 +8,7 @@
 {{- ne (include "setguard.mode" .) "policies" -}}
 {{- end -}}
 
-{{/* The minor release of the cluster, 36 for 1.36: that of the policy, or the newest, as for `setguard export`. */}}
+{{/* The minor release of the cluster, 36 for 1.36: from the policy, otherwise the newest, as for `setguard export`. */}}
 {{- define "setguard.minor" -}}
 {{- $newest := printf "1.%v" (.Files.Get "files/policies.yaml" | fromYaml).newest -}}
 {{- $version := (.Values.policy | default dict).kubernetes | default dict | dig "version" "" | default $newest -}}
@@ -16,9 +16,9 @@
 {{- end -}}
 
 {{/*
-The rules that become policies, with their modes, as JSON. With mode both, the server leaves those that do not deny to the policies, so
-such a rule is here only if its policy finds everything that the rule finds, in every release, and has no exceptions that end. Rules
-that deny stay on in the server, and their policies refuse first: so a change of the mode has no gap.
+The rules that become policies, with their modes, as JSON. With mode both, the server leaves rules that do not deny to the policies.
+Such a rule is here only if its policy finds everything that the rule finds, in every release, and has no exceptions that expire.
+Rules that deny stay on in the server, so that a change of the mode leaves no gap; their policies refuse first.
 */}}
 {{- define "setguard.policyRules" -}}
 {{- $found := dict -}}
@@ -49,8 +49,8 @@ that deny stay on in the server, and their policies refuse first: so a change of
 {{- end -}}
 
 {{/*
-"true" if policies inject. With mode both the server does, too, so policies inject only where the cluster is known to have them and
-they inject the same.
+"true" if policies inject. With mode both, the server injects too, so policies inject only in a cluster that certainly has them, and
+only if they inject the same.
 */}}
 {{- define "setguard.policiesInject" -}}
 {{- $mode := include "setguard.mode" . -}}
@@ -83,7 +83,7 @@ they inject the same.
 
 {{/*
 The namespaces and objects that `webhook` selects, for the binding of a policy, as JSON. Selectors that select everything are
-there too: otherwise those that another client adds would survive every upgrade.
+there too: without them, a selector that a different client adds would survive every upgrade.
 */}}
 {{- define "setguard.matchResources" -}}
 {{- $webhook := .Values.webhook -}}
@@ -146,7 +146,7 @@ spec:
 {{- end }}
 
 {{/*
-Commands that switch the policies of this chart off. Both labels: in a parent chart, other charts have the same instance. A
+Commands that switch the policies of this chart off. Both labels: in a parent chart, other charts have the same instance. One
 command for each kind: kubectl deletes nothing at all if the cluster does not know one of the kinds.
 */}}
 {{- define "setguard.switchPoliciesOff" -}}
@@ -161,8 +161,8 @@ kubectl delete {{ $kind }} -l app.kubernetes.io/name={{ include "setguard.name" 
 {{- end -}}
 
 {{/*
-Refuses a change of the mode in one step, between which nothing would be checked for seconds: Helm deletes the old guard before the new one
-answers. Where there is no cluster to look into, nothing is refused, and nothing else depends on it.
+Refuses to change the mode in one step: Helm deletes the old guard before the new one answers, so for seconds nothing would be
+checked. Without a cluster to look into, it refuses nothing. Nothing else depends on the cluster.
 */}}
 {{- define "setguard.checkChange" -}}
 {{- $mode := include "setguard.mode" . -}}
@@ -184,13 +184,13 @@ answers. Where there is no cluster to look into, nothing is refused, and nothing
 {{- end -}}
 {{- end -}}
 
-{{/* The minor release that decides what is refused: the one in `policy`, or else the cluster's. Nothing else depends on it. */}}
+{{/* The minor release whose features decide which values are refused: from `policy`, otherwise the cluster's. Nothing else depends on it. */}}
 {{- define "setguard.ownMinor" -}}
 {{- $given := (.Values.policy | default dict).kubernetes | default dict | dig "version" "" -}}
 {{- if $given -}}{{- include "setguard.minor" . -}}{{- else -}}{{- regexFind "^[0-9]+" .Capabilities.KubeVersion.Minor -}}{{- end -}}
 {{- end -}}
 
-{{/* Values that a mode cannot honour. A policy that is weaker than `policy` must not go unnoticed. */}}
+{{/* Refuses values that a mode cannot honour: a weaker policy than `policy` must not go unnoticed. */}}
 {{- define "setguard.checkMode" -}}
 {{- $v := .Values -}}
 {{- $policy := $v.policy | default dict -}}

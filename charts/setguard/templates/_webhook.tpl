@@ -16,7 +16,7 @@ nobody would.
 {{- or (eq (include "setguard.arms" .) "true") (and (eq (include "setguard.serves" .) "true") (eq .Values.webhook.arm "atOnce") (eq .Values.tls.mode "managed")) -}}
 {{- end -}}
 
-{{/* The SHA-256 of each annotation setguard.io/webhooks, so that nobody can change it with the webhooks in silence. */}}
+{{/* The SHA-256 of each annotation setguard.io/webhooks, so that nobody can quietly change it together with the webhooks. */}}
 {{- define "setguard.annotationHashes" -}}
 {{- $hashes := list -}}
 {{- if eq (include "setguard.compares" .) "true" -}}
@@ -73,7 +73,7 @@ them, that namespace is excluded entirely instead.
 {{- $names | uniq | sortAlpha | toJson -}}
 {{- end -}}
 
-{{/* Of a JSON list, the names (`names`), or what is before the * of the others (`prefixes`), as a JSON list. */}}
+{{/* The names in a JSON list (`names`), or the part before the * of its patterns (`prefixes`), as a JSON list. */}}
 {{- define "setguard.names" -}}
 {{- $found := list -}}
 {{- range fromJsonArray . -}}{{- if not (hasSuffix "*" .) -}}{{- $found = append $found . -}}{{- end -}}{{- end -}}
@@ -149,7 +149,7 @@ One entry of a webhook configuration.
   name             its name, if different from the registration's
   failurePolicy    Fail or Ignore
   matchConditions  additional match conditions
-  namespaces       requirements for the labels of the namespace, which include its name
+  namespaces       requirements for the labels of the namespace, including its name
 */}}
 {{- define "setguard.webhook" -}}
 {{- $values := .root.Values.webhook -}}
@@ -215,7 +215,7 @@ A webhook configuration.
   root       $
   kind       its kind
   entries    its webhooks, as for setguard.webhook but without root
-  rehearsal  the registration by which setguard sees that it can be called
+  rehearsal  the registration that shows setguard whether the API server can call it
 */}}
 {{- define "setguard.webhookConfiguration" -}}
 {{- $root := .root -}}
@@ -227,9 +227,9 @@ A webhook configuration.
 {{- if $arms -}}
 {{- $webhooks = concat $webhooks (include "setguard.rehearsalWebhook" . | fromYamlArray) -}}
 {{- end -}}
-{{- /* The webhooks as they should be: setguard, its audit and its test compare the others with them. */ -}}
+{{- /* The webhooks as they should be: setguard, its audit and its test compare the stored ones with them. */ -}}
 {{- $annotations := dict "setguard.io/webhooks" (toRawJson $webhooks) -}}
-{{- /* If one of the two is deleted, the other says that it was there. */ -}}
+{{- /* If one of the two is deleted, the other shows that it existed. */ -}}
 {{- $mutating := .root.Values.webhook.mutating -}}
 {{- $mutates := and $mutating.enabled (or $mutating.pods.enabled $mutating.workloads.enabled $mutating.controlPlane.enabled) -}}
 {{- if and .root.Values.webhook.validating.enabled $mutates -}}
@@ -245,8 +245,8 @@ metadata:
   {{- include "setguard.metadata" (dict "root" .root "more" .root.Values.webhook.labels "annotations" (merge $annotations .root.Values.webhook.annotations)) | nindent 2 }}
 webhooks:
   {{- /*
-  Without rules a webhook matches nothing. They get the rules of the annotation from setguard itself: as soon as the API
-  server can call it, and not before. It sees that by the last one.
+  Without rules a webhook matches nothing. setguard copies the rules from the annotation once the API server can call
+  it. The last webhook shows whether it can.
   */}}
   {{- range $webhooks }}
   {{- $webhook := ternary (omit . "rules") . (and $arms (not (hasPrefix "rehearsal." .name))) }}
@@ -254,7 +254,7 @@ webhooks:
   {{- end }}
 {{- end -}}
 
-{{/* The webhook by which setguard sees that it can be called. It matches dry-run patches by setguard's own account only. */}}
+{{/* The webhook that shows whether the API server can call setguard. It matches only dry-run patches by setguard's account. */}}
 {{- define "setguard.rehearsalWebhook" -}}
 - name: {{ include "setguard.qualified" (list .root (printf "rehearsal.%s.setguard.io" (trimAll "/" .rehearsal.path))) }}
   admissionReviewVersions: [v1]

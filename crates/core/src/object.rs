@@ -233,7 +233,6 @@ impl<T> Object<'_, T> {
 pub struct Subject<'a> {
     /// Whether the operation is an UPDATE; otherwise it is a CREATE.
     pub is_update: bool,
-    /// The new object.
     pub object: Object<'a>,
     old: Option<Old<'a>>,
     storage: Option<&'a Storage>,
@@ -264,7 +263,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Creates the subject for an object that replaces `old`, which is JSON.
+    /// Creates the subject for an object that replaces `old`, given as JSON.
     pub fn update(object: Object<'a>, old: &'a str) -> Self {
         let old = Old {
             json: old,

@@ -130,7 +130,7 @@ impl Policy {
     }
 
     /// Applies the exceptions for files to the files of a run. The patterns must match all paths of a file. They are
-    /// relative to `root`, which has no links.
+    /// relative to `root`, a path without links.
     pub fn assign_files(
         &mut self,
         root: &std::path::Path,

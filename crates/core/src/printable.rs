@@ -1,6 +1,6 @@
 //! Prevents untrusted text from steering the terminal that shows it.
 //!
-//! A name may contain control characters, which a terminal obeys; characters that set the direction of text, so that a
+//! A name may contain control characters that a terminal obeys; characters that set the direction of text, so that a
 //! line reads in a misleading order; and invisible characters, so that two names look the same.
 
 use std::{
@@ -39,7 +39,7 @@ impl<W> Printable<W> {
         }
     }
 
-    /// Creates a writer for styled text, which contains ESC. The caller must have removed any other ESC.
+    /// Creates a writer for styled text with ESC. The caller must have removed any other ESC.
     pub const fn styled(inner: W) -> Self {
         let mut printable = Printable::new(inner);
         printable.styled = true;

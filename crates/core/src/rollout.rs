@@ -55,7 +55,6 @@ pub struct Step {
     /// The number of the wave, from 1.
     pub wave: usize,
     pub action: Action,
-    /// The pod.
     pub target: Target,
     /// The template that the pod is made from.
     pub revision: Revision,

@@ -43,7 +43,6 @@ pub enum FileError {
     Commit {
         /// The flag, such as `--against-ref`.
         flag: &'static str,
-        /// The reason.
         why: String,
     },
     /// A chart or a kustomization cannot be rendered.
@@ -57,7 +56,6 @@ pub enum FileError {
     /// A file cannot be replaced.
     #[error("{}: cannot be written: {error}; {rest}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
         /// The system's error.
         error: io::Error,

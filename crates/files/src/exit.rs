@@ -1,4 +1,4 @@
-//! The exit codes of the process, which are part of the interface.
+//! The exit codes of the process. They are part of the interface.
 
 use std::process::ExitCode;
 

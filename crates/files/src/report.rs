@@ -43,8 +43,8 @@ pub trait Report {
     fn overview(&mut self, _: &Summary, _: &[ObjectReport]) -> io::Result<()> {
         Ok(())
     }
-    /// Reports the findings in an object. An object may come twice, if rules about several objects find more. `source`
-    /// is its file; an object in a cluster has none.
+    /// Reports the findings in an object. An object may come twice, if rules about several objects find more in it.
+    /// `source` is its file; an object in a cluster has none.
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
     /// Reports a finding once for many objects. Each of the objects has it too.
     fn folded(&mut self, _: &Folded) -> io::Result<()> {

@@ -45,7 +45,7 @@ pub enum Value<'a> {
     Int(i64),
     /// A whole number too large for `i64`.
     UInt(u64),
-    /// Any other number. Never infinite or NaN, which JSON does not have.
+    /// Any other number. Never infinite or NaN, because JSON has neither.
     Float(f64),
     /// Text.
     Str(Cow<'a, str>),

@@ -1,6 +1,6 @@
 //! The values of plain scalars in YAML 1.1, as sigs.k8s.io/yaml reads them.
 //!
-//! Upstream: `resolve` in go.yaml.in/yaml/v2, then encoding/json, which writes an integral float as an integer.
+//! Upstream: `resolve` in go.yaml.in/yaml/v2, then encoding/json. The latter writes an integral float as an integer.
 
 mod timestamp;
 

@@ -28,9 +28,9 @@ use super::{comment::Comment, cursor::Cursor, problem::Problem};
 pub(super) struct Scanner<'a> {
     cursor: Cursor<'a>,
     queue: VecDeque<Token<'a>>,
-    /// The number of tokens taken, which is the number of the first token in the queue.
+    /// The number of tokens taken, so also the number of the first token in the queue.
     taken: usize,
-    /// Whether the first token in the queue is final. Another token can still go before a possible key.
+    /// Whether the first token in the queue is final. Before a possible key, a token can still be inserted.
     is_ready: bool,
     /// The number of open brackets.
     flow: usize,

@@ -44,9 +44,9 @@ pub struct Documents<'a> {
     line: usize,
     /// `None` once the stream is no longer JSON.
     json: Option<Json<'a>>,
-    /// A problem with text after the previous document, which kubectl ignores.
+    /// A problem with text after the previous document. kubectl ignores that text.
     ignored: Option<Problem>,
-    /// The comments above the first `---`, which belong to the first document.
+    /// The comments above the first `---`. They belong to the first document.
     header: Vec<Comment<'a>>,
 }
 
@@ -65,7 +65,7 @@ pub(super) enum Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Returns whether this is only the comments above the first `---`, which belong to the first document.
+    /// Returns whether this is only the comments above the first `---`. They belong to the first document.
     fn is_header(&self, line: usize) -> bool {
         let is_comment = |it: &str| {
             let it = it.trim_ascii_start();

@@ -21,7 +21,6 @@ pub struct Inputs {
     pub file: String,
     /// The target Kubernetes release, as in `--kube-version`.
     pub release: String,
-    /// The policy file.
     pub policy: String,
     /// The previous manifests, as in `--against`.
     pub before: String,

@@ -170,7 +170,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     rendering.upgrades_too = found.is_some();
     let names = &policy.folder_names;
     let mut rendered = rendering.read(None, &exclude, names, &mut Progress::rendering());
-    // A kustomization can only have an exception for what it takes.
+    // A kustomization can only have an exception for files that it takes.
     let exceptions = policy.exceptions.iter();
     let (by_file, others): (Vec<_>, Vec<_>) = exceptions.partition(|it| it.names_files());
     let has_namespaces = others.iter().any(|it| !it.namespaces.is_empty() || !it.names.is_empty());

@@ -168,8 +168,9 @@ enum Format {
 /// Connects with a context of the kubeconfig, or with the current context.
 pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader>>;
 
-/// Runs `setguard plan`. `connect` is called for a plan of a cluster, whose release counts unless a flag or the policy has one. Fails if the policy or a feature gate is invalid, the
-/// cluster cannot be read, or the plan cannot be written.
+/// Runs `setguard plan`. Calls `connect` to plan against a cluster. The cluster's release counts unless a flag or the
+/// policy has one. Fails if the policy or a feature gate is invalid, the cluster cannot be read, or the plan cannot be
+/// written.
 pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     let Some(paths) = args.manifests.paths("plan") else { return Ok(Exit::Error) };
     let Some(mut policy) = report::policy::load_found(&args.policy, args.no_config)? else {
@@ -222,7 +223,7 @@ impl PlanArgs {
         reader: Option<&dyn Reader>,
         complain: &mut dyn FnMut(String),
     ) -> anyhow::Result<Plan> {
-        // The paths in a policy that is named are relative to the working folder.
+        // The paths in a policy that the user names are relative to the working folder.
         let file = policy.file.as_deref().filter(|_| self.policy.policy.is_none());
         let folder = file.map(|it| folder_of(Path::new(it))).unwrap_or_default();
         let paths = Paths {
@@ -291,12 +292,12 @@ impl PlanArgs {
         Ok(plan)
     }
 
-    /// Returns what to say if the change weakens what a plan depends on in the policy.
+    /// Returns the messages if the change weakens a part of the policy that plans depend on.
     fn weakened(&self, policy: &Policy) -> Option<String> {
         let reference = self.against_ref.as_deref()?;
         let commit = Commit::find_start("--against-ref", reference).ok()?;
         let paths = match &self.policy.policy {
-            // A policy outside of the repository is no part of the change.
+            // A policy outside of the repository isn't part of the change.
             Some(named) => vec![commit.resolve(named).ok()?],
             None if self.no_config => return None,
             None => candidates(&Repository::find()).collect(),

@@ -33,7 +33,7 @@ pub(crate) struct Sides {
     templates: HashSet<PathBuf>,
     /// The namespace of manifests that set none.
     pub(crate) namespace: Option<String>,
-    /// The groups of new files and roots, except of files that stand alone.
+    /// The groups of new files and roots, except for single files.
     groups: HashMap<String, Group>,
     /// The new files and roots that are read.
     files: Files,
@@ -84,7 +84,7 @@ impl Sides {
         self.files.entry(id).or_default().push(source.name().to_owned());
     }
 
-    /// Notes the new sources. Those in folders are read again if an object has moved.
+    /// Notes the new sources. Files in folders are read again if an object has moved.
     pub(crate) fn follow(&mut self, sources: &[Result<Source, FileError>]) {
         for source in sources.iter().flatten() {
             if let Some(path) = source.path_in_folder() {
@@ -141,7 +141,8 @@ impl Sides {
         matches!(self.group(file), Group::Rendered { .. })
     }
 
-    /// Returns whether a new file with the object is nearer to an old file than so many parts. A root is nearest to itself.
+    /// Returns whether a new file with the object has more than this many parts in common with an old file. A root is
+    /// nearest to itself.
     fn has_nearer(&self, id: &ObjectId) -> impl Fn(&str, &str, usize) -> bool {
         move |old, place, so_many| {
             let is_near = |it: &String| {
@@ -159,7 +160,7 @@ impl Sides {
         before.map(|(old, json)| (old, json.as_str()))
     }
 
-    /// Returns a note if there was this object before, and it isn't clear whether the one in this file continues it.
+    /// Returns a note if this object existed before, and it isn't clear whether the one in this file continues it.
     pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
         let was = self.old.get(id).filter(|_| !id.is_generated)?;
         was.all.unclear(self.group(file), &self.has_nearer(id))
@@ -177,9 +178,9 @@ impl Sides {
         all.filter(|it| self.old.contains_key(it))
     }
 
-    /// Returns the object that had no namespace in its file and no longer exists, or the other way around; of a root, the
-    /// object that it had in any other namespace. Objects of files that the user named may come from a cluster, so they
-    /// count only with `from_cluster`.
+    /// Returns the old object that no longer exists if only one of the two has a namespace in its file; for a root, its
+    /// object in any other namespace. Objects of files that the user named may come from a cluster, so they count only
+    /// with `from_cluster`.
     pub(crate) fn other_namespace(
         &self,
         id: &ObjectId,
@@ -187,7 +188,7 @@ impl Sides {
         from_cluster: bool,
     ) -> Option<(&ObjectId, &Was)> {
         let default = namespace_or_default(None);
-        // Another root may have an object of its own.
+        // A different root may have its own object.
         let is_there = |it: &String| it == file || !self.is_root(it);
         let is_other = |it: &&ObjectId| {
             ((it.namespace == default) != (id.namespace == default) || self.is_of_root(it, file))
@@ -210,19 +211,20 @@ impl Sides {
     ) -> Option<&ObjectId> {
         let (old, was) = self.other_namespace(id, file, from_cluster)?;
         let is_built = matches!(self.group(file), Group::Kustomization(_) | Group::Rendered { .. });
-        // A root itself says where its objects go.
+        // A root decides where its objects go.
         let is_same_root = self.is_of_root(old, file);
         (!is_same_root && (is_built || was.all.is_of_kustomization())).then_some(old)
     }
 
-    /// Returns whether an old object is of the root with this name, and nothing else decides about its namespace.
+    /// Returns whether an old object belongs to the root with this name, and nothing else decides its namespace.
     fn is_of_root(&self, old: &ObjectId, file: &str) -> bool {
         let is_it = |it: &Was| it.all.places().any(|(name, _)| name == file);
         self.is_root(file) && !self.applied.contains(file) && self.old.get(old).is_some_and(is_it)
     }
 }
 
-/// Removes what only the API server and its clients write: in a file of a commit, it says nothing about the cluster.
+/// Removes fields that only the API server and its clients write. In a file of a commit, they say nothing about the
+/// cluster.
 fn without_state(json: String) -> String {
     const STATE: [&str; 6] =
         ["status", "uid", "resourceVersion", "generation", "managedFields", LAST_APPLIED];

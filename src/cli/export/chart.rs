@@ -49,7 +49,7 @@ fn of_rule(rule: &Rule, cel: &Cel) -> Value {
         "mode": rule.meta.mode,
         // Whether the policy finds everything that the rule finds.
         "whole": cel.is_whole(),
-        // Whether it reports what the other policies pass over.
+        // Whether it reports what the other policies miss.
         "long": cel.is_about_length(),
         "resources": resources(rule),
         "message": message.text,

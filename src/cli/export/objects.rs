@@ -56,8 +56,8 @@ pub(super) fn validating(name: &str, mode: Mode, spec: &Value) -> [Value; 2] {
     pair(("v1", "ValidatingAdmissionPolicy"), name, spec, Some(&[action(mode)]))
 }
 
-/// How many rules a policy may have. The API server lets an expression cost a tenth of what a policy may cost, and each
-/// rule has two expressions, so no rule uses up the budget of the others.
+/// How many rules a policy may have. An expression may cost a tenth of a policy's budget, and each rule has two
+/// expressions, so no rule uses up the budget of the others.
 const MOST: usize = 5;
 
 /// Merges policies that differ only in their validations, with their bindings. Up to 1.36, the cost of a policy does

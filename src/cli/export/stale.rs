@@ -12,7 +12,7 @@ use crate::cli::prelude::*;
 
 /// `path` is an export, or the output of `kubectl get -o yaml`. Comments, order and API server defaults don't count.
 ///
-/// `is_map` says which of the two exports `new` is.
+/// `is_map` is whether `new` is the export of the injections.
 pub(super) fn check(path: &Path, new: &str, is_map: bool) -> anyhow::Result<Exit> {
     let is_stdin = path == Path::new("-");
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
@@ -52,7 +52,7 @@ pub(super) fn check(path: &Path, new: &str, is_map: bool) -> anyhow::Result<Exit
     Ok(Exit::Denied)
 }
 
-/// A cluster has other policies too, and those of the other export.
+/// A cluster also has unrelated policies, and the policies of the other export.
 fn is_own(name: &str, is_map: bool) -> bool {
     let (kind, policy) = name.split_once(' ').unwrap_or_default();
     let rule = policy.split('.').next().unwrap_or_default();
@@ -60,7 +60,7 @@ fn is_own(name: &str, is_map: bool) -> bool {
     (policy.ends_with(SUFFIX) || policy.ends_with(STATIC_SUFFIX)) && is_injection == is_map
 }
 
-/// Returns the name without that of the release, which the chart puts before the suffix.
+/// Returns the name without the release's name. The chart puts that before the suffix.
 fn without_release(name: &str) -> Option<String> {
     let (rule, _) = name.strip_suffix(SUFFIX)?.strip_suffix('.')?.rsplit_once('.')?;
     Some(format!("{rule}.{SUFFIX}"))
@@ -99,7 +99,7 @@ fn is_with_defaults(exported: &Value, stored: &Value) -> bool {
     }
 }
 
-/// The objects of a stream, also those in lists, by kind and name.
+/// The objects of a stream, including list items, by kind and name.
 fn objects(text: &str) -> anyhow::Result<BTreeMap<String, Value>> {
     let mut objects = BTreeMap::new();
     for document in kube_yaml::parse(text) {

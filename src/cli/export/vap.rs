@@ -119,7 +119,7 @@ fn header(
     text
 }
 
-/// The error is the reason why the rule isn't exported.
+/// The error says why the rule isn't exported.
 fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel), String> {
     if let Some((rule, cel)) = in_cel().find(|(rule, _)| rule.meta == *meta) {
         return match cel.gate.filter(|gate| !policy.cluster.enabled(gate)) {
@@ -241,7 +241,7 @@ impl Base<'_> {
     /// conditions: the API server evaluates those first, and converts the object once more for them.
     fn holds(&self, part: &Part) -> String {
         let mut any = vec![part.holds.clone(), IN_DELETION.to_owned()];
-        // An object can silence a rule that warns, but not one that denies, or that reports what the others pass over.
+        // An object can silence a rule that warns, but not one that denies or reports what the others miss.
         if self.mode == Mode::Warn && !self.cel.is_about_length() {
             any.push(ignored(self.rule.meta.id));
         }

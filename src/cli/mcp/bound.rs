@@ -1,6 +1,6 @@
 use crate::cli::prelude::*;
 
-/// How many entries of a list a call has already, by the JSON pointer of the list.
+/// How many entries of a list the caller already has, by the JSON pointer of the list.
 pub(super) type Skip = BTreeMap<String, usize>;
 
 /// Puts the worst findings and objects first, so that a cut leaves out the least severe, and adds totals.
@@ -36,7 +36,7 @@ fn totals<'a>(names: impl Iterator<Item = &'a Value>) -> Value {
     json!(totals)
 }
 
-/// Returns the place of an object of a plan in the order of what a reader must not miss.
+/// Returns the rank of an object of a plan, by how much a reader must not miss it.
 fn gravity(object: &Value) -> u8 {
     let summary = &object["summary"];
     match object["change"].as_str() {
@@ -56,8 +56,9 @@ fn deleted_claims(object: &Value) -> usize {
     steps.filter_map(|it| it["claims"]["deleted"].as_array()).map(Vec::len).sum()
 }
 
-/// Leaves out what the caller has, and cuts the longest lists until the value has at most `most` bytes as JSON. Adds
-/// how many entries are missing, and the `skip` of the call that returns them. An unknown list in `skip` is an error.
+/// Leaves out the entries that the caller has, and cuts the longest lists until the value has at most `most` bytes as
+/// JSON. Adds how many entries are missing, and the `skip` of the call that returns them. An unknown list in `skip` is
+/// an error.
 pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Result<Value, String> {
     let is_list = |path: &String| value.pointer(path).is_some_and(Value::is_array);
     if let Some(path) = skip.keys().find(|it| !is_list(it)) {
@@ -82,7 +83,7 @@ pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Result<Value
             return Ok(json!({"leftOut": "the result is too large; ask for fewer objects"}));
         }
         for path in lists {
-            // Another cut may have removed the list together with its parent.
+            // An earlier cut may have removed the list together with its parent.
             let Some(Value::Array(list)) = value.pointer_mut(&path) else { continue };
             let part = if size > 2 * most { 2 } else { 8 };
             let cut = list.len().div_ceil(part);
@@ -99,7 +100,7 @@ pub(super) fn within(mut value: Value, most: usize, skip: &Skip) -> Result<Value
     Ok(value)
 }
 
-/// Returns the `skip` of the call that returns what this one leaves out.
+/// Returns the `skip` of the call that returns the entries that this one leaves out.
 fn next(value: &Value, left_out: &BTreeMap<String, usize>, skip: &Skip) -> Skip {
     let had = |place: &str| skip.get(place).copied().unwrap_or_default();
     let mut next = skip.clone();

@@ -332,7 +332,7 @@ fn inputs(
     Ok(paths.iter().map(|path| format!("--render={path}")).collect())
 }
 
-/// The arguments of the tools by what the commands call them.
+/// The arguments of the tools, by their names in the commands.
 const ARGUMENTS: [(&str, &str); 13] = [
     ("'[KIND/NAME]...'", "objects"),
     ("; --as selects another command", ""),

@@ -12,7 +12,7 @@ pub(super) const REHEARSALS: usize = 5;
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
 pub(crate) struct Rehearsed {
-    /// The configurations through which the API server called setguard.
+    /// The configurations whose webhooks the API server called.
     pub(crate) called: Vec<Configuration>,
     /// The ConfigMap as the API server returned it.
     pub(super) object: Value,

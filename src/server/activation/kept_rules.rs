@@ -11,7 +11,7 @@ use crate::server::prelude::*;
 #[derive(Debug)]
 pub(super) struct KeptRules {
     metrics: Armed,
-    /// How long a configuration counts as it was read.
+    /// How long the last read of a configuration counts as current.
     lasts: Duration,
     /// The SHA-256 of each annotation as the chart wrote it; empty if nobody knows.
     annotations: Vec<String>,
@@ -24,7 +24,7 @@ struct State {
     annotation: Option<String>,
     has_rules: bool,
     is_as_written: bool,
-    /// How often the rules were taken away.
+    /// How often clients took the rules away.
     losses: u64,
 }
 

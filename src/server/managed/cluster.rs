@@ -54,7 +54,7 @@ pub(crate) enum CallError {
     /// The Secret has no CA, although one is published.
     #[error("the CA Secret is lost; waiting for a replica that remembers the CA")]
     Lost,
-    /// Another client changed the object first, so the caller must read it and decide again.
+    /// A different client changed the object first, so the caller must read it and decide again.
     #[error("{0}: changed by another client")]
     Conflict(String),
 }
@@ -167,7 +167,7 @@ impl Cluster {
     }
 
     /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret contains every CA that
-    /// another replica has published in the configurations that were read.
+    /// any replica has published in the configurations that were read.
     pub(crate) async fn read(&self) -> Result<Snapshot, CallError> {
         let mut bundles = [None, None];
         for (api, bundles) in self.apis.iter().zip(&mut bundles) {

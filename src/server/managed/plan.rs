@@ -3,10 +3,10 @@
 //! Only the Secret determines which authorities (CAs) are trusted, and only those whose key the Secret contains. A
 //! replica remembers the authorities that it has read in the Secret, and restores a missing authority. The content of a
 //! `caBundle` proves nothing, whatever the names in it: clients without access to the Secret may be able to write
-//! there. So the set of authorities is the union of the Secret's and those that a running replica remembers, and
-//! an authority leaves the set only when it expires: no mistake and no race can remove an authority while a replica
-//! that reaches the API server serves a leaf signed by it. All replicas do the same, and the API server's
-//! `resourceVersion` decides which one is first:
+//! there. So the set of authorities is the union of the Secret's and the ones that running replicas remember, and an
+//! authority leaves the set only when it expires: no mistake and no race can remove an authority while a replica that
+//! reaches the API server serves a leaf signed by it. All replicas do the same, and the API server's `resourceVersion`
+//! decides which one is first:
 //!
 //! 1. The Secret gets the authorities that it lacks, and a new one after two thirds of the newest one's lifetime.
 //! 2. The `caBundle`s get exactly the authorities in the Secret.
@@ -15,7 +15,7 @@
 //!    server for months keeps signing with the authorities that it knows.
 //!
 //! If the Secret is lost while something is published, a replica that remembers nothing first waits for a replica that
-//! does. After that it creates a new authority, which immediately replaces the published ones.
+//! does. After that it creates a new authority. This one immediately replaces the published ones.
 
 use std::collections::HashMap;
 

@@ -19,7 +19,7 @@ pub(crate) struct Armed {
 #[derive(Debug, Default)]
 struct State {
     is_as_written: bool,
-    /// Until when the state is known. If nothing was read since, it may have changed.
+    /// How long the last read counts. Later, the state may have changed.
     expires: Option<Instant>,
     /// Until then the configuration does not count as armed, because it has just changed.
     doubted: Option<Instant>,

@@ -187,7 +187,7 @@ impl Connection {
 }
 
 fn status(code: u16, message: &str) -> String {
-    // The client tells an absent object by the reason.
+    // The client recognizes an absent object by the reason.
     let reason = if code == 404 { "NotFound" } else { "" };
     let (kind, version, failed) = ("Status", "v1", "Failure");
     json!({ "kind": kind, "apiVersion": version, "status": failed, "code": code, "reason": reason, "message": message })

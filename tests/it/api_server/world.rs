@@ -55,7 +55,7 @@ pub struct World {
     pub busy: usize,
     /// Answers this many later pages with 410. The flag adds a continue token.
     pub gone: (usize, bool),
-    /// The warning in the answer to a POST, which stores nothing.
+    /// The warning in the answer to a POST. The POST stores nothing.
     pub warning: &'static str,
     pub requests: Vec<String>,
     pub heads: Vec<String>,

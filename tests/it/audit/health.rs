@@ -70,7 +70,7 @@ fn equal_findings_are_one_in_text_and_all_in_json() {
     let count = |text: &str| ran.stdout.matches(text).count();
     assert_eq!(count("error[partition-covers-all]"), 1, "{}", ran.stdout);
     assert_eq!(count("warning[history-limit-zero]"), 4);
-    // All objects of an error are named.
+    // An error names all its objects.
     let names = "in: 40 objects: StatefulSet shop/db-01, StatefulSet shop/db-03, StatefulSet \
                  shop/db-05, StatefulSet shop/db-07, StatefulSet shop/db-09, StatefulSet shop/db-11, ";
     assert_eq!(count(names), 1, "{}", ran.stdout);

@@ -193,7 +193,7 @@ fn with_both_each_rule_is_reported_once() {
         if is_policy {
             // A denial is never reported twice, so it stays on during a mode change.
             let (_, cel) = in_cel().find(|(it, _)| it.meta == rule.meta).unwrap();
-            // The server reports what is too large for itself.
+            // The server itself reports objects that are too large.
             let stays = wanted.as_str() == "deny" || cel.is_about_length();
             let left = if stays { wanted.as_str() } else { "off" };
             assert_eq!(server.mode(&rule.meta).as_str(), left, "{name}");
@@ -215,7 +215,8 @@ fn with_both_each_rule_is_reported_once() {
     let whole = exported(&["vap"], "1.37", &policy);
     assert!(found.iter().all(|(name, spec)| whole[name] == *spec));
 
-    // What the policies alone refuse and inject, they do so with both too: the server may not be ready yet, or be gone.
+    // With both, the policies refuse and inject the same as alone, because the server may not be ready yet, or may be
+    // down.
     let Some(alone) = rendered("policies", "1.37", &all("deny"), &[]) else { return };
     let Some(both) = rendered("both", "1.37", &all("deny"), &[known]) else { return };
     let (mut alone, both) = (specs(&alone), specs(&both));

@@ -124,7 +124,7 @@ fn texts_stay_texts() {
     }
 }
 
-/// The chart doesn't know the API server's port, without which no replica becomes ready.
+/// The chart doesn't know the API server's port. Without it, no replica becomes ready.
 #[test]
 fn outgoing_connections_are_restricted_only_if_asked_for() {
     let Some(helm) = helm::find() else { return };

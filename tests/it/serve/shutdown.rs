@@ -33,7 +33,7 @@ const SHUTTING_DOWN: &str = "shutting down; a second signal exits immediately";
 fn a_request_in_flight_is_finished_before_the_end() {
     for signal in ["TERM", "INT"] {
         let (mut daemon, client) = daemon(&[]);
-        // Go's client keeps spare connections on which it has sent nothing.
+        // Go's client keeps spare connections without ever sending anything on them.
         let _reserve = client.connect(daemon.webhook).unwrap();
         let half = Half::send(&daemon, &client);
         daemon.signal(signal);

@@ -107,8 +107,8 @@ pub fn alpha_cases() -> Vec<Case> {
     read(&folder().join("alpha.jsonl"))
 }
 
-/// The cases with this release's verdicts: those of 1.36, except where the release differs, for all objects that its
-/// API server accepts as requests. Other cases, see [`cases`], have the verdicts of 1.36 only.
+/// The cases with this release's verdicts: 1.36's, except where the release differs, for all objects that its API
+/// server accepts as requests. Other cases, see [`cases`], have the verdicts of 1.36 only.
 pub fn cases_of(release: &str) -> Vec<Case> {
     #[derive(Deserialize)]
     struct Other {
@@ -133,7 +133,7 @@ pub fn cases_of(release: &str) -> Vec<Case> {
     all
 }
 
-/// The recorded cases, or those in the file `CONFORMANCE_CASES`. Both use the same bases.
+/// The recorded cases, or the cases in the file `CONFORMANCE_CASES`. Both use the same bases.
 pub fn cases() -> Vec<Case> {
     let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));
     let files = others().map_or_else(|| own.into(), |file| vec![file]);

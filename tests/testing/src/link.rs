@@ -1,4 +1,4 @@
-//! Connections that are forwarded, such as those of setguard to the API server, and can break like a network.
+//! Forwarded connections, such as setguard's to the API server. They can break like a network.
 
 use std::{
     io::Read, io::Write, net::Shutdown, net::SocketAddr, net::TcpListener, net::TcpStream,

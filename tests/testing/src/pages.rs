@@ -13,7 +13,7 @@ pub struct Block<'a> {
     pub text: &'a str,
 }
 
-/// Replaces the blocks for which `text` returns a new text.
+/// Replaces each block if `text` returns a new text for it.
 pub fn map(page: &str, mut text: impl FnMut(&Block<'_>) -> Option<String>) -> String {
     let mut mapped = String::new();
     let mut section = 0;

@@ -305,7 +305,7 @@ fn notes(object: &Value) -> impl Iterator<Item = &str> {
     list(&object["notes"]).filter_map(Value::as_str)
 }
 
-/// Returns the node that a daemon is for, or the name of another pod.
+/// Returns the node of a daemon pod, or the name of any other pod.
 pub fn node_or_name(pod: &Value) -> Option<&str> {
     let path = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
                 /nodeSelectorTerms/0/matchFields/0/values/0";

@@ -29,13 +29,13 @@ fn key<'a>(id: &ObjectId, it: &'a Diagnostic) -> Key<'a> {
     (Reverse(it.severity), it.rule.id, texts, it.change, it.downgrade.as_deref())
 }
 
-/// Returns the commands of the help without the names of their objects. Whoever reads a folded finding runs them for
-/// all objects.
+/// Returns the commands of the help without the names of their objects. A reader of a folded finding runs them for all
+/// objects.
 fn kind(id: &ObjectId, it: &Diagnostic, facts: &Facts) -> String {
     let is_name = |word: &str| {
         let of_object = [&*id.namespace, &*id.name].contains(&word);
         let mut others = facts.pods.iter().chain(&facts.nodes);
-        // The claim of a pod is named after it.
+        // The name of a pod's claim ends with the pod's name.
         of_object
             || others.any(|it| {
                 word.strip_suffix(&**it).is_some_and(|it| it.is_empty() || it.ends_with('-'))

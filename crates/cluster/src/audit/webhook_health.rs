@@ -197,7 +197,7 @@ fn uncalled(servers: &[Value], existing: &BTreeSet<String>) -> Vec<String> {
     uncalled.collect()
 }
 
-/// How many policies without a binding are named.
+/// The most policies without a binding to name.
 const NAMED: usize = 3;
 
 const POLICIES: [(&str, &str); 2] = [

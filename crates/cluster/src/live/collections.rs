@@ -89,7 +89,7 @@ pub(crate) static OPENKRUISE_SETS: [Collection; 2] = [
     Collection { api_version: OPENKRUISE, ..Collection::of(Kind::StatefulSet) },
 ];
 
-/// If the user names namespaces, the audit gets them one by one.
+/// If the user names namespaces, the audit reads them one by one.
 pub(crate) static NAMESPACES: Collection = Collection::of(Kind::Namespace).bare();
 
 pub(crate) static AROUND: [Collection; 11] = [

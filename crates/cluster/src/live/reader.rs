@@ -103,9 +103,7 @@ pub struct List {
     pub path: String,
     /// Whether to request only the metadata of the objects.
     pub is_bare: bool,
-    /// A label selector.
     pub labels: Option<Cow<'static, str>>,
-    /// A field selector.
     pub fields: Option<&'static str>,
 }
 

@@ -56,8 +56,8 @@ impl fmt::Display for Foreign {
 }
 
 /// Compares a configuration from the API server with its annotation, and this with the SHA-256 of each annotation that
-/// the chart wrote: a client that changes the annotation with the webhooks cannot change those. Without any, nobody
-/// knows them. Fails if the annotation does not exist or cannot be parsed.
+/// the chart wrote: a client that changes the annotation together with the webhooks cannot change these. Without them,
+/// the annotation counts as it is. Fails if the annotation does not exist or cannot be parsed.
 pub fn compare(configuration: &Value, annotations: &[String]) -> Result<Compared, String> {
     let mut compared = compare_webhooks(configuration)?;
     let is_known = |annotation| annotations.contains(&digest(annotation));

@@ -40,8 +40,8 @@ impl Release {
         self.minor > Version::NEWEST.minor()
     }
 
-    /// Returns whether the API server streams lists. Kubernetes: the feature gate `WatchList`, which is on by default
-    /// in 1.32 and since 1.34.
+    /// Returns whether the API server streams lists. Kubernetes: the feature gate `WatchList`, on by default in 1.32
+    /// and since 1.34.
     pub(super) fn streams_lists(&self) -> bool {
         self.gates.get("WatchList").copied().unwrap_or(self.minor == 32 || self.minor >= 34)
     }

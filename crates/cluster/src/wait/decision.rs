@@ -17,7 +17,7 @@ use crate::prelude::*;
 
 /// How long an obstacle may be absent. If it stays away longer, it counts as new when it comes back.
 const GAP: SignedDuration = SignedDuration::from_secs(5);
-/// The same for a crash: between crashes, the container starts and may even be ready.
+/// The same for a crash, because between crashes the container starts and may even be ready.
 const GAP_OF_CRASH: SignedDuration = SignedDuration::from_secs(60);
 /// How much longer a crash may last than other passing obstacles. Five restarts take longer than the default patience
 /// of five minutes: the kubelet waits 10, 20, 40, 80 and 160 seconds before them.
@@ -273,7 +273,7 @@ fn of_finding(
     let mut key = format!("{} {state}", found.rule.id);
     let mut repair = facts.in_the_way.clone().map(Repair::DeletePod);
     if repair.is_some() {
-        // A pod that was only unready until then holds up the rollout from now on.
+        // A pod that was merely unready before now holds up the rollout.
         key.push_str(" in the way");
     }
     let is_tried = matches!(hold, Hold::Tried(_));

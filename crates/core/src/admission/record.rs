@@ -40,7 +40,6 @@ words! {
 pub struct Record {
     /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set, because this is a metric label.
     pub kind: &'static str,
-    /// The requested operation.
     pub operation: Operation,
     /// What the answer does with the object.
     pub decision: Decision,

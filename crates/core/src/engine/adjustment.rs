@@ -25,7 +25,7 @@ pub enum Why {
     Place(String),
     /// The manifest contains this placeholder, so it is not what will be applied.
     Placeholder(String),
-    /// A kustomization gives the object its selector and labels, as this text says.
+    /// A kustomization gives the object its selector and labels. This text says which one.
     Completed(String),
     /// A comment exempts the field from a warning.
     Comment {

@@ -204,7 +204,7 @@ fn exception(
     None
 }
 
-/// An object cannot silence that rules have not looked at it.
+/// An object cannot silence the message that rules have not looked at it.
 fn ignores(object: &Identity<'_>, rule: &Meta) -> bool {
     let ids = object.ignore.filter(|_| *rule != *TOO_LARGE);
     ids.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule.id))

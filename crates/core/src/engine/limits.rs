@@ -117,7 +117,7 @@ pub(super) fn add_beyond(
     }
 }
 
-/// `None` unless the nodes are known for certain.
+/// `None` unless the nodes are certain.
 fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
     let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
     let view = cx.view.filter(is_certain)?;

@@ -75,8 +75,9 @@ impl Verdict {
         self.violations.extend(refused.iter().map(denied));
     }
 
-    /// Makes what to do instead of a refused change the help of the refusal, so that one fault is one finding. A
-    /// single one is at another field if the change removes the field, or before 1.37.
+    /// Makes the advice about a refused change the help of the refusal, so that one fault is one finding. If there is
+    /// only one piece of advice, the refusal may be at a different field: before 1.37, or if the change removes the
+    /// field.
     pub fn join_remedies(&mut self) {
         let is_remedy = |it: &mut Violation| it.finding.is_remedy && !it.is_lowered();
         let remedies: Vec<_> = self.violations.extract_if(.., is_remedy).collect();

@@ -12,7 +12,6 @@ pub struct Facts {
     /// The fault in one short sentence.
     pub title: String,
     pub cause: Option<String>,
-    /// The consequences.
     pub effect: Option<String>,
     /// When the fault began, in seconds since 1970.
     pub since: Option<i64>,
@@ -26,7 +25,7 @@ pub struct Facts {
     pub outlook: Outlook,
     /// The pod that holds up the rollout: deleting it is enough.
     pub in_the_way: Option<String>,
-    /// What else goes on if a command of the help ends the fault, as the help says it.
+    /// What else continues if a command of the help ends the fault, in the words of the help.
     pub goes_on: Option<String>,
 }
 

@@ -54,7 +54,7 @@ pub struct Finding {
     pub is_note: bool,
     /// Whether pods behave differently from the plan of a rollout. The plan then shows the finding.
     pub is_in_plan: bool,
-    /// Whether it only says what to do instead of a change that the API server refuses.
+    /// Whether it is only advice about a change that the API server refuses.
     pub is_remedy: bool,
     /// The assumption without which this does no damage.
     pub assumption: Option<ClusterAssumption>,
@@ -128,7 +128,7 @@ impl Reported<'_> {
         self
     }
 
-    /// Marks the finding as what to do instead of a change that the API server refuses.
+    /// Marks the finding as advice about a change that the API server refuses.
     pub fn instead(self) {
         if let Some(finding) = self.0 {
             finding.is_remedy = true;

@@ -2,7 +2,7 @@
 
 use kube_yaml::{Field, Path};
 
-/// A change after which the rule finds nothing in the field.
+/// A change that leaves the rule nothing to find in the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     pub change: Change,

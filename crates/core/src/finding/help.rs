@@ -26,7 +26,7 @@ impl Effect {
         }
     }
 
-    /// Returns how many pods the command restarts at most, if it restarts any and their number is known.
+    /// Returns how many pods the command restarts at most, if it restarts a known number.
     pub const fn pods(self) -> Option<usize> {
         match self {
             Effect::Restarts(pods) if pods < usize::MAX => Some(pods),
@@ -123,7 +123,7 @@ impl Help {
         self
     }
 
-    /// Returns advice with references in place of the commands, which are printed on their own lines.
+    /// Returns advice with references in place of the commands. The commands go on their own lines.
     pub fn refer(text: &str, commands: &[Command]) -> String {
         let mut text = text.to_owned();
         for (index, command) in commands.iter().enumerate() {

@@ -9,7 +9,6 @@ use serde::Serialize;
 pub enum Value<'a> {
     /// Text in quotes.
     Str(&'a str),
-    /// A number.
     Int(i64),
     /// Anything else, as JSON.
     Json(String),

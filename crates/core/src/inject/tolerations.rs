@@ -29,7 +29,7 @@ fn is_of_the_api_server(toleration: &Toleration) -> bool {
 }
 
 pub(super) struct List {
-    /// With the index in `existing` before which the toleration is inserted; `None` for the end.
+    /// With the index in `existing` to insert the toleration before; `None` for the end.
     added: Vec<(Option<usize>, Toleration)>,
     existing: Vec<Toleration>,
     changed: bool,

@@ -31,7 +31,7 @@ pub(crate) struct Config {
     pub(super) rare: Option<Box<Rare>>,
 }
 
-/// What few ConfigMaps and Secrets have.
+/// Data that few ConfigMaps and Secrets have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rare {
     /// Numbers of templates in a ConfigMap, each with its key.
@@ -195,7 +195,7 @@ impl Order {
     }
 }
 
-/// What is known of a file of a ConfigMap.
+/// The known facts about a file of a ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Script {
     pub(crate) key: Box<str>,
@@ -226,10 +226,10 @@ impl Script {
     }
 }
 
-/// The type of a Secret to which a controller of Kubernetes adds a token.
+/// The type of Secrets that get a token from a controller of Kubernetes.
 const TOKEN: &str = "kubernetes.io/service-account-token";
 
-/// Parts of the labels and annotations by which a program is asked to add keys.
+/// Parts of the labels and annotations that ask a program to add keys.
 const ADDED_BY: [&str; 5] = ["autogenerate", "inject", "reflect", "replicat", "service-account"];
 
 type Entries = Option<BTreeMap<Box<str>, IgnoredAny>>;
@@ -416,7 +416,7 @@ fn of_arguments(
             let is_file =
                 file.contains('.') && !file.starts_with('.') && file.chars().all(is_in_name);
             let is_folder = |it: &&VolumeMount| it.mount_path.trim_end_matches('/') == folder;
-            // A mount of the file itself brings another one.
+            // A mount of the file itself replaces the file.
             if !is_file || mounts.iter().any(|it| it.mount_path == value) {
                 continue;
             }

@@ -20,8 +20,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Returns the resources of each container; nothing if the pod sets its resources as a whole, which changes all
-    /// limits.
+    /// Returns the resources of each container; nothing if the pod sets its resources as a whole, because that changes
+    /// all limits.
     pub(crate) fn all(pod: &PodSpec) -> Box<[Self]> {
         if pod.resources.is_some() {
             return Box::default();

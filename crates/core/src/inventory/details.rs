@@ -1,4 +1,4 @@
-//! What rules need about a DaemonSet or StatefulSet only to report findings about it.
+//! Data about a DaemonSet or StatefulSet that rules need only to report findings about it.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 use super::index::{Index, Selecting};
 use crate::inventory::prelude::*;
 
-/// The most node labels under which a host port is filed.
+/// The most node labels to file a host port under.
 pub(super) const MOST_PINS: usize = 8;
 
 /// Passes every key of an object to `act`, except the keys of its selector.

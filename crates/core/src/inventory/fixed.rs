@@ -20,7 +20,7 @@ pub struct Refusals(Arc<BTreeMap<Id, Option<&'static str>>>);
 /// The value of `clusterIP` that the API server chooses. An update without the field keeps the old one.
 const CHOSEN: u64 = 0;
 
-/// With these an object is deleted and created again, or deleted before.
+/// With these, a tool deletes the object and creates it again, or deletes it first.
 const REPLACED_BY: [(&str, &str); 5] = [
     ("argocd.argoproj.io/hook", ""),
     ("argocd.argoproj.io/sync-options", "Force=true"),
@@ -59,7 +59,7 @@ const fn fields(kind: Kind) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// The size of a claim in thousandths of a byte, which only grows.
+/// The size of a claim, in thousandths of a byte. It only grows.
 const SIZE: &str = "spec.resources.requests.storage";
 
 /// Returns whether objects of a kind can have such fields.
@@ -95,7 +95,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<Box<Fixed>> {
     };
     let mut all: Vec<_> = fields(kind).iter().filter_map(with_default).collect();
     if matches!(kind, Kind::ConfigMap | Kind::Secret) && object["immutable"] == true {
-        // Others may write the same data in base64.
+        // A manifest may have the same data in base64.
         let name = if object["stringData"].is_null() { "data" } else { "stringData" };
         let data = ["data", "stringData", "binaryData"].map(|it| written(&object[it]));
         all.extend([("immutable", 1), (name, hash(&data.concat()))]);
@@ -144,7 +144,8 @@ fn refused(old: &Fixed, new: &Fixed) -> Option<&'static str> {
 }
 
 impl Refusals {
-    /// Compares the objects before and after a change. Of several with one name, it is not known which are the same.
+    /// Compares the objects before and after a change. Skips objects that share a name, because nobody knows which is
+    /// which.
     pub fn between<'a>(old: &Inventory, new: impl Iterator<Item = &'a ObjectSummary>) -> Self {
         let mut all = BTreeMap::new();
         for item in new {
@@ -159,7 +160,7 @@ impl Refusals {
         Refusals(all.into())
     }
 
-    /// Returns whether there are none.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

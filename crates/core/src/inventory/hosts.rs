@@ -3,8 +3,8 @@
 use crate::inventory::prelude::*;
 use crate::kubernetes::{config_references::visit_config_references, containers::arguments};
 
-/// Returns the field because of which the pods resolve names by their nodes' DNS. With `hostNetwork`, one who writes
-/// `dnsPolicy: Default` means it.
+/// Returns the field that makes the pods resolve names by their nodes' DNS. With `hostNetwork`, `dnsPolicy: Default` is
+/// intended.
 ///
 /// Kubernetes: `getPodDNSType`, pkg/kubelet/network/dns/dns.go.
 pub(crate) fn node_dns(pod: &PodSpec) -> Option<&'static str> {
@@ -24,7 +24,7 @@ pub(crate) fn texts(container: &Container) -> impl Iterator<Item = (&str, &str)>
     arguments(container).chain(env).filter(|(name, _)| !is_only_compared(name))
 }
 
-/// The names that pods look up by their nodes' DNS, as far as their template shows only a part.
+/// The names that pods look up by their nodes' DNS, if their template shows only a part of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lookups {
     /// Why the nodes' DNS is used.

@@ -1,4 +1,4 @@
-//! Numbers that Go's templates print as floating-point ones.
+//! Numbers that Go's templates print in floating-point form.
 
 use crate::inventory::prelude::*;
 
@@ -8,8 +8,8 @@ const MOST: usize = 10;
 /// The names of files where a number is a word of its own. YAML, TOML and JSON have such numbers themselves.
 const FILES: [&str; 5] = [".cfg", ".conf", ".env", ".ini", ".properties"];
 
-/// Returns an integer from a million upwards that is written as `1.048576e+06`. Templates read numbers of a YAML file
-/// as floating-point ones.
+/// Returns an integer of at least a million that is written as `1.048576e+06`. Templates read the numbers of a YAML
+/// file as floating-point numbers.
 pub(crate) fn number(text: &str) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+');
     text.split(|c: char| !is_part(c)).find(|word| is_number(word))

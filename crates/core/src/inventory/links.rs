@@ -3,8 +3,8 @@
 use crate::inventory::prelude::*;
 use crate::kubernetes::image::{Release, image, numbers};
 
-/// Images, the variable of each that has to be something else than an address such as `tcp://10.96.0.7:9092`, the first
-/// release that misreads it (`None` for all), and the first that no longer does. Sources: the script `configure` of
+/// Images, the variable of each that must not be an address such as `tcp://10.96.0.7:9092`, the first release that
+/// misreads it (`None` for all), and the first that no longer does. Sources: the script `configure` of
 /// confluentinc/kafka-images and confluentinc/schema-registry-images; authelia.com, *Integration*, *Kubernetes*;
 /// docs.paperless-ngx.com, *Configuration*, `PAPERLESS_PORT`; issue 4920 of github.com/actualbudget/actual; issues 5934
 /// and 6437 of github.com/searxng/searxng; docker-image-src/5/coredb/docker-entrypoint.sh of
@@ -35,7 +35,7 @@ pub(super) fn misread(pod: &PodSpec) -> Box<[(Field, &'static str)]> {
     found.into()
 }
 
-/// Another command may remove the variable.
+/// A different command may remove the variable.
 fn of_container(container: &Container) -> Option<&'static str> {
     let is_own = container.command.is_none() && list(&container.env_from).is_empty();
     let (image, tag) = image(container);

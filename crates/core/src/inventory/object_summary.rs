@@ -68,7 +68,7 @@ pub(crate) type Called = (Box<str>, Box<str>, i64);
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Role {
     Named,
-    /// An object of which only the fault counts.
+    /// An object whose fault is all that counts.
     Refused(Box<Refused>),
     Access(Access),
     Autoscaler(Box<Autoscaler>),
@@ -86,7 +86,7 @@ pub(crate) enum Role {
     Service(Service),
     /// A NetworkPolicy.
     Traffic(Box<TrafficPolicy>),
-    /// The Services of the webhooks without which writes are refused.
+    /// The Services of webhooks that writes depend on.
     Webhooks(Box<[Called]>),
 }
 
@@ -142,7 +142,7 @@ pub(crate) struct NamedPort {
     pub(crate) protocol: Box<str>,
 }
 
-/// A resource, and the container if it is one alone.
+/// A resource, and the container if only one counts.
 type MeasuredUse = (Box<str>, Option<Box<str>>);
 
 /// A HorizontalPodAutoscaler, a ScaledObject, or a VerticalPodAutoscaler that replaces pods: its target and its limits.
@@ -150,7 +150,7 @@ type MeasuredUse = (Box<str>, Option<Box<str>>);
 pub(crate) struct Autoscaler {
     pub(crate) kind: Box<str>,
     pub(crate) name: Box<str>,
-    /// The least replicas; of a VerticalPodAutoscaler those without which it replaces no pod, if it sets them.
+    /// The fewest replicas. A VerticalPodAutoscaler replaces no pods below this number, if set.
     pub(crate) least: Option<i32>,
     pub(crate) most: i32,
     /// Whether a ScaledObject owns it, or it takes over an existing HorizontalPodAutoscaler.
@@ -172,7 +172,7 @@ pub(crate) struct DisruptionBudget {
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
     pub(crate) version: Option<Box<str>>,
-    /// The level of which the API server warns.
+    /// The level that the API server warns about.
     pub(crate) warned: Option<Box<str>>,
     pub(crate) warned_version: Option<Box<str>>,
 }
@@ -269,7 +269,7 @@ impl ObjectSummary {
         self
     }
 
-    /// Adds what the rules about an input need of the template, which will be gone.
+    /// Adds the data of the template that the rules about an input need, before the template is dropped.
     #[must_use]
     pub fn with_template(mut self, template: &PodTemplateSpec) -> Self {
         if let (Role::Controller(Controller { details: Some(details), .. }), Some(pod)) =
@@ -330,7 +330,7 @@ impl ObjectSummary {
         self.rare().is_some_and(|it| it.order.helm.is_some())
     }
 
-    /// Returns what few ConfigMaps and Secrets have.
+    /// Returns the data that few ConfigMaps and Secrets have.
     pub(crate) fn rare(&self) -> Option<&Rare> {
         self.config()?.rare.as_deref()
     }

@@ -90,7 +90,7 @@ impl Inventory {
 
     /// Returns the objects that pods need and that a change removes: `new` has them in no namespace.
     pub fn removed<'a>(&self, new: impl Iterator<Item = &'a ObjectSummary>) -> BTreeSet<Id> {
-        // Helm deletes what a release had and now makes by a hook.
+        // Helm deletes an object of a release that becomes a hook.
         let new = new.filter(|it| !it.is_hook());
         let there: HashSet<_> = new.map(|it| (it.kind(), it.name())).collect();
         let kinds =
@@ -139,7 +139,7 @@ impl Inventory {
         self.list(Key::In(kind, namespace)).filter(is_there)
     }
 
-    /// Returns the first autoscaler of this kind for an object, and what it does.
+    /// Returns the first autoscaler of this kind for an object, and its effect.
     pub(crate) fn autoscaler<'a>(
         &'a self,
         kind: Kind,
@@ -172,7 +172,8 @@ impl Inventory {
         })
     }
 
-    /// Returns the webhook configurations that need a Service of this name in another namespace, each with that.
+    /// Returns the webhook configurations that need a Service of this name in a different namespace, each with that
+    /// namespace.
     pub(crate) fn callers_elsewhere<'a>(
         &'a self,
         service: &'a ObjectSummary,

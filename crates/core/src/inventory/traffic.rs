@@ -19,7 +19,7 @@ pub(crate) struct TrafficPolicy {
     egress: Option<Vec<TrafficRule>>,
 }
 
-/// What a NetworkPolicy allows.
+/// The traffic that a NetworkPolicy allows.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub(crate) struct TrafficRule {
     #[serde(alias = "to")]
@@ -28,7 +28,7 @@ pub(crate) struct TrafficRule {
 }
 
 impl TrafficPolicy {
-    /// Returns what is allowed in a direction, `Ingress` or `Egress`; `None` if everything is.
+    /// Returns the allowed traffic in a direction, `Ingress` or `Egress`; `None` if all traffic is allowed.
     ///
     /// Kubernetes: `SetDefaults_NetworkPolicy`, pkg/apis/networking/v1/defaults.go.
     pub(crate) fn allowed(&self, direction: &str) -> Option<&[TrafficRule]> {
@@ -40,7 +40,7 @@ impl TrafficPolicy {
     }
 }
 
-/// What pods send and receive.
+/// The traffic of pods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Traffic {
     /// Whether the pods are in the network of their nodes.

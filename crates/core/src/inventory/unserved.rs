@@ -74,7 +74,8 @@ pub(super) fn is_gone(api_version: &str, kind: &str) -> bool {
     gone(api_version, kind).is_some()
 }
 
-/// Reads such an object, unless it is a hook of Helm: the release is there before that fails. Its name contains its kind.
+/// Reads such an object, unless it is a hook of Helm: the release exists before the hook fails. Its name contains its
+/// kind.
 pub(super) fn read(json: &str) -> Option<(Metadata<Marks>, Role)> {
     let Versioned { api_version, kind, mut metadata } = serde_json::from_str(json).ok()?;
     let (since, instead) = gone(&api_version, &kind)?;

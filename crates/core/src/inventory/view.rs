@@ -22,15 +22,14 @@ pub enum Freshness {
 /// A snapshot of a cluster's objects. It does not change during a review.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// The objects.
     pub inventory: Inventory,
-    /// The namespaces whose objects are known; `None` for all.
+    /// The namespaces that the view covers; `None` for all.
     pub namespaces: Option<Arc<[String]>>,
     freshness: BTreeMap<Kind, Freshness>,
 }
 
 impl View {
-    /// Returns whether the objects of this namespace are known.
+    /// Returns whether the view covers this namespace.
     pub fn covers(&self, namespace: &str) -> bool {
         let known = self.namespaces.as_ref();
         known.is_none_or(|known| known.iter().any(|it| it == namespace))

@@ -91,7 +91,7 @@ pub(crate) fn script_at(words: &[&str]) -> Option<usize> {
     let (mut runs, is_shell) = (false, at > 0);
     let is_flag = |it: &&&str| it.starts_with(['-', '+']) && it.len() > 1;
     while let Some(flags) = words.get(at).filter(is_flag) {
-        // Those of other shells have long names, such as -Command.
+        // The flags of other shells have long names, such as -Command.
         let is_short = flags.len() < 8 && flags.bytes().skip(1).all(|it| it.is_ascii_lowercase());
         runs |= is_short && flags.contains('c');
         // The word after -o is the name of an option.

@@ -7,14 +7,14 @@ use k8s_openapi::{api::core::v1::Container, apimachinery::pkg::util::intstr::Int
 use super::{absent::list, containers::arguments, exec::actions};
 use crate::finding::Path;
 
-/// Parts of the flags that say where a program listens.
+/// Parts of flags for the address where a program listens.
 const FLAGS: [&str; 4] = ["addr", "bind", "host", "listen"];
 
 /// Takes the address, the port, the effect on a probe, and the word.
 type Visitor<'v> = dyn FnMut(&str, i32, Option<&'static str>, &Path<'_>) + 'v;
 
-/// Calls the visitor with each address such as `127.0.0.1` at which a container listens, its port, what happens because
-/// a probe asks for the port at the address of the pod, and the word.
+/// Calls the visitor with each address such as `127.0.0.1` where a container listens, its port, the effect on a probe
+/// of that port at the pod's address, and the word.
 pub(crate) fn on_loopback(container: &Container, path: &Path<'_>, visitor: &mut Visitor<'_>) {
     if !arguments(container).any(|(_, value)| loopback(value).is_some()) {
         return;

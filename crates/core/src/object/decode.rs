@@ -14,7 +14,6 @@ pub enum DecodeError {
     /// The text is not JSON, or a field has the wrong type.
     #[error("the object cannot be read as a {kind}: {source}")]
     Json {
-        /// The expected kind.
         kind: &'static str,
         /// The parser's error.
         source: serde_json::Error,

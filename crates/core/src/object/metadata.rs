@@ -47,7 +47,6 @@ pub struct Metadata<'a> {
     pub deletion_timestamp: Option<Str<'a>>,
     /// The grace period of the deletion in seconds, set together with `deletionTimestamp`.
     pub deletion_grace_period_seconds: Option<i64>,
-    /// The unique id.
     pub uid: Option<Str<'a>>,
     /// The version of the stored object. The API server sets it after all webhooks, and the uid before them.
     pub resource_version: Option<Str<'a>>,

@@ -25,7 +25,6 @@ pub struct DaemonSetSpec<T = PodTemplateSpec> {
     pub revision_history_limit: Option<i32>,
     /// The selector of the set's pods.
     pub selector: Option<LabelSelector>,
-    /// The pod template.
     #[serde(default, deserialize_with = "null_is_default")]
     pub template: T,
     /// How pods are updated when the template changes.
@@ -56,7 +55,6 @@ pub struct StatefulSetSpec<T = PodTemplateSpec> {
     pub selector: Option<LabelSelector>,
     /// The headless Service that the pods' DNS names come from.
     pub service_name: Option<String>,
-    /// The pod template.
     #[serde(default, deserialize_with = "null_is_default")]
     pub template: T,
     /// How pods are updated when the template changes.

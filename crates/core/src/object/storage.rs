@@ -1,4 +1,4 @@
-//! The claims and volumes that are known to exist.
+//! The claims and volumes that certainly exist.
 
 use std::collections::BTreeSet;
 

@@ -8,9 +8,7 @@ use super::metadata::Str;
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct User<'a> {
-    /// The user name.
     pub username: Str<'a>,
-    /// The groups.
     #[serde(deserialize_with = "groups")]
     pub groups: Option<Vec<Str<'a>>>,
 }

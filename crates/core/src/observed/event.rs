@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::finding::shorten;
 use crate::observed::prelude::*;
 
-/// The reasons that rules need, in addition to those of [`is_of_ended`].
+/// The reasons that rules need, in addition to [`is_of_ended`].
 const REASONS: [&str; 21] = [
     "BackOff", "Failed", "FailedAttachVolume", "FailedBinding", "FailedCreate",
     "FailedCreatePodSandBox", "FailedDaemonPod", "FailedDelete", "FailedKillPod",

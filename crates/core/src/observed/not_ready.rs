@@ -75,7 +75,6 @@ pub struct Crash {
 /// A container with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The name.
     pub container: Box<str>,
     /// Whether the container was restarted afterwards, or is about to be.
     pub is_previous: bool,

@@ -92,7 +92,7 @@ impl Observed {
         self.forbidden.insert((kind, namespace.map(Into::into)));
     }
 
-    /// Returns whether all objects of a kind in a namespace are known.
+    /// Returns whether all objects of a kind in a namespace were read.
     pub fn knows(&self, kind: Kind, namespace: &str) -> bool {
         let is_forbidden =
             |namespace: Option<&str>| self.forbidden.contains(&(kind, namespace.map(Into::into)));

@@ -39,7 +39,7 @@ impl Exception {
         !self.files.is_empty()
     }
 
-    /// Returns the patterns of the exception's files, which are relative to `root`.
+    /// Returns the patterns of the exception's files, relative to `root`.
     pub fn patterns(&self, root: &Path) -> FilePatterns {
         FilePatterns::new(&self.files, root)
     }

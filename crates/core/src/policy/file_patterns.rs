@@ -9,8 +9,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 pub struct FilePatterns(Gitignore);
 
 impl FilePatterns {
-    /// Creates the patterns, relative to a folder with links resolved. Ignores invalid patterns, which were reported
-    /// earlier.
+    /// Creates the patterns, relative to a folder with links resolved. Ignores invalid patterns: the policy has
+    /// reported them.
     pub fn new(lines: &[String], root: &Path) -> Self {
         FilePatterns(patterns(root, lines))
     }

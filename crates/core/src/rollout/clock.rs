@@ -11,7 +11,7 @@ pub(super) struct Clock<K> {
     pub(super) now: i64,
     min_ready: i64,
     starting: BTreeSet<K>,
-    /// By the time at which the pods become available.
+    /// By the time when the pods become available.
     ready: BTreeMap<i64, BTreeSet<K>>,
 }
 

@@ -9,7 +9,6 @@ use crate::rules::prelude::*;
 /// A rule: its description and its functions.
 #[derive(Debug)]
 pub struct Rule {
-    /// The description.
     pub meta: Meta,
     /// The functions, and what each needs to see. They are pure: no I/O, no clock, no policy.
     pub scopes: &'static [Scope],
@@ -30,7 +29,7 @@ pub enum Scope {
         /// The function that finds the fault.
         check: ObjectCheck,
     },
-    /// One object among others. The rule runs only where the others are known.
+    /// One object among others. The rule runs only with a view of the others.
     Inventory {
         /// The kinds of object that findings are about.
         kinds: &'static [Kind],
@@ -83,7 +82,7 @@ pub enum Phase {
         /// The operations that can contain the fault.
         operations: &'static [Operation],
         /// A CEL expression that selects the writes that the API server sends to `/mutate` for this trap. It is true
-        /// for every write in which the trap can find a fault, and for few others. An error counts as false, so the
+        /// for every write where the trap can find a fault, and for few others. An error counts as false, so the
         /// expression must not fail for any object of the built-in kinds.
         sent_if: &'static str,
     },
@@ -130,7 +129,7 @@ pub enum StatusCheck {
     Workload(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Like `Workload`, for faults that do not block a rollout.
     Aside(fn(&StatusQuery<'_>, &mut StatusFindings)),
-    /// A set that no other status rule has found anything about but notes.
+    /// A set about which the other status rules have found nothing but notes.
     IfSilent(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Objects that belong to no set.
     Others(fn(&Audit<'_>, &mut StatusFindings)),

@@ -74,8 +74,8 @@ impl<T> Alternatives<T> {
         // A root continues itself, no matter which other files have the object.
         if let Group::Rendered { name, release, cluster, .. } = group {
             let is_root = |it: &&Alternative<T>| matches!(&it.group, Group::Rendered { name: other, .. } if name == other);
-            // The object of a release may have a new name, or stand in a new file. Others may have the same release, so only
-            // an object that no longer exists counts.
+            // The object of a release may have a new name, or stand in a new file. Different objects may have the same
+            // release, so only an object that no longer exists counts.
             let object = |root: &str| root.split(" in ").next().unwrap_or_default().to_owned();
             let gone = self.near(group).filter(|it| !is_left(it, has_nearer));
             let gone = gone.filter_map(|it| match &it.group {
@@ -101,7 +101,7 @@ impl<T> Alternatives<T> {
             it.group == Group::Named || !has_nearer(&it.file, &it.place, common)
         };
         let mut open: Vec<_> = self.near(group).filter(is_open).collect();
-        // A file of another folder must not take the place of one that goes here.
+        // A file of a different folder must not replace one that goes here.
         let is_here = |it: &&Alternative<T>| folders(&it.place).eq(folders(file));
         if open.iter().any(is_here) {
             open.retain(is_here);
@@ -170,7 +170,7 @@ impl<T> Alternatives<T> {
 /// Takes the file and the place of an old object, and a number of parts.
 pub type HasNearer<'a> = dyn Fn(&str, &str, usize) -> bool + 'a;
 
-/// Returns whether an old file or root is still there. Nothing has so many parts in common.
+/// Returns whether an old file or root is still there. No two paths have that many parts in common.
 fn is_left<T>(it: &Alternative<T>, has_nearer: &HasNearer<'_>) -> bool {
     has_nearer(&it.file, &it.place, usize::MAX - 1)
 }

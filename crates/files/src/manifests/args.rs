@@ -41,8 +41,8 @@ pub struct ManifestArgs {
 }
 
 impl ManifestArgs {
-    /// Returns the paths to read as they are. If nothing is named, prints the usage of `setguard NAME` and returns
-    /// `None`.
+    /// Returns the paths to read as they are. If the user names nothing, prints the usage of `setguard NAME` and
+    /// returns `None`.
     pub fn paths(&self, name: &str) -> Option<Vec<PathBuf>> {
         let paths: Vec<_> = self.paths.iter().chain(&self.filename).cloned().collect();
         if !paths.is_empty() || self.renders() {

@@ -10,8 +10,8 @@ use crate::manifests::prelude::*;
 pub struct Clusters(Vec<(String, FilePatterns)>);
 
 impl Clusters {
-    /// Takes the file patterns of a policy's clusters. The patterns are relative to `root`; an empty path is the working
-    /// folder. Ignores invalid patterns, which were reported before.
+    /// Takes the file patterns of a policy's clusters. The patterns are relative to `root`; an empty path is the
+    /// working folder. Ignores invalid patterns: the policy has reported them.
     pub fn of(policy: &Policy, root: &Path) -> Self {
         let root = whole(root);
         let clusters = policy.clusters.iter();
@@ -21,7 +21,7 @@ impl Clusters {
     }
 
     /// Returns the cluster of a file, given by its path without links. A file of several clusters belongs to none,
-    /// because its objects would be related to the objects of all.
+    /// because its objects would relate to the objects of all of them.
     pub(crate) fn group(&self, file: &Path) -> Option<Group> {
         let mut of = self.0.iter().filter(|(_, patterns)| patterns.matches(file));
         let (name, _) = of.next()?;

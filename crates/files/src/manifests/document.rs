@@ -34,7 +34,6 @@ pub struct Manifest<'a> {
 /// A manifest as the API server decodes it.
 #[derive(Debug)]
 pub struct Decoded {
-    /// The declared resource.
     pub resource: &'static Resource,
     /// The JSON of the object; see [`schema::Reading::json`].
     pub json: String,
@@ -57,8 +56,8 @@ impl Manifest<'_> {
         !self.has(&["selector"]) && !self.has(&["template", "metadata", "labels"])
     }
 
-    /// Returns whether the manifest is a part of a set among the files of a test. The API server rejects it. Only what a
-    /// test expects may have containers without a selector.
+    /// Returns whether the manifest is a part of a set among the files of a test. The API server rejects it. Only the
+    /// files that a test expects may have containers without a selector.
     pub(super) fn is_part_of_test(&self, is_expected: bool) -> bool {
         self.is_partial()
             || !self.has(&["template", "spec", "containers"])

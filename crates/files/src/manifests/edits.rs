@@ -1,14 +1,14 @@
-//! The files that a change edits, and the charts and kustomizations that are made of them.
+//! The files that a change edits, and the charts and kustomizations that use them.
 
 use walkdir::DirEntry;
 
 use super::{kustomization::Kustomization, render::local_dependencies};
 use crate::manifests::prelude::*;
 
-/// What belongs to a root.
+/// The files that belong to a root.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Extent {
-    /// Only what is in the folder of the root.
+    /// Only files in the folder of the root.
     Inside,
     Usual,
     /// Also all Markdown: values from elsewhere may be templates that read it.
@@ -20,15 +20,15 @@ pub(super) enum Extent {
 pub(super) struct Edits(pub(super) BTreeSet<PathBuf>);
 
 impl Edits {
-    /// Returns whether an edited file belongs to a root, or may be a link in the way to it.
+    /// Returns whether an edited file belongs to a root, or may be a link on the way to it.
     pub(super) fn may_touch(&self, root: &Root) -> bool {
         let extent = if root.has_values() { Extent::WithMarkdown } else { Extent::Usual };
         self.0.iter().any(|it| it.is_symlink())
             || root.parts().iter().any(|it| self.touch(it, extent))
     }
 
-    /// Returns whether an edited file belongs to a file, a chart or a kustomization. Nobody knows what the templates
-    /// of a chart read, so all its files count, but not Markdown outside of `templates` if no template can read it. A
+    /// Returns whether an edited file belongs to a file, a chart or a kustomization. The templates of a chart can read
+    /// any of its files, so all of them count, but not Markdown outside of `templates` if no template can read it. A
     /// kustomization reads the files that it names.
     pub(super) fn touch(&self, root: &Path, extent: Extent) -> bool {
         let inside = (extent == Extent::Inside)

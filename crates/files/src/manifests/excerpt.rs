@@ -9,14 +9,14 @@ const LONG_LINE: usize = 300;
 /// The number of characters to keep on each side of the mark.
 const AROUND: usize = 60;
 
-/// In a longer line, the characters before each multiple of this many bytes are counted beforehand: a whole document
-/// may be on one line.
+/// [`Lines`] counts the characters of a longer line at every multiple of this many bytes, because a whole document may
+/// be on one line.
 const STRIDE: usize = 1 << 10;
 
 /// The positions of the lines of a text.
 #[derive(Debug)]
 pub struct Lines {
-    /// The byte at which each line begins, and the end of the text.
+    /// The first byte of each line, and the end of the text.
     bounds: Vec<usize>,
     /// Positions in long lines, in order.
     milestones: Vec<Milestone>,

@@ -1,4 +1,4 @@
-//! Patterns of files and folders to leave out of folders, like those of `.gitignore`.
+//! Patterns of files and folders to leave out of folders, as in `.gitignore`.
 
 use ignore::gitignore::Gitignore;
 use setguard_core::policy::{Policy, file_patterns::patterns};
@@ -13,7 +13,7 @@ pub struct Exclude {
     flags: Gitignore,
     /// From the policy, for paths without links.
     policy: Gitignore,
-    /// A copy of a folder, and the same folder as the user writes it and without links.
+    /// A copy of a folder, and the path of that folder as the user writes it and without links.
     copy: Option<[PathBuf; 3]>,
     /// Whether to keep the files of a copy that the folder no longer has.
     keeps_gone: bool,
@@ -31,8 +31,8 @@ impl Default for Exclude {
 }
 
 impl Exclude {
-    /// Takes the patterns of `--exclude`, and the patterns of a policy, which are relative to `root`; an empty path is
-    /// the working folder. Ignores invalid patterns, which were reported before.
+    /// Takes the patterns of `--exclude` and of a policy. The policy's are relative to `root`; an empty path is the
+    /// working folder. Ignores invalid patterns: the policy has reported them.
     pub fn new(flags: &[String], policy: &[String], root: &Path) -> Self {
         let (flags, policy) = (patterns(Path::new(""), flags), patterns(&whole(root), policy));
         Exclude { flags, policy, ..Exclude::default() }
@@ -52,7 +52,8 @@ impl Exclude {
         Exclude { keeps_gone: true, ..self.clone() }
     }
 
-    /// Returns whether it excludes a file, which need not exist, or a folder around it in a folder that the user named.
+    /// Returns whether it excludes a file, or a folder around it in a folder that the user named. The file need not
+    /// exist.
     pub(super) fn has(&self, named: &Path, file: &Path) -> bool {
         if self.is_empty() {
             return false;
@@ -119,9 +120,9 @@ fn has_lost(copy: &Path, folder: &Path) -> bool {
     })
 }
 
-/// Applies the policy's exceptions for files to the files of a run, each given by name and paths: its own, and those of
-/// the kustomizations that the change lets take it. The patterns are relative to `root`, and must match all. Of a link,
-/// they must match its own path and its target.
+/// Applies the policy's exceptions for files to the files of a run. Each file has a name and paths: its own, and the
+/// paths of kustomizations that newly take it. The patterns are relative to `root`, and must match all paths. For a
+/// link, they must match its own path and its target.
 pub fn exempt_files(
     policy: &mut Policy,
     root: &Path,

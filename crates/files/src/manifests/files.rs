@@ -27,7 +27,7 @@ const SPARE: u64 = 64;
 /// `most` bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
-    // Opening a pipe would wait for a writer.
+    // Opening a pipe would block until there is a writer.
     if !metadata.is_file() {
         return Err(io::Error::other("it isn't a regular file"));
     }
@@ -84,7 +84,7 @@ impl Fence {
     }
 }
 
-/// Folders to skip unless the user names them: dependencies, and tests, which have parts of objects and faulty objects.
+/// Folders to skip unless the user names them: dependencies, and tests with partial or faulty objects.
 const FOREIGN: &str = "e2e e2e-tests e2e_tests fixtures integration-tests integration_tests node_modules test-data \
                        test_data testdata vendor";
 

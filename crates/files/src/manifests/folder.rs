@@ -39,7 +39,7 @@ pub(super) fn list(
     let layout = &context.layout;
     let read: HashSet<_> = files.iter().flatten().map(|it| clean(it)).collect();
     let not_built = layout.not_built(&read, is_rendered);
-    // A missing file that git ignores is made before kustomize runs.
+    // If git ignores a missing file, the user makes it before kustomize runs.
     let wrong = layout.wrong.iter().filter(|(missing, _)| !walk.is_made(missing));
     let wrong = wrong.map(|(_, wrong)| wrong.clone()).collect();
     let mut contents = Listing { wrong, ..Listing::default() };
@@ -110,7 +110,7 @@ pub(super) fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
 struct LeftOut {
     notes: Vec<String>,
     not_checked: Vec<NotChecked>,
-    /// Files and folders to read only for a list, with the reasons.
+    /// Files and folders to list but not to check, with the reasons.
     unread: Vec<(PathBuf, Cause, String)>,
     /// The paths that git ignores, and whether each is a folder.
     ignored: Vec<(PathBuf, bool)>,
@@ -174,7 +174,7 @@ pub(super) struct Walk<'a> {
     ignores: Option<RefCell<Ignores>>,
     /// The files that git tracks, or why that is unknown. Read on the first use.
     tracked: OnceCell<Result<BTreeSet<PathBuf>, String>>,
-    /// The folders that a pattern ignores and that have tracked files. Everything else in them is ignored too.
+    /// Ignored folders with tracked files. Git ignores everything else in them.
     entered: RefCell<HashSet<PathBuf>>,
     left_out: RefCell<LeftOut>,
 }
@@ -348,7 +348,7 @@ impl<'a> Walk<'a> {
                 _ => with_sets(&path).map(|it| NotChecked::at(&it, cause, &*why)).collect(),
             });
         }
-        // A folder that git ignores can be large, and is no part of a change.
+        // An ignored folder can be large, and is never part of a change.
         let ignored = ignored.into_iter();
         let ignored =
             ignored.filter(|(path, is_folder)| *is_folder || not_checked::file_may_have_set(path));
@@ -371,8 +371,8 @@ fn is_read(path: &Path) -> bool {
     is_manifest(path) || Layout::is_about(path)
 }
 
-/// Returns what may have a set in a folder of dependencies or test data. A link to what is read elsewhere in the folder
-/// of `fence` has nothing of its own.
+/// Returns the files of a folder of dependencies or test data that may have a set. A link into the folder of `fence`
+/// does not count, because its target is read there.
 fn foreign(
     folder: &Path,
     why: &str,
@@ -399,7 +399,7 @@ fn foreign(
             is_listed.then_some((it, describes))
         })
         .collect();
-    // An object of Argo CD or Flux can take values from each of the others.
+    // An object of Argo CD or Flux can take values from any other file.
     values.extend_from_slice(&parts);
     let parts: Arc<[PathBuf]> = parts.into();
     let files = files.into_iter().map(|(it, describes)| {

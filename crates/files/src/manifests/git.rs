@@ -35,9 +35,9 @@ struct Blob {
     id: String,
     /// Relative to the repository.
     path: PathBuf,
-    /// Whether this path was requested, rather than a folder above it.
+    /// Whether the caller asked for this path, not for a folder above it.
     is_named: bool,
-    /// Whether a walk leaves it out, as excluded, a dependency or test data.
+    /// Whether a walk leaves it out: it is excluded, a dependency or test data.
     is_foreign: bool,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn tracked(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
         for (head, path) in tree::listed(&listed) {
             let path = git.top.join(path);
             let is_submodule = head.starts_with(SUBMODULE) && path.join(".git").exists();
-            // Through a link, it could lead to itself.
+            // A link could lead back to the folder.
             if is_submodule && dunce::canonicalize(&path).is_ok_and(|it| it == path) {
                 open.push(path);
             } else {
@@ -119,7 +119,7 @@ fn submodules(git: &Git, inside: &Path) -> Result<Vec<(PathBuf, String)>, FileEr
     Ok(all.collect())
 }
 
-/// Returns the submodules in a folder, also in others there, that are not checked out.
+/// Returns the submodules in a folder, including nested ones, that are not checked out.
 pub(super) fn absent_submodules(folder: &Path) -> Vec<PathBuf> {
     let base = whole(folder);
     let (mut absent, mut open) = (Vec::new(), vec![base.clone()]);
@@ -161,7 +161,7 @@ fn below(path: &Path, file: &Path, folder: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() { path.to_owned() } else { path.join(rest) }
 }
 
-/// Returns whether a walk through a folder leaves out what is at `inside` there, as excluded, a dependency or test data.
+/// Returns whether a walk through a folder leaves out the path `inside` it: it is excluded, a dependency or test data.
 fn is_left_out(inside: &Path, exclude: &Exclude, folder: &Path) -> bool {
     // A file can have the name of such a folder.
     inside.parent().is_some_and(|it| it.iter().any(is_foreign))
@@ -180,8 +180,8 @@ fn hash(bytes: &[u8]) -> [u8; 32] {
 }
 
 impl Commit {
-    /// Finds the commit that a flag names, in any form that git accepts. Fails without git, outside a repository, and
-    /// if the reference names no commit.
+    /// Finds the commit that a flag names, in any form that git accepts. Fails without git, outside a repository, or if
+    /// the reference names no commit.
     pub fn find(flag: &'static str, reference: &str) -> Result<Self, FileError> {
         if reference.is_empty() || reference.starts_with('-') {
             let why = format!("{reference:?} isn't the name of a commit");
@@ -203,13 +203,13 @@ impl Commit {
         commit.is_only_one_named(reference).map(|()| commit)
     }
 
-    /// Returns an error if a tag and a branch, or the start of an id, have this name and are different commits. git takes
-    /// the tag, which many may push who may not push to the branch.
+    /// Returns an error if a tag and a branch (or the start of an id) have this name but are different commits. git
+    /// would take the tag, and people who may not push to the branch may push tags.
     fn is_only_one_named(&self, reference: &str) -> Result<(), FileError> {
         let name = reference.split(['^', '~', ':']).next().unwrap_or_default();
         let name = name.split("@{").next().unwrap_or_default();
         let is_id = name.bytes().all(|it| it.is_ascii_hexdigit());
-        // git takes these names as they are, whatever else has them.
+        // git takes these names literally, even if a tag or branch has the same name.
         let is_whole = name.starts_with("refs/") || is_id && name.len() >= 40;
         if name.is_empty() || is_whole || matches!(name, "@" | "HEAD" | "FETCH_HEAD") {
             return Ok(());
@@ -234,7 +234,7 @@ impl Commit {
     }
 
     /// Finds the start of a change: the last commit that the work tree and the named commit have in common. Otherwise
-    /// the change would be blamed for faults that were fixed on the other side since. As in `git diff`, `REF...` means
+    /// setguard would blame the change for faults that the other side has fixed since. As in `git diff`, `REF...` means
     /// the same, and `REF..` the named commit itself. Prints a note if the common commit is unknown. Fails like
     /// [`Commit::find`].
     pub fn find_start(flag: &'static str, reference: &str) -> Result<Self, FileError> {
@@ -264,8 +264,8 @@ impl Commit {
     }
 
     /// Reads the manifests below paths. A path that did not exist at the commit has none. `names` has the policy's
-    /// decisions about folder names. What `exclude` excludes counts only if the change moves it. Fails for standard input,
-    /// for a path outside the repository, and if git cannot read an object.
+    /// decisions about folder names. Excluded files count only if the change moves them. Fails for standard input, for
+    /// a path outside the repository, and if git cannot read an object.
     pub fn manifests(
         &self,
         paths: &[PathBuf],
@@ -288,8 +288,8 @@ impl Commit {
         Ok(old)
     }
 
-    /// Reads the manifests that the change moves out of folders of dependencies and test data, which a walk through the
-    /// folders to render leaves out. Fails like [`Commit::manifests`].
+    /// Reads the manifests that the change moves out of folders of dependencies and test data. A walk through the
+    /// folders to render leaves these out. Fails like [`Commit::manifests`].
     pub fn moved_out(
         &self,
         rendering: &Rendering,
@@ -306,7 +306,7 @@ impl Commit {
         Ok(old.moved_out)
     }
 
-    /// Returns the objects of Argo CD and Flux below paths that apply a different part of the repository now.
+    /// Returns the objects of Argo CD and Flux below these paths that now apply a different part of the repository.
     fn not_compared(
         &self,
         paths: &[PathBuf],
@@ -335,7 +335,7 @@ impl Commit {
         let new: Vec<_> = new.iter().map(|(text, file)| (&**file, &**text)).collect();
         let top = &self.git.top;
         let has = |it: &[(&Path, &str)]| !Releases::applied(it.iter().copied(), top).is_empty();
-        // A copy of the commit takes time.
+        // Copying the commit takes time.
         if !has(&new) {
             return Ok(Vec::new());
         }
@@ -407,9 +407,9 @@ impl Commit {
     }
 
     /// Returns for each file of the work tree whether it differs from the commit or is missing there. A link differs if
-    /// what it leads to does.
+    /// its target does.
     fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, FileError> {
-        // A file is often named for each of its objects.
+        // Callers often ask once for each object of a file.
         let all: Vec<_> = files.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let changed: HashMap<_, _> = all.iter().copied().zip(self.changed_of(&all)?).collect();
         Ok(files.iter().filter_map(|it| changed.get(it).copied()).collect())
@@ -453,7 +453,7 @@ impl Commit {
     fn is_same_in_submodule(&self, tree: &Tree, file: &Path) -> bool {
         let Some(way) = self.git.inside(file).map(|it| clean(&it)) else { return false };
         let itself = self.git.top.join(&way);
-        // A link that leads into the submodule may be new.
+        // A link into the submodule may be new.
         if dunce::canonicalize(file).is_ok_and(|it| it != itself) {
             return false;
         }
@@ -463,7 +463,7 @@ impl Commit {
         let git = Git::around(&top).ok().filter(|it| it.top == top);
         let (id, tree, edits) = (submodule.blob.id.clone(), Arc::default(), Arc::default());
         let Some(git) = git else {
-            // Without its files, git has the commit that it is at now.
+            // Without the submodule's files, git knows only its current commit.
             let now = submodules(&self.git, &submodule.blob.path).unwrap_or_default();
             return itself == top && now.iter().any(|(_, it)| *it == id);
         };
@@ -472,7 +472,7 @@ impl Commit {
     }
 
     /// Returns the files that a path leads to at the commit, each with the file of the work tree that must be the same.
-    /// `None` if they differ anyway. What is outside of the repository is no part of a change.
+    /// `None` if they differ anyway. A file outside the repository is never part of a change.
     fn versions<'t>(&self, tree: &'t Tree, path: &Path) -> Option<Vec<(&'t Blob, PathBuf)>> {
         let Some(way) = self.git.inside(path) else { return Some(Vec::new()) };
         let itself = tree.unfollowed(&way)?;
@@ -483,7 +483,7 @@ impl Commit {
         let Some(there) = tree.follow(&itself) else { return Some(Vec::new()) };
         let old = tree.below(&there).filter(|it| it.is_regular());
         let old: Vec<_> = old.map(|it| (&it.blob, below(path, &it.blob.path, &there))).collect();
-        // Of a folder, no new file may be missing in the list.
+        // For a folder, the list must include new files.
         let known: BTreeSet<_> = old.iter().map(|(_, new)| new.as_path()).collect();
         let is_new = |it: &walkdir::DirEntry| match it.path_is_symlink() && it.depth() > 0 {
             true => {
@@ -495,7 +495,7 @@ impl Commit {
         };
         let has_more =
             path.is_dir() && WalkDir::new(path).into_iter().flatten().any(|it| is_new(&it));
-        // A link that led and leads to nothing has not changed.
+        // A link that leads nowhere, then and now, has not changed.
         let is_same = !has_more && (!old.is_empty() || !path.exists());
         is_same.then_some(old)
     }
@@ -514,10 +514,10 @@ impl Commit {
         let changed = self.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         let edits =
             if open.iter().any(|it| !it.of.is_empty()) { Some(self.edits()?) } else { None };
-        // Entries often share what they are made of.
+        // Entries often share files.
         let mut touched = HashMap::new();
         for (it, changed) in open.into_iter().zip(changed) {
-            // The base of a test is checked where it is.
+            // A base outside the test's folder is checked there.
             let extent = if it.cause == Cause::Foreign { Extent::Inside } else { Extent::Usual };
             let touched: &mut HashMap<PathBuf, bool> = touched.entry(extent).or_default();
             let mut touches = |of: &PathBuf| {
@@ -539,15 +539,15 @@ impl Commit {
         Ok(())
     }
 
-    /// Adds kustomizations and charts of the commit that the change edits until they no longer change their files,
-    /// except those that a walk of the paths leaves out. Fails like [`Commit::compare`].
+    /// Adds kustomizations and charts of the commit if the change edits them so that they no longer change their files,
+    /// unless a walk of the paths leaves them out. Fails like [`Commit::compare`].
     pub fn add_built(
         &self,
         mut built: Vec<NotChecked>,
         (paths, exclude): (&[PathBuf], &Exclude),
         not_checked: &mut Vec<NotChecked>,
     ) -> Result<(), FileError> {
-        // Others may not count. What an object says itself is the same as before if it has not changed.
+        // Other entries may not count. An unchanged object's own reason is the same as before.
         let known = not_checked.iter().filter(|it| it.counts(false, false));
         let known = known.filter(|it| it.is_changed || it.object.is_none());
         let known: BTreeSet<_> = known.map(|it| clean(Path::new(&it.file))).collect();
@@ -591,7 +591,7 @@ impl Commit {
         Ok(self.tree.get_or_init(|| tree))
     }
 
-    /// Of a folder, returns the manifests that would be read in it today.
+    /// Returns the manifests of a folder that a run would read today.
     fn list(
         &self,
         (named, inside): (&Path, &Path),
@@ -658,7 +658,7 @@ impl Commit {
             if let Some(facts) = context.facts(&blob.path, names).filter(|_| !blob.is_named) {
                 old.contexts.insert(self.name(&blob.path), facts);
             }
-            // As kubectl has applied it.
+            // This is how kubectl applied it.
             let bytes = bytes.map(|it| encoding::lossy(it).into_bytes());
             let source = self.source(blob, bytes, group);
             let source = source.map(|it| it.at(below(path, &blob.path, named)));
@@ -689,7 +689,7 @@ impl Commit {
         }
     }
 
-    /// Returns the contents of files. A file with more than `most` bytes gets an error of its own.
+    /// Returns the contents of files. A file with more than `most` bytes gets its own error.
     fn cat(&self, blobs: &[&Blob], most: u64) -> Result<Vec<io::Result<Vec<u8>>>, FileError> {
         if blobs.is_empty() {
             return Ok(Vec::new());

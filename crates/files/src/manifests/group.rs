@@ -1,5 +1,5 @@
-//! The objects that are applied together. Only these are neighbors: a repository has the manifests of many clusters,
-//! alternatives, and examples.
+//! The objects that are applied together. Only these are neighbors, because a repository also has the manifests of many
+//! clusters, alternatives, and examples.
 
 use super::{
     edits::has,
@@ -28,7 +28,7 @@ pub enum Group {
         folder: PathBuf,
         /// The name and the namespace of a release that an object of Argo CD or Flux describes.
         release: Option<(String, Option<String>)>,
-        /// The cluster to which the policy assigns it, or that the object names, after the word that says which.
+        /// The cluster, from the policy or the object, after a word for its origin.
         cluster: Option<String>,
     },
     /// The files that the policy assigns to a cluster, by its name.
@@ -39,19 +39,19 @@ pub enum Group {
 }
 
 impl Group {
-    /// Returns whether every object in the files is meant: the user named the files, or a program wrote them.
+    /// Returns whether the user meant every object in the files: they named the files, or a program wrote them.
     pub const fn is_meant(&self) -> bool {
         matches!(self, Group::Named | Group::Rendered { .. })
     }
 
-    /// Returns whether the group is complete. Whatever else its objects need must then be in the cluster.
+    /// Returns whether the group is complete. Everything else that its objects need must then be in the cluster.
     pub const fn is_whole(&self) -> bool {
         // Files that several clusters share belong to none of them.
         !matches!(self, Group::Cluster(_) | Group::Alone)
     }
 
-    /// Returns whether its templates may choose an API version by what the cluster serves, because `helm template` does
-    /// not know that.
+    /// Returns whether its templates may choose an API version by what the cluster serves. `helm template` does not
+    /// know that.
     pub fn asks_cluster(&self) -> bool {
         let asks = ["Capabilities.APIVersions", "helmCharts:"];
         matches!(self, Group::Rendered { folder, .. } if has(folder, &asks) || packs(folder))
@@ -83,7 +83,7 @@ impl Group {
         (Path::new(name) == shown(folder)).then_some(folder)
     }
 
-    /// Returns what says which cluster it is in, and that cluster.
+    /// Returns the cluster, after a word for its origin.
     fn cluster(&self) -> Option<(&str, &str)> {
         match self {
             Group::Cluster(name) => Some((ASSIGNED, name)),

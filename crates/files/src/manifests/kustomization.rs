@@ -1,4 +1,5 @@
-//! A kustomization, as kustomize reads it. What is not fully understood counts as a change of its resources.
+//! A kustomization, as kustomize reads it. If setguard does not fully understand it, it counts as changing its
+//! resources.
 
 use kube_yaml::Document;
 use setguard_core::kubernetes::names::dns1123_label;
@@ -15,7 +16,7 @@ pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", 
 #[derive(Debug, Default)]
 pub(super) struct Kustomization {
     pub(super) file: PathBuf,
-    /// Whether it makes different objects of its resources, or may do so.
+    /// Whether it changes its resources, or may do so.
     pub(super) changes: bool,
     pub(super) namespace: Option<String>,
     pub(super) is_component: bool,
@@ -24,7 +25,7 @@ pub(super) struct Kustomization {
     pub(super) components: Vec<String>,
     pub(super) versions: Vec<Version>,
     texts: Vec<String>,
-    /// Whether it loads no file that it does not name. Its plugins, for example, load files of their own.
+    /// Whether it names every file that it loads. Plugins, for example, load more files.
     is_plain: bool,
 }
 
@@ -34,23 +35,23 @@ pub(super) struct Version {
     pub(super) name: String,
     /// Everything in the kustomization about it.
     json: String,
-    /// The names in its texts, which can be files.
+    /// The names in its texts. They can be files.
     pub(super) files: Vec<String>,
 }
 
 const VERSIONS: [&str; 4] = ["configMapGenerator", "imageTags", "images", "secretGenerator"];
 
-/// The keys that change no resource. `images` changes an image to a different version of it at most.
+/// The keys that change no resource. `images` may change at most the version of an image.
 const QUIET: &str = "apiVersion bases buildMetadata configMapGenerator generatorOptions imageTags images kind \
     metadata namespace resources secretGenerator sortOptions";
 
-/// More keys that load only files that they name.
+/// More keys that name every file that they load.
 const PLAIN: &str = "commonAnnotations commonLabels components labels namePrefix nameSuffix patches \
     patchesJson6902 patchesStrategicMerge replacements replicas vars";
 
 /// Reads the first document, with the keys as kustomize spells them.
 ///
-/// Upstream: `Kustomization.Unmarshal` in sigs.k8s.io/kustomize/api/types/kustomization.go, which ignores the case of
+/// Upstream: `Kustomization.Unmarshal` in sigs.k8s.io/kustomize/api/types/kustomization.go. It ignores the case of
 /// keys.
 pub(super) fn first(text: &str) -> Option<Document<'_>> {
     let mut document = kube_yaml::documents(text).next()?.ok()?;
@@ -66,12 +67,12 @@ pub(super) fn first(text: &str) -> Option<Document<'_>> {
 }
 
 impl Kustomization {
-    /// Returns whether it labels what it makes with its manager.
+    /// Returns whether it labels its output with its manager.
     pub(super) fn names_manager(&self) -> bool {
         self.texts.iter().any(|it| it == "managedByLabel")
     }
 
-    /// Returns one that is not understood.
+    /// Returns a kustomization that setguard does not understand.
     pub(super) fn unknown(file: &Path) -> Self {
         Kustomization { file: file.to_owned(), changes: true, ..Self::default() }
     }
@@ -138,7 +139,7 @@ impl Kustomization {
     }
 }
 
-/// Returns whether a chart, or what a kustomization loads, may have a set.
+/// Returns whether a chart, or a file that a kustomization loads, may have a set.
 pub(super) fn may_build_set(root: &Path) -> bool {
     let (mut open, mut seen) = (vec![root.to_owned()], BTreeSet::new());
     while let Some(path) = open.pop() {
@@ -163,7 +164,7 @@ impl Version {
     fn of(item: &Node<'_>, options: &str) -> Self {
         let mut texts = Vec::new();
         all_texts(item, &mut texts);
-        // A file can have a key before it.
+        // A generator's file can have a key before it.
         let files = texts.iter().map(|it| it.split_once('=').map_or(*it, |(_, file)| file));
         Version {
             name: item.get("name").and_then(Node::as_str).unwrap_or_default().to_owned(),

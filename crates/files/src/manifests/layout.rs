@@ -1,4 +1,4 @@
-//! Files for building or testing something else: templates of charts, parts of kustomizations, and test cases.
+//! Files that build or test something else: templates of charts, parts of kustomizations, and test cases.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,6 @@ pub struct Layout {
 pub struct Wrong {
     /// The file of the kustomization.
     pub file: PathBuf,
-    /// The fault.
     pub problem: Problem,
 }
 
@@ -175,7 +174,7 @@ impl Layout {
             let why = format!("a kustomization is checked as {}", build(folder));
             let entry = NotChecked::at(&it.file, Cause::Kustomization, why).of([folder.clone()]);
             let by_namespace = !changes;
-            // Each counts only if it matters.
+            // `counts` chooses the ones that matter to the run.
             let renews =
                 by_namespace.then(|| NotChecked { renews: Some(Vec::new()), ..entry.clone() });
             let is_listed = changes || it.namespace.is_some();
@@ -187,8 +186,8 @@ impl Layout {
         kustomizations.chain(charts).collect()
     }
 
-    /// Of the layout of a commit, returns the kustomizations and charts that change their files, and of which files are
-    /// left in the work tree. `place` returns the path there.
+    /// Returns the kustomizations and charts of a commit that change their files, if the work tree still has some of
+    /// these files. `place` returns a path there.
     pub(super) fn built_before(&self, place: &dyn Fn(&Path) -> PathBuf) -> Vec<NotChecked> {
         let why = |folder: &Path| {
             let folder = shown(folder).display();
@@ -221,7 +220,7 @@ impl Layout {
     /// Upstream: `LoadDir` and `LoadFiles` in helm.sh/helm/v3/pkg/chart/loader.
     fn is_inner(&self, chart: &Path) -> bool {
         let mut outer = chart;
-        // The part of an application, or of a library that is a part of one.
+        // Part of an application, or of a library that is part of one.
         let mut is_rendered = false;
         while let Some(next) = self.chart_around(outer) {
             is_rendered |= !self.libraries.contains(next);
@@ -236,8 +235,8 @@ impl Layout {
         self.charts.get(charts.parent()?).filter(|_| is_dependency).map(PathBuf::as_path)
     }
 
-    /// Returns the folders of the kustomizations to build: those that no other takes. No kustomization builds a
-    /// component on its own, and none takes itself, so one of a cycle is a root too.
+    /// Returns the folders of the kustomizations to build. No other kustomization takes these. No kustomization builds
+    /// a component on its own, and none takes itself, so one of a cycle is a root too.
     fn tops(&self) -> Vec<&PathBuf> {
         let is_root = |(folder, it): (_, &Kustomization)| (!it.is_component).then_some(folder);
         let all: Vec<_> = self.kustomizations.iter().filter_map(is_root).collect();
@@ -360,8 +359,8 @@ impl Layout {
         all.flat_map(|of| self.patches.get(&clean(&of)).into_iter().flatten())
     }
 
-    /// Returns a kustomization that gives the sets of a file their selector and labels, if whatever takes the file leads
-    /// to such a one.
+    /// Returns a kustomization that gives the sets of a file their selector and labels, if everything that takes the
+    /// file leads to one.
     pub(super) fn completed_by(&self, file: &Path) -> Option<&PathBuf> {
         let (mut found, mut seen, mut open) = (None, BTreeSet::new(), vec![clean(file)]);
         while let Some(part) = open.pop() {
@@ -377,7 +376,7 @@ impl Layout {
     }
 
     /// Returns whether a file can be a patch that no kustomization lists: a kustomization is in its folder or the
-    /// folder above, or the file or one of these folders is named after patches.
+    /// folder above, or the file or one of these folders has a name for patches.
     pub(super) fn may_be_patch(&self, file: &Path) -> bool {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let is_called_so = stem.split(['-', '_', '.']).any(|it| matches!(it, "patch" | "patches"));

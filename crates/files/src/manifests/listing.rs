@@ -72,23 +72,23 @@ pub struct Listing {
     pub inner: Vec<(Root, Vec<Root>)>,
     /// The files of `roots`. Once these are rendered, those with a set in their output.
     pub(super) taken: Vec<Source>,
-    /// Files that a walk leaves out, and objects may take values from.
+    /// Files that a walk leaves out, but that objects may take values from.
     pub(super) foreign: Vec<PathBuf>,
     /// The roots that render to nothing, by name.
     pub empty: Vec<(String, NotChecked)>,
-    /// Of a commit, the roots that lack what is not in git, or come from a different repository now, and the kustomizations
+    /// At a commit: roots that lack files outside git, or that now come from a different repository, and kustomizations
     /// and charts whose objects differed from their files.
     pub not_compared: Vec<NotChecked>,
     /// What the objects of Argo CD and Flux apply.
     pub(super) applied: Vec<Applied>,
-    /// The files with which Argo CD overrides Applications here.
+    /// The files where Argo CD overrides Applications.
     pub(super) overrides: HashSet<PathBuf>,
-    /// Of a commit, the deleted files that a walk left out. An object that has moved elsewhere continues the object there.
+    /// At a commit: the deleted files that a walk left out. An object that moved out of one continues the object there.
     pub moved_out: Vec<Source>,
 }
 
 impl Listing {
-    /// Adds another listing.
+    /// Appends a listing.
     pub fn extend(&mut self, other: Listing) {
         self.sources.extend(other.sources);
         self.notes.extend(other.notes);
@@ -106,8 +106,8 @@ impl Listing {
         self.moved_out.extend(other.moved_out);
     }
 
-    /// Reads files of roots as they are too, if they were read so at a commit and are edited: a new root must not take
-    /// an edit out of sight, unless it prints the same. A file may have another name since.
+    /// Reads files of roots as they are too, if they were read so at a commit and are edited: a new root must not hide
+    /// an edit, unless it prints the same. The file may have a new name.
     pub fn take_again<'s>(&mut self, commit: &Commit, old: impl Iterator<Item = &'s Source>) {
         let old = old.filter(|it| it.rendered().is_none());
         let old = old.filter_map(|it| Some((it, clean(it.place()?))));
@@ -137,7 +137,7 @@ impl Listing {
         self.sources.extend(again);
     }
 
-    /// Returns what is not read, or not rendered.
+    /// Returns the entries that were not read or not rendered.
     pub fn all_not_checked(&self) -> impl Iterator<Item = &NotChecked> {
         self.not_checked.iter().chain(self.empty.iter().map(|(_, it)| it))
     }
@@ -170,7 +170,7 @@ pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listin
     listing
 }
 
-/// Notes where the sources below a path would be if the path were `new`, if there is one of each.
+/// Notes where the sources below a path would be if the path were `new`, if each has exactly one source.
 pub fn place<'a>(sources: impl Iterator<Item = &'a mut Source>, old: &[PathBuf], new: &[PathBuf]) {
     let ([old], [new]) = (old, new) else { return };
     for source in sources {
@@ -182,14 +182,14 @@ pub fn place<'a>(sources: impl Iterator<Item = &'a mut Source>, old: &[PathBuf],
     }
 }
 
-/// Returns the facts about the files in a folder, if it is the root of a repository. Other folders are not walked,
-/// because they may be as large as a disk.
+/// Returns the facts about the files in a folder, if it is the root of a repository. A different folder may be as large
+/// as a disk, so it is not walked.
 pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
     root.join(".git").exists().then(|| folder::walk(root, exclude).1)
 }
 
-/// Returns whether a check of the folder leaves out a file, which need not exist. Outside, only the policy leaves out
-/// files.
+/// Returns whether a check of the folder leaves out a file. The file need not exist. Outside the folder, only the
+/// policy leaves out files.
 pub fn leaves_out(folder: &Path, file: &Path, exclude: &Exclude) -> bool {
     if file.starts_with(folder) && folder::leaves_out(folder, file, exclude) {
         return true;

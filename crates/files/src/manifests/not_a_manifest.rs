@@ -1,5 +1,5 @@
-//! Values in the place of an object, and objects with a misspelt `apiVersion` or `kind`, which would be skipped
-//! although the author meant them to be checked.
+//! Values in the place of an object, and objects with a misspelt `apiVersion` or `kind`. Without an error, setguard
+//! would skip them although the author meant to check them.
 
 use kube_yaml::{Node, Problem, Value};
 use setguard_core::{
@@ -163,7 +163,7 @@ pub fn other_version(api_version: &str, kind: &str) -> Option<String> {
 /// Returns the problem of an object that no cluster serves, and that is or resembles a DaemonSet or StatefulSet. The
 /// object must not be a [`Resource`].
 pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option<Problem> {
-    // Groups with a dot are extensions, which can have any kind.
+    // Groups with a dot are extensions. These can have any kind.
     let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
     let is_extension = group.contains('.');
     let kinds: Vec<_> = RESOURCES
@@ -194,7 +194,7 @@ pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option
     })
 }
 
-/// Returns why an object that may be a set is not checked: its kind or its version is filled in before it is applied.
+/// Returns why an object that may be a set is not checked: something fills in its kind or version before it is applied.
 pub(crate) fn placeholder(node: &Node<'_>) -> Option<String> {
     let is_replaced =
         |text: &str| format!("{text} is replaced before this is applied; check what is applied");
@@ -208,7 +208,7 @@ pub(crate) fn placeholder(node: &Node<'_>) -> Option<String> {
     let value = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
     let (kind, version) = (value("kind"), value("apiVersion"));
     let group = version.split_once('/').map_or("", |(group, _)| group);
-    // Each tool has marks of its own, and no kind has such a character.
+    // Each tool has its own marks, and no kind has such a character.
     let is_open = has_placeholder(kind) || kind.contains(|c: char| !c.is_ascii_alphanumeric());
     let mut resources = RESOURCES.iter();
     let may_be_set = resources.any(|it| {

@@ -26,14 +26,14 @@ pub struct NotChecked {
     pub is_same: bool,
     /// Files and folders that it is made of, besides the file.
     pub(super) of: Arc<[PathBuf]>,
-    /// The object's own reason, if nothing else in the file counts.
+    /// The object's own reason, if nothing else in the file matters.
     pub(super) object: Option<String>,
-    /// Whether `object` is only about images, which matter to limits on rollouts.
+    /// Whether `object` is only about images. These matter only to limits on rollouts.
     pub only_images: bool,
-    /// Whether it differs from what was checked only in namespaces, which not every policy looks at.
+    /// Whether only its namespaces differ from the checked objects. Not every policy looks at namespaces.
     pub by_namespace: bool,
-    /// Of a kustomization that changes only the versions of images and of generated ConfigMaps and Secrets: the files
-    /// whose sets get other ones since the commit.
+    /// For a kustomization that changes only the versions of images, generated ConfigMaps and Secrets: the files whose
+    /// sets have got new versions since the commit.
     pub renews: Option<Vec<PathBuf>>,
 }
 
@@ -54,7 +54,7 @@ words! {
         Unreadable => "unreadable",
         /// It is a part of an object, such as a patch.
         Partial => "partial",
-        /// It has a value that is replaced before it is applied.
+        /// It has a placeholder that gets a value before it is applied.
         Placeholder => "placeholder",
         /// It is a kustomization that changes its resources.
         Kustomization => "kustomization",
@@ -97,13 +97,13 @@ impl NotChecked {
         NotChecked { path, ..self }
     }
 
-    /// Adds what it is made of.
+    /// Adds the files that it is made of.
     #[must_use]
     pub(super) fn of(self, of: impl IntoIterator<Item = PathBuf>) -> Self {
         NotChecked { of: of.into_iter().collect(), ..self }
     }
 
-    /// Notes the source that it was found in.
+    /// Notes its source.
     #[must_use]
     pub fn found_in(self, source: &Source) -> Self {
         match (source.rendered(), source.file()) {
@@ -139,7 +139,7 @@ impl NotChecked {
         NotChecked { line: Some(line), ..NotChecked::file(file, cause, why) }
     }
 
-    /// Returns the entry for what a root renders to: for its file, without a line.
+    /// Returns the entry for the output of a root: for its file, without a line.
     #[must_use]
     fn of_rendered(self, rendered: &Rendered) -> Self {
         NotChecked { file: rendered.file(), line: None, ..self.of(rendered.root.parts()) }
@@ -150,9 +150,9 @@ impl NotChecked {
         (namespaces || !self.by_namespace) && (rollouts || self.renews.is_none())
     }
 
-    /// Returns whether a change of it fails the run. An unchanged object does not, whatever else its file has. An
-    /// exclusion does not, unless the change itself excludes more; an ignored file is no part of the change; an empty
-    /// rendering fails the run only if it was not empty before.
+    /// Returns whether a change of it fails the run. An unchanged object never does, even in an edited file. An
+    /// exclusion does only if the change itself excludes more, and an empty rendering only if it was not empty before.
+    /// An ignored file is not part of the change.
     pub const fn must_be_checked(&self, excludes_more: bool) -> bool {
         match self.cause {
             _ if self.is_same => false,
@@ -192,7 +192,7 @@ pub(super) fn has_whole_set(path: &Path) -> bool {
     has_set(path, |it| !it.is_partial())
 }
 
-/// Returns whether a file has a set with an annotation for kustomize, which can rename it or leave it out.
+/// Returns whether a file has a set with an annotation for kustomize. It can rename the set or leave it out.
 pub(super) fn has_set_for_kustomize(path: &Path) -> bool {
     has_set(path, |it| {
         let annotations = it.node.get("metadata").and_then(|it| it.get("annotations"));
@@ -209,7 +209,7 @@ fn has_set(path: &Path, is_meant: impl Fn(&Manifest<'_>) -> bool) -> bool {
             .any(|document| DocumentObjects::of(document, false).manifests.iter().any(&is_meant))
 }
 
-/// A file that cannot be read may have one.
+/// An unreadable file may have one.
 pub(super) fn file_may_have_set(path: &Path) -> bool {
     files::text(path).map_or(true, |text| may_have_set(&text))
 }

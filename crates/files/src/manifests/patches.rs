@@ -11,7 +11,7 @@ pub(crate) struct Patch {
     kind: Option<String>,
     name: Option<String>,
     fields: Vec<Vec<Step>>,
-    /// It gives each set of Kubernetes a selector, and the pods its labels.
+    /// It gives each set of Kubernetes a selector, and the same labels to its pods.
     pub(super) completes: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Facts about a file from its path and the folders around it: kustomizations change it, it is a template of a chart,
 //! or its cluster doesn't last.
 //!
-//! Such facts lower warnings, but no denial, except of what a kustomization completes. `PLACES` has all names that count.
+//! Such facts lower warnings, but never a denial, unless a kustomization completes the object. `PLACES` has all names
+//! that count.
 
 use setguard_core::finding::{ClusterAssumption, Finding};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Words before a release in a name. Without one, a number is the version of a different program.
+/// Words before a release in a name. Without such a word, a number is the version of some program.
 const WORDS: [&str; 3] = ["kubernetes", "kube", "k8s"];
 
 const BREAKS: [char; 3] = ['-', '_', '.'];

@@ -65,16 +65,17 @@ pub struct Rendering {
     pub(super) folders: Vec<PathBuf>,
     /// How to render.
     pub settings: Settings,
-    /// The releases of charts in a policy, and the folder that its paths are relative to.
+    /// The releases of charts in a policy, and the base folder of its paths.
     pub releases: (Vec<ChartRelease>, PathBuf),
-    /// Whether to render a chart as an upgrade too, if it can make a difference.
+    /// Whether to render a chart as an upgrade too, if that can make a difference.
     pub upgrades_too: bool,
 }
 
 /// The name of a file, and its path.
 type NamedFile = (PathBuf, PathBuf);
 
-/// The most rounds of rendering: the output of a root can have a release of a chart, whose output can have one.
+/// The most rounds of rendering: the output of a root can contain a release of a chart, and that chart's output the
+/// next one.
 const ROUNDS: usize = 8;
 
 /// How to render.
@@ -197,8 +198,8 @@ impl Rendering {
         })
     }
 
-    /// Renders the roots of the other side of a change that this side has too, but not as roots: a change must not take
-    /// a root out of sight by a kustomization that takes it.
+    /// Renders the roots of the other side of a change that exist on this side, but not as roots: a change must not
+    /// hide a root by a kustomization that takes it.
     pub fn also(&self, others: &[Root], at: Option<&Checkout>, known: &mut Listing) {
         let find = |path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
         let installed = |it: &Root| {
@@ -213,8 +214,8 @@ impl Rendering {
         known.roots.extend(roots);
     }
 
-    /// Renders the kustomizations that the change adds and that others use, if one prints an object of a root that is
-    /// gone, and no root prints it so: a change must not take a root out of sight by a new name for it.
+    /// Renders the kustomizations that the change adds and that others use, if one prints an object of a removed root,
+    /// and no root prints it the same way: a change must not hide a root by renaming it.
     pub fn also_moved<'s>(
         &self,
         commit: &Commit,
@@ -269,7 +270,7 @@ impl Rendering {
                 }
                 Err(why) => {
                     let why = at.map_or(why.clone(), |at| at.without_folder(&why));
-                    // A change of the dependencies must not decide whether there is something to compare with.
+                    // A change of the dependencies must not decide whether setguard has something to compare with.
                     if at.is_some() && why.contains(helm::MISSING) {
                         let why = format!("at the commit, {why}");
                         let entry = NotChecked::at(&root.file(), Cause::Chart, why);
@@ -302,9 +303,9 @@ impl Rendering {
         }
     }
 
-    /// Renders the roots, then the releases of charts that a policy and `files` describe, and then those that the output
-    /// of others describes. Beside a release, the default values of a chart need not suffice. `files` has names and
-    /// paths, and `foreign` what a walk leaves out and objects may take values from.
+    /// Renders the roots, then the releases of charts that a policy and `files` describe, and then the releases in
+    /// rendered output. If a chart has a release, its default values need not suffice. `files` has names and paths.
+    /// `foreign` has files that a walk leaves out, but that objects may take values from.
     fn render_found(
         &self,
         roots: &mut Vec<Root>,
@@ -376,13 +377,13 @@ impl Rendering {
     }
 }
 
-/// Returns the roots that other ones lack.
+/// Returns the roots that the other roots lack.
 pub fn missing<'r>(roots: &'r [Root], others: &[Root]) -> impl Iterator<Item = &'r Root> {
     let others: HashSet<_> = others.iter().map(Root::name).collect();
     roots.iter().filter(move |it| !others.contains(&it.name()))
 }
 
-/// The values of a chart, by folder. Of a root that builds no set, `None`.
+/// The values of a chart, by folder. `None` for a root that builds no set.
 type Values = HashMap<PathBuf, Option<Rc<Value>>>;
 
 /// Returns the entry for a file with values, or with overrides of Argo CD, that no root takes.
@@ -424,7 +425,7 @@ fn unused(
     Some(NotChecked { object, ..NotChecked::at(name, Cause::Chart, why) })
 }
 
-/// Returns the charts that a file outside of them may have values for, by its name.
+/// Returns the charts that a file outside may have values for, by its name.
 fn about<'r>(name: &Path, roots: &'r HashMap<&Path, &Root>) -> impl Iterator<Item = &'r Path> {
     let path = name.to_string_lossy().to_lowercase();
     let is_of = move |chart: &Path| {
@@ -450,8 +451,8 @@ fn has_images(overrides: &Value) -> bool {
     is_only(overrides, "kustomize") && is_only(&overrides["kustomize"], "images")
 }
 
-/// Returns what a file says, if it may have values for a chart: it has a key that the chart has a value for. Outside of
-/// the chart, it must have no other.
+/// Returns the content of a file that may have values for a chart: it shares a key with the chart's values. Outside the
+/// chart, it must have no other keys.
 fn values_for(chart: &Path, file: &Path, known: Option<&Map<String, Value>>) -> Option<String> {
     let of_helm = "Chart.yaml values.yaml values.schema.json requirements.yaml templates crds charts ci tests";
     let inside = file.strip_prefix(chart).ok();
@@ -486,8 +487,7 @@ pub fn samples(sources: &[Result<Source, FileError>]) -> HashSet<String> {
 }
 
 impl Listing {
-    /// Returns the kustomizations that a change adds to one that was there before. That one must not take them out of
-    /// sight.
+    /// Returns the kustomizations that a change adds to an existing one. The existing one must not hide them.
     pub fn added(&self, at: &Checkout) -> Vec<Root> {
         let was = |root: &Root| root.moved(&|it| at.find(it)).exists();
         let added = self.inner.iter().filter_map(|(root, takers)| {
@@ -499,8 +499,8 @@ impl Listing {
         added.collect()
     }
 
-    /// Adds the files that a root has and that none renders, such as a patch of nothing or what a `.helmignore` lists:
-    /// kubectl can apply them. Does nothing if a root fails that must not, because that ends the run with an error.
+    /// Adds the files of a root that none renders, such as a patch without a target or a file in `.helmignore`: kubectl
+    /// can apply them. Does nothing if a required root fails, because that ends the run with an error.
     fn add_not_rendered(&mut self, taken: Vec<(PathBuf, Source)>, roots: &[Root]) {
         let may_fail = |name: &String| roots.iter().any(|it| it.may_fail && it.name() == *name);
         let has_failed = |it: &Result<_, _>| matches!(it, Err(FileError::Render { roots, .. }) if !roots.iter().all(may_fail));
@@ -579,7 +579,7 @@ fn all(
     at: Option<&Checkout>,
     done: &mut dyn FnMut(),
 ) -> Vec<Result<Source, String>> {
-    // Only into a copy. Variants of a chart share its folder.
+    // Only into a copy, because variants of a chart share its folder.
     let copied = roots.iter().filter(|it| at.is_some() && it.is_chart());
     copied.for_each(|it| helm::add_dependencies(&it.at, &it.folder, helm::LEVELS));
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(roots.len());
@@ -608,7 +608,7 @@ fn all(
 struct Output {
     text: String,
     parts: Vec<Part>,
-    /// What the renderer does not check.
+    /// Checks that the renderer skips.
     note: Option<String>,
 }
 
@@ -626,7 +626,7 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     }
     let (name, release) = (root.name(), root.release());
     let cluster = root.cluster();
-    // Its objects are no second ones of that kustomization.
+    // Its objects are not duplicates of that kustomization's.
     let of = root.part_of.as_ref().map_or(&root.folder, |it| &it.folder).clone();
     let group = Group::Rendered { name, folder: of, release, cluster };
     let random = Vec::new();

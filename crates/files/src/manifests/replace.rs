@@ -48,8 +48,8 @@ pub struct Replacement {
 
 impl Replacement {
     /// Writes the new text. The file stays as it is until `commit`. For a symbolic link, the target is replaced. Fails
-    /// if the file isn't regular, has another hard link, is read-only, or has an owner for whom this process can't
-    /// create files; or if the new text can't be written.
+    /// if the file isn't regular, has a second hard link, is read-only, or has an owner that this process can't create
+    /// files for; or if the new text can't be written.
     pub fn new(path: &Path, old: Option<&[u8]>, text: &[u8]) -> io::Result<Self> {
         let target = match dunce::canonicalize(path) {
             Ok(target) => target,

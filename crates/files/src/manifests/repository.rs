@@ -4,7 +4,7 @@ use std::env;
 
 use crate::manifests::prelude::*;
 
-/// The variables of GitHub Actions and GitLab CI with the folder of the repository, which may be a copy without `.git`.
+/// The variables of GitHub Actions and GitLab CI with the folder of the repository. It may be a copy without `.git`.
 const NAMED_BY: [&str; 2] = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"];
 
 /// The working folder, and the root of its repository.

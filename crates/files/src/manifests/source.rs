@@ -15,7 +15,7 @@ pub(crate) const STDIN: &str = "<stdin>";
 /// A file or standard input, before or after it has been read.
 #[derive(Debug)]
 pub enum Source {
-    /// A file that the user named, or that is in a folder which the user named, not read yet.
+    /// A file that the user named, or a file in a named folder, not read yet.
     File(PathBuf, Group),
     /// Standard input, not read yet.
     Stdin,
@@ -191,7 +191,7 @@ impl Source {
         }
     }
 
-    /// Returns whether everything in it is meant: the user named it, not a folder above it, or a program rendered it.
+    /// Returns whether the user meant everything in it: they named it, not a folder above it, or a program rendered it.
     pub const fn is_named(&self) -> bool {
         self.group().is_meant()
     }
@@ -212,7 +212,7 @@ impl Source {
         }
     }
 
-    /// Returns the path of a file that is read only because it is in a folder.
+    /// Returns the path of a file that is read only because of its folder.
     pub fn path_in_folder(&self) -> Option<PathBuf> {
         match self.unread() {
             Some(Source::File(path, group)) if group != Group::Named => Some(path),

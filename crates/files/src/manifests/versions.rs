@@ -95,7 +95,7 @@ mod tests {
                 "1.14.8 is for an older release than 1.18.4",
             ]
         );
-        // Below a folder that is named.
+        // Below a folder that the user named.
         let file = Path::new("multus/v3.9.2-eksbuild.1/multus.yaml");
         assert_eq!(versions.older(file, Path::new("multus/v3.9.2-eksbuild.1")), None);
         assert!(versions.older(file, Path::new("multus")).is_some());

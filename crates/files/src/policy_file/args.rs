@@ -43,7 +43,6 @@ pub enum PolicyError {
     /// The file is not a valid policy.
     #[error("{}: the policy cannot be used{}", path.display(), lines(path, problems))]
     Wrong {
-        /// The file.
         path: PathBuf,
         /// All problems of the file.
         problems: Vec<Problem>,

@@ -151,7 +151,7 @@ impl Collected {
 
 /// Returns the path of a source in reports and fingerprints.
 pub fn path(repository: &Repository, name: &str) -> String {
-    // The name should at least look like a path.
+    // At least make the name look like a path.
     if name == STDIN { "stdin".to_owned() } else { repository.relative(name) }
 }
 

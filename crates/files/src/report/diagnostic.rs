@@ -76,7 +76,7 @@ pub struct Diagnostic {
     /// The rule that found it.
     pub rule: &'static Meta,
     pub severity: Severity,
-    /// The mode behind the severity, which `--deny-warnings` does not change.
+    /// The mode behind the severity. `--deny-warnings` does not change it.
     pub mode: Mode,
     /// The position in the file.
     pub mark: Mark,
@@ -89,7 +89,6 @@ pub struct Diagnostic {
     pub title: String,
     /// The fault in full.
     pub message: String,
-    /// The remedy.
     pub help: Option<String>,
     /// The commands that the help contains.
     pub commands: Vec<Command>,
@@ -128,7 +127,7 @@ pub struct Strictness {
 }
 
 impl Diagnostic {
-    /// Leaves out errors about a field that is missing because of a slip in its name, if that slip is an error here too.
+    /// Leaves out errors about a missing field if a misspelt name explains it and is itself an error here.
     pub fn join(all: &mut Vec<Diagnostic>) {
         let meant = |slip: &Diagnostic| {
             let name = meant(slip.help.as_deref()?)?;
@@ -204,7 +203,6 @@ pub struct ObjectReport {
     pub roots: Vec<String>,
     /// The number of ready Pods, for an object in a cluster.
     pub ready: Option<Ready>,
-    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
     /// Remarks about the policy, not about the object.
     pub remarks: Vec<String>,

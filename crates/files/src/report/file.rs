@@ -1,4 +1,4 @@
-//! The files that reports are written to.
+//! The output files of reports.
 
 use std::{
     fs, io,
@@ -23,8 +23,7 @@ pub struct ReportFile {
 }
 
 impl ReportFile {
-    /// Prepares the file, so that an unwritable file is reported before any evaluation. Fails if the file cannot be
-    /// written.
+    /// Prepares the file, to report an unwritable file before any evaluation. Fails if the file cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         let of_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
         if !of_system {

@@ -1,7 +1,7 @@
 //! Annotations of GitHub Actions: log lines that GitHub shows next to the changed lines.
 //!
 //! GitHub shows ten errors and ten warnings of a step, so denials come first. The runner reads commands from every line
-//! of the log, so the content of a manifest never begins a line.
+//! of the log, so text from a manifest never begins a line.
 //!
 //! Escapes: `packages/core/src/command.ts` in github.com/actions/toolkit.
 

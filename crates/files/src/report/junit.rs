@@ -1,5 +1,5 @@
-//! JUnit XML, which Jenkins, GitLab and Azure Pipelines show as tests: each file is a suite, and each object a test
-//! case that fails if the object would be denied.
+//! JUnit XML. Jenkins, GitLab and Azure Pipelines show it as tests: each file is a suite, and each object a test case
+//! that fails if the object would be denied.
 //!
 //! Format: the schema that Jenkins' xUnit plugin uses, `junit-10.xsd`.
 

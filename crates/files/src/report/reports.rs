@@ -34,7 +34,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Prepares all outputs. Fails if a file cannot be written, or is named twice.
+    /// Prepares all outputs. Fails if a file cannot be written, or if two outputs name it.
     pub fn open(
         args: &OutputArgs,
         repository: &Repository,

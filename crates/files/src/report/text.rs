@@ -72,7 +72,7 @@ pub struct Text {
     /// Of the last object without a file.
     namespace: Option<String>,
     has_folded: bool,
-    /// Findings to print once all findings of their file are known.
+    /// Findings to print after the last finding of their file.
     held: Vec<Held>,
     held_bytes: usize,
     /// The files of the held findings, in the order of arrival.
@@ -210,7 +210,7 @@ impl Text {
         self.hold(source, diagnostic.mark, text)
     }
 
-    /// Prints a text, or holds it back until all texts about its file are known.
+    /// Prints a text, or holds it back until the last text about its file.
     fn hold(&mut self, source: Option<&Source>, mark: Mark, text: String) -> io::Result<()> {
         let Some(source) = source else { return self.out.write_all(text.as_bytes()) };
         let next = self.files.len();
@@ -409,7 +409,7 @@ fn renderer(choice: ColorChoice) -> Renderer {
     if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
 }
 
-/// Before an excerpt that does not name its file again, the renderer puts a line with a mark that says nothing.
+/// The renderer puts a line with a meaningless mark before an excerpt that does not name its file again.
 fn render(renderer: &Renderer, group: Group<'_>) -> String {
     let rendered = renderer.render(&[group]);
     let says_something = |line: &&str| strip_str(line).to_string().trim() != ":::";

@@ -49,7 +49,7 @@ pub(super) struct Map<'r, 'a> {
     pub(super) fields: Option<Struct>,
     /// The entry whose key serde has read; serde requests its value next.
     pub(super) value: Option<&'r (Key<'a>, Node<'a>)>,
-    /// Missing required fields, which get null so that reading can continue.
+    /// Missing required fields. They get null so that reading can continue.
     pub(super) made_up: Vec<&'static str>,
 }
 
@@ -65,7 +65,7 @@ impl<'r> Map<'r, '_> {
         }
     }
 
-    /// Returns the reason why a field is unknown; `None` if it is known.
+    /// Returns the reason why a field is unknown; `None` for a valid field.
     fn absent(&self, field: &str, of: Struct) -> Option<String> {
         let progress = self.reader.progress;
         if progress.unknown == Unknown::Ignored {

@@ -23,7 +23,7 @@ pub enum Unknown {
     Ignored,
 }
 
-/// The differences between the fields of a Kubernetes type and the Rust type, which follows the newest release.
+/// The differences between the fields of a Kubernetes type and the Rust type. The Rust type follows the newest release.
 #[derive(Clone, Copy)]
 pub struct Fields<'f> {
     /// Returns why a field is unknown although the Rust type has it. Arguments: type and field.

@@ -29,8 +29,8 @@ impl Reader<'_, '_> {
         found.add(self.node.mark, || self.problem_here(message, help));
     }
 
-    /// Takes the zero value of a type instead of null, or of a value of the wrong type. That is a problem, which leaves
-    /// out the value, because it may be a secret.
+    /// Takes the zero value of a type instead of null, or of a value of the wrong type. The problem does not show the
+    /// value, because it may be a secret.
     pub(super) fn instead(&self, zero: serde_json::Value, expected: &str) {
         let (got, help) = match &self.node.value {
             Value::Null => return self.zero(zero),

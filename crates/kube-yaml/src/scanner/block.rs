@@ -81,7 +81,8 @@ impl Scanner<'_> {
         Ok((keep, strip, digit))
     }
 
-    /// Reads empty lines and the indentation of the next line, which becomes the scalar's if `indent` is `None`.
+    /// Reads empty lines and the indentation of the next line. That indentation becomes the scalar's if `indent` is
+    /// `None`.
     fn empty_lines(
         &mut self,
         indent: &mut Option<usize>,

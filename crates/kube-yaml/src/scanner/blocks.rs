@@ -29,7 +29,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Handles a `:`, which makes the candidate a key.
+    /// Handles a `:`. It makes the candidate a key.
     pub(super) fn value(&mut self) -> Done {
         let cursor = self.cursor;
         let mut key = None;

@@ -96,8 +96,8 @@ impl FindingSink {
         self.report(source, object)
     }
 
-    /// Keeps only exempt findings of a kustomization that is rendered although another one takes it: its own exceptions
-    /// count, and nothing else. What takes it may complete its objects.
+    /// Keeps only the exempt findings of a kustomization that is rendered although a different one takes it: only its
+    /// own exceptions count, because the other one may complete its objects.
     fn keep_exempt(&mut self, source: &Source, object: &mut ObjectReport) {
         let Some(rendered) = source.rendered() else { return };
         let kind = &object.id.kind;

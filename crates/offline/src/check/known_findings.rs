@@ -137,7 +137,7 @@ impl Known {
         }
         let id = Some(&*report.id);
         let before = self.old.as_ref().and_then(|(_, it)| it.before(&report.id, source.name()));
-        // A finding is known only if the object that this one continues has it, as severe as it is now.
+        // A finding is known only if the old object has it too, at least as severe.
         let mut own = Occurrences::default();
         let mut fingerprint_in = |source: &str, diagnostic: &Diagnostic| {
             let mut numbered = diagnostic.clone();

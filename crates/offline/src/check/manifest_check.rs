@@ -38,7 +38,7 @@ struct Found {
     id: Arc<ObjectId>,
     violations: Vec<Located>,
     remarks: Vec<String>,
-    /// Why limits of the policy cannot hold.
+    /// Why the run cannot enforce limits of the policy.
     moved: Option<String>,
     item: Option<ObjectSummary>,
 }
@@ -194,7 +194,7 @@ impl<'a> Checker<'a> {
         let (old_file, old) = self.previous.before(&id, file).unzip();
         if old.is_none() {
             match self.previous.moved(&id, file) {
-                // In the other namespace all pods go.
+                // All pods in the old namespace go.
                 Some(why) if !self.policy.limits.is_empty() => found.moved = Some(why),
                 moved => found.remarks.extend(self.previous.namesake(&id, node).or(moved)),
             }

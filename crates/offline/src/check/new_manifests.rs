@@ -30,7 +30,7 @@ impl NewManifests {
         let mut context = InputContext { paths: listing.contexts, ..InputContext::default() };
         let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
         let paths: Vec<_> = paths.collect();
-        // Each source is read here, and checked later.
+        // This reads each source; the check comes later.
         progress.set_steps(2 * paths.len());
         let (mut sources, mut room) = (Vec::with_capacity(paths.len()), KEPT);
         let Ok::<_, Infallible>(()) = workers::in_order(

@@ -12,7 +12,7 @@ pub(super) struct OldManifests {
     /// The namespaces that requested the control-plane tolerations.
     pub(super) namespaces: Namespaces,
     pub(super) failures: Vec<String>,
-    /// What is not compared, or counts as new or unchanged.
+    /// Entries that are not compared, or that count as new or unchanged.
     pub(super) notes: Vec<String>,
     /// The facts from the path of a file, by the name of its source.
     pub(super) contexts: HashMap<String, PathContext>,
@@ -20,12 +20,12 @@ pub(super) struct OldManifests {
     pub(super) roots: Option<Vec<Root>>,
     /// The kustomizations and charts of the commit in the paths that are read as they are.
     pub(super) not_built: Vec<NotChecked>,
-    /// What was not rendered at the commit.
+    /// Roots that were not rendered at the commit.
     pub(super) not_checked: Vec<NotChecked>,
 }
 
 /// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit. `new` has the
-/// charts and kustomizations of the work tree. One that lacks its default values now too is not worth a note.
+/// charts and kustomizations of the work tree. A chart that still lacks its default values is not worth a note.
 fn old(
     commit: &Commit,
     paths: &[PathBuf],

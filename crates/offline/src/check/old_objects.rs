@@ -8,7 +8,7 @@ use crate::sides::Sides;
 #[derive(Debug, Default)]
 pub(crate) struct OldObjects {
     sides: Sides,
-    /// Objects that are not understood, each with its places and its JSON there.
+    /// Objects that setguard does not understand, each with its places and its JSON there.
     unread: HashMap<ObjectId, Vec<(String, String)>>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
@@ -62,7 +62,7 @@ impl OldObjects {
         complaints
     }
 
-    /// Adds the sets of a file that a walk leaves out. Its other objects were not applied from there.
+    /// Adds the sets of a file that a walk leaves out. Nobody applied its other objects from there.
     pub(crate) fn add_moved(&mut self, source: &Source) {
         let namespace = self.sides.namespace.clone();
         sets(source, namespace.as_deref()).for_each(|it| self.insert(&it, source));
@@ -116,7 +116,7 @@ impl OldObjects {
         }
     }
 
-    /// Returns a note if there may have been this object before, and it cannot be compared.
+    /// Returns a note if this object may have existed before but cannot be compared.
     pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
         if id.is_generated {
             return None;
@@ -139,7 +139,7 @@ impl OldObjects {
         None
     }
 
-    /// Returns a note if a new object may be one that is gone from a different namespace.
+    /// Returns a note if a new object may be an object that disappeared from a different namespace.
     pub(crate) fn moved(&self, id: &ObjectId, file: &str) -> Option<String> {
         let is_unclear = self.unread.contains_key(id) || self.sides.was_template(file);
         if is_unclear || id.is_generated || self.sides.old.contains_key(id) {

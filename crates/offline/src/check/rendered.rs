@@ -22,12 +22,12 @@ pub(super) struct RenderedFindings {
     known: HashMap<Key, Vec<usize>>,
     /// The remarks so far, each with the kind of its object.
     remarks: HashSet<(String, String)>,
-    /// The rendered texts with an unknown place in the files, by name.
+    /// The rendered texts without a known place in the files, by name.
     texts: HashMap<String, Rc<Source>>,
 }
 
-/// The identity of a finding: file, line, rule, field, message and kind; and its severity and why that is lowered,
-/// because an exception or a comment may lower it in one root and not in others.
+/// The identity of a finding: file, line, rule, field, message and kind. Its severity and the reason for it count too,
+/// because an exception or a comment may lower it in only one root.
 type Key = (String, usize, &'static str, String, String, String, Severity, Option<String>);
 
 impl RenderedFindings {

@@ -64,7 +64,7 @@ pub(super) struct PlannedCluster {
     owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
     /// The last refusals to create or delete pods, by the reason of the event.
     refusals: BTreeMap<(Owner, Box<str>), Event>,
-    /// When the namespaces were deleted that are not gone yet.
+    /// When the terminating namespaces were deleted.
     ending_namespaces: BTreeMap<Box<str>, String>,
     revisions: BTreeMap<Owner, Vec<RevisionTemplate>>,
     /// Revisions without an owner, by namespace, with all their labels.
@@ -156,7 +156,7 @@ impl PlannedCluster {
         (is_tried && !self.given(set).iter().any(succeeded)).then_some(event)
     }
 
-    /// Returns when a namespace was deleted that is not gone yet.
+    /// Returns when a terminating namespace was deleted.
     pub(super) fn ends_since(&self, namespace: &str) -> Option<&str> {
         self.ending_namespaces.get(namespace).map(String::as_str)
     }
@@ -328,8 +328,8 @@ impl PlannedCluster {
         }
     }
 
-    /// Returns why a pod neither becomes available nor ends, if it doesn't: its node isn't ready, or it should have been
-    /// gone. The API server deletes an ended pod at once, unless it has finalizers.
+    /// Returns why a pod neither becomes available nor ends, if so: its node isn't ready, or its deletion is overdue.
+    /// The API server deletes an ended pod at once, unless it has finalizers.
     pub(super) fn stranded(&self, pod: &Pod) -> Option<Waits> {
         let is_dead = |node: &str| !pod.has_ended && self.dead_nodes.contains(node);
         match pod.node.as_deref().is_some_and(is_dead) {

@@ -64,11 +64,11 @@ enum Use {
     AtStart,
     /// From mounted files. The kubelet updates these.
     Mounted,
-    /// When the image of a database makes its first data.
+    /// When the image of a database creates its first data.
     Once,
 }
 
-/// What pods do with a changed object, for each use.
+/// The effect of a changed object on pods, for each use.
 const EFFECTS: [&str; 3] = [
     "containers read it when they start, so each pod keeps the old values until it is made again",
     "the kubelet writes the mounted files again within about two minutes, and a program that reads them only once keeps \
@@ -117,7 +117,7 @@ impl Configs {
 
     fn change(&self, kind: &'static str, namespace: &str, name: &str) -> Option<&BTreeSet<String>> {
         let changes = self.changes.get_or_init(|| {
-            // The API server refuses the change of an immutable one.
+            // The API server refuses to change an immutable one.
             let old = self.old.iter().filter(|(_, old)| old.immutable != Some(true));
             let changes =
                 old.filter_map(|(id, old)| Some((id.clone(), old.changed(self.new.get(id)?))));
@@ -127,7 +127,7 @@ impl Configs {
     }
 }
 
-/// The kind and the name of a ConfigMap or Secret, how the pod reads it, and the key, if it reads one alone.
+/// The kind and the name of a ConfigMap or Secret, how the pod reads it, and the key, if it reads only one.
 type Reading = (&'static str, String, Use, Option<String>);
 
 fn readings(pod: &PodSpec) -> Vec<Reading> {

@@ -73,7 +73,7 @@ pub(super) struct Rollout {
     pub(super) why_kept: Option<String>,
     /// The maximum number of unavailable pods without the change; `None` for a new object.
     pub(super) down_before: Option<usize>,
-    /// The course if new pods never become ready.
+    /// The course of the rollout if new pods never become ready.
     pub(super) if_broken: Option<Course>,
     pub(super) undo: Undo,
     pub(super) estimate: Option<Estimate>,
@@ -141,7 +141,7 @@ impl Forecast {
             && self.rollout.as_ref().is_none_or(is_quiet)
     }
 
-    /// Returns whether its name is all that there is to say.
+    /// Returns whether its name says everything.
     pub(super) fn needs_no_words(&self) -> bool {
         self.is_idle() && self.exceeded.is_empty()
     }

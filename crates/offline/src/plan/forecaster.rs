@@ -51,7 +51,7 @@ pub(super) struct Plan {
     pub(super) forecasts: Vec<Forecast>,
     /// Objects with an unknown change, each with the reason.
     pub(super) unknown: Vec<String>,
-    /// What could not be read or used.
+    /// Messages about input that could not be read or used.
     pub(super) errors: Vec<String>,
     /// Cluster objects that are not in the manifests. kubectl keeps them.
     pub(super) left_alone: Vec<String>,
@@ -114,7 +114,7 @@ impl Forecaster<'_> {
                 let object = Object::parse(resource, json).ok()?;
                 object.stateful_set().map(ordinals)
             };
-            // No pods are known of a set that isn't simulated.
+            // A set that isn't simulated has no known pods.
             id.kind == "StatefulSet"
                 && id.name == set
                 && (resource.is_kruise() || pods().is_some_and(|it| it.contains(&ordinal.into())))

@@ -158,7 +158,7 @@ fn down(forecast: &Forecast) -> Option<String> {
     let down = Some(rollout.course.at_most_unavailable).filter(|down| *down > 0)?;
     let (exist, tally) = (existing(rollout), Tally::of(&rollout.course));
     let pods = if down == 1 { "1 pod is" } else { &format!("{down} pods are") };
-    // When scaled up, new pods can be available before the last old one goes.
+    // During a scale-up, new pods can be available before the last old one goes.
     Some(match down >= exist && tally.created <= tally.deleted {
         true => format!("{pods} down at a time: all of them"),
         false if rollout.course.takes_all_down => NONE_AVAILABLE.to_owned(),
@@ -166,7 +166,7 @@ fn down(forecast: &Forecast) -> Option<String> {
     })
 }
 
-/// For a set that is scaled down: `at_most_unavailable` does not count the pods that go.
+/// For a scale-down, because `at_most_unavailable` does not count the removed pods.
 pub(super) const NONE_AVAILABLE: &str = "no pod is available for a time";
 
 /// Returns the number of pods that exist before the rollout.

@@ -42,7 +42,7 @@ pub(super) struct Input {
     pub(super) sides: Sides,
     pub(super) world: PlannedCluster,
     pub(super) configs: Configs,
-    /// The objects around the sets that have fields that cannot be changed, before and after.
+    /// The objects around the sets with immutable fields, before and after.
     neighbors: [Inventory; 2],
     refusals: OnceCell<Refusals>,
     removed: OnceCell<BTreeSet<Id>>,
@@ -51,7 +51,7 @@ pub(super) struct Input {
     pub(super) storage: Storage,
     /// Path facts by the name of the new file.
     pub(super) contexts: HashMap<String, PathContext>,
-    /// The kustomizations that give the sets of a file other versions, by its path without links.
+    /// The kustomizations that change image or ConfigMap versions in the sets of a file, by its path without links.
     pub(super) renewed: HashMap<PathBuf, String>,
     /// Objects in the new manifests that are not planned.
     left_out: Vec<NotChecked>,
@@ -61,7 +61,7 @@ pub(super) struct Input {
     pub(super) lacks_previous: bool,
 }
 
-/// The rendered output of a root before and after the change, or the manifests outside of all rendered roots.
+/// The rendered output of a root before and after the change, or the manifests outside all rendered roots.
 #[derive(Debug, Default)]
 pub(super) struct Side {
     pub(super) new: Vec<Source>,
@@ -158,7 +158,7 @@ impl Input {
         if !paths.may_be_empty {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it, false)).map(nothing_in);
             let nothing = || format!("there are no objects in the new manifests ({ALLOW_EMPTY})");
-            // Nothing has to write the manifests that git has: the change deletes them.
+            // If git has the manifests, nothing has to write them: the change deletes them.
             let are_deleted = commit.is_some() && !input.sides.old.is_empty();
             let are_all =
                 || (!are_deleted && new.iter().all(|it| is_empty(it, false))).then(nothing);
@@ -195,8 +195,8 @@ impl Input {
         input
     }
 
-    /// Reports objects in the new manifests that are not planned and differ from a commit. Without one, reports templates
-    /// that were readable: they may have the objects that seem to be gone.
+    /// Reports objects in the new manifests that are not planned and differ from a commit. Without a commit, reports
+    /// templates that were readable: they may have the objects that seem to be gone.
     fn complain_of_left_out(&mut self, commit: Option<&Commit>, complain: &mut dyn FnMut(String)) {
         let mut left_out = std::mem::take(&mut self.left_out);
         if let Some(commit) = commit {
@@ -208,7 +208,7 @@ impl Input {
         }
     }
 
-    /// Lets an object continue one that a kustomization or a release has moved to a different namespace.
+    /// Lets an object continue the one that a kustomization or a release moved to a different namespace.
     fn continue_namesakes(&mut self, is_root: bool) {
         for Given { id, file, .. } in &self.given {
             if !id.is_generated
@@ -221,7 +221,7 @@ impl Input {
         }
     }
 
-    /// Returns the objects around the sets, and those whose change the API server refuses.
+    /// Returns the objects around the sets, and the ones whose change the API server refuses.
     pub(super) fn neighbors(&self) -> (&Inventory, &Refusals) {
         let [old, new] = &self.neighbors;
         let compare = || Refusals::between(old, new.items().map(|(_, item)| item));
@@ -326,7 +326,7 @@ impl Input {
         }
     }
 
-    /// Adds the previous objects of files that a walk leaves out, if they stand elsewhere now.
+    /// Adds the previous objects of files that a walk leaves out, if they are elsewhere now.
     fn read_moved_out(&mut self, sources: &[Source], namespace: Option<&str>) {
         for source in sources {
             for manifest in sets(source, namespace).filter(|it| !it.is_partial()) {
@@ -457,7 +457,7 @@ impl Input {
         if which != Which::Nodes
             && ObjectSummary::may_have_fixed_fields(object.api_version(), kind)
             && may_be_fixed()
-            // The claims in a cluster are rarely those of manifests.
+            // The claims in a cluster rarely come from manifests.
             && (kind != "PersistentVolumeClaim" || !has_uid(&object.node))
             && let Some(item) = ObjectSummary::of_json(&json())
             && item.fixed.is_some()
@@ -476,8 +476,8 @@ impl Input {
     }
 }
 
-/// Lets objects continue previous ones that were elsewhere and no longer exist there: a root can move, and become a
-/// part of a different one.
+/// Lets objects continue previous ones that were elsewhere and no longer exist there: a root can move, or become a part
+/// of a different one.
 pub(super) fn continue_moved(inputs: &mut [(Option<String>, Input)]) {
     let mut moved = Vec::new();
     for (i, (_, input)) in inputs.iter().enumerate().filter(|(_, (_, it))| !it.lacks_previous) {
@@ -547,7 +547,7 @@ pub(super) fn texts(
 }
 
 /// Reports skipped files that differ from a commit: a change must not decide what the plan covers. If it edits the
-/// file of the policy, that may be because of what it excludes.
+/// policy file, that may exclude them.
 pub(super) fn complain_of_edited(
     commit: &Commit,
     policy: Option<&str>,
@@ -607,8 +607,8 @@ fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     Nodes,
-    /// Of kinds that the cluster creates, only objects with a `uid`, and none in a commit: a chart may have a Pod for a
-    /// test, and a folder a claim to copy.
+    /// For kinds that the cluster creates, only objects with a `uid`, and none in a commit: a chart may have a Pod for
+    /// a test, and a folder may have a claim to copy.
     Stored,
     /// Only PodDisruptionBudgets, ConfigMaps and Secrets.
     New,

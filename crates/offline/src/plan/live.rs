@@ -19,8 +19,9 @@ pub trait Reader {
     /// rejects the request.
     fn get(&self, path: &str) -> anyhow::Result<Option<String>>;
 
-    /// Calls `on_item` with the JSON of each object in the collection at a path, or of those that a field selector
-    /// selects. Returns the reason if the user may not list the collection. Fails if the API server does not answer.
+    /// Calls `on_item` with the JSON of each object in the collection at a path, or of each object that a field
+    /// selector selects. Returns the reason if the user may not list the collection. Fails if the API server does not
+    /// answer.
     fn list(
         &self,
         path: &str,

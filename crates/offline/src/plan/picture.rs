@@ -32,8 +32,8 @@ pub(super) fn story(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     lines
 }
 
-/// Returns the summary in one line, where the rollout stops, and the API server's text about an immutable field. That
-/// text quotes Go's JSON, and what changes and the way out come first.
+/// Returns the summary in one line, where the rollout stops, and the API server's text about an immutable field. The
+/// text comes last because it quotes Go's JSON.
 pub(super) fn end(forecast: &Forecast) -> Vec<Line> {
     let join = |line: Line, (tone, text)| {
         let line = if line.is_empty() { line } else { line.and(Tone::Plain, "; ") };

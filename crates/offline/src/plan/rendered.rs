@@ -52,7 +52,7 @@ pub(super) fn sides(
             let empty = new.empty.iter_mut().map(|(_, it)| it);
             let all = new.not_checked.iter_mut().chain(empty);
             NotChecked::compare_objects(all, &before, true);
-            // They replace pods. Without a limit for that, they are no error.
+            // They replace pods. That is an error only with a limit.
             let all = new.not_checked.iter_mut();
             let images = all.filter(|it| it.only_images && it.is_changed && !paths.limits_rollouts);
             for it in images {

@@ -193,7 +193,7 @@ impl Canvas {
         self.body.push_str("</g>\n");
     }
 
-    /// Says how many were left out of so many.
+    /// Returns how many of a total were left out.
     fn more(&mut self, all: usize, what: &str) {
         if all > MOST_OBJECTS {
             let more = all - MOST_OBJECTS;

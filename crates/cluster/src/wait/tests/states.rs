@@ -1,4 +1,4 @@
-//! The states of `states.yaml`, which do not change.
+//! The states of `states.yaml`. They do not change.
 
 use json_patch::merge;
 
@@ -27,13 +27,13 @@ struct State {
     until: Option<i64>,
     after: Option<i64>,
     why: String,
-    /// What would help.
+    /// The remedy.
     repair: Option<String>,
     /// Whether the rollout counts as done, and not as given up, if no rollout is needed.
     done: Option<String>,
     /// How the rollout has ended.
     ends: Option<String>,
-    /// How the state is described.
+    /// The description of the state.
     says: String,
 }
 

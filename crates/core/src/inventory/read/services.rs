@@ -40,7 +40,7 @@ struct ServicePort {
     protocol: Option<String>,
 }
 
-/// What the previous ports of a Service have.
+/// Properties of the previous ports of a Service.
 #[derive(Default)]
 struct Before<'p> {
     names: HashSet<&'p str>,

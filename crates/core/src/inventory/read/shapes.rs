@@ -334,7 +334,7 @@ fn written(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), Into::into)
 }
 
-/// Reads a quota. One with a scope, which is for some pods only, is only a name.
+/// Reads a quota. Keeps only the name of one with a scope, because that is for some pods only.
 fn quota(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<ResourceQuotaSpec, _>(json)?;
     let is_for_some = spec.scope_selector.is_some() || spec.scopes.is_some_and(|it| !it.is_empty());
@@ -354,7 +354,7 @@ fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, Role::DisruptionBudget(Box::new(budget))))
 }
 
-/// Reads a PodMonitor or ServiceMonitor. One for other namespaces is only a name.
+/// Reads a PodMonitor or ServiceMonitor. Keeps only the name of one for other namespaces.
 fn monitor(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<MonitorSpec, _>(json)?;
     let selector = spec.selector.as_ref().and_then(Selector::of_any);
@@ -365,7 +365,7 @@ fn monitor(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, selector.map_or(Role::Named, Role::Monitor)))
 }
 
-/// Reads a NetworkPolicy. One of another group is only a name.
+/// Reads a NetworkPolicy. Keeps only the name of one in a different API group.
 fn network_policy(json: &str) -> Option<(Metadata, Role)> {
     match whole::<TrafficPolicy, _>(json) {
         Some((metadata, policy)) => Some((metadata, Role::Traffic(Box::new(policy)))),
@@ -415,7 +415,7 @@ fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
-/// Reads KEDA's ScaledObject. A paused one is only a name.
+/// Reads KEDA's ScaledObject. Keeps only the name of a paused one.
 ///
 /// KEDA: `ScaleTarget` and `GetHPAMaxReplicas`, apis/keda/v1alpha1/scaledobject_types.go.
 fn scaled_object(json: &str) -> Option<(Metadata<Texts>, Role)> {
@@ -435,7 +435,8 @@ fn scaled_object(json: &str) -> Option<(Metadata<Texts>, Role)> {
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
-/// Reads a VerticalPodAutoscaler. One that replaces no pods is only a name: `RunOnce`, pkg/updater/logic/updater.go.
+/// Reads a VerticalPodAutoscaler. Keeps only the name of one that replaces no pods: `RunOnce`,
+/// pkg/updater/logic/updater.go.
 fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<VerticalSpec, _>(json)?;
     let Update { update_mode, min_replicas: least } = spec.update_policy.unwrap_or_default();
@@ -454,12 +455,12 @@ fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
-/// Reads the labels of a Pod without a controller. An object from which a controller makes pods is only a name, and a
-/// CustomResourceDefinition has the Service of its webhook too.
+/// Reads the labels of a Pod without a controller. Keeps only the name of an object that a controller makes pods from,
+/// and of a CustomResourceDefinition also the Service of its webhook.
 fn pod(json: &str) -> Option<(Metadata, Role)> {
     let OfKind { kind, metadata } = serde_json::from_str(json).ok()?;
     if kind == "CustomResourceDefinition" {
-        // Its schemas can be long.
+        // The schemas can be long.
         let spec = whole::<Conversions, IgnoredAny>(json).map(|(_, spec)| spec);
         let service = spec.and_then(|it| it.conversion?.webhook?.client_config.service);
         return Some((metadata, Role::Webhooks(service.into_iter().map(called).collect())));

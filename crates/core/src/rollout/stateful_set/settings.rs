@@ -13,7 +13,7 @@ use crate::{
 /// pods waits only until the pods are ready, and an ordered set never deletes a pod outside its range between being
 /// ready and being available.
 ///
-/// Kubernetes: `isHealthy`, which became `isUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
+/// Kubernetes: `isHealthy`, later `isUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
 const READY_IS_NOT_HEALTHY: Version = Version::of_minor(34);
 
 /// The settings of the new spec.
@@ -31,7 +31,7 @@ pub struct Settings {
     ready_is_healthy: bool,
     /// Whether the type `RollingUpdate` is written without the block `rollingUpdate`. The API server then leaves it out.
     pub is_bare: bool,
-    /// Whether an update of parallel pods begins with those that are not available.
+    /// Whether an update of parallel pods begins with the unavailable ones.
     pub unavailable_first: bool,
     /// For each claim template, the name of the volume and the name of the claim up to the pod's ordinal.
     claims: Vec<(String, String)>,

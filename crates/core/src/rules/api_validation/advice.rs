@@ -24,7 +24,7 @@ const LONGEST_TITLE: usize = 8;
 /// In bytes.
 const LONGEST_NAME: usize = 80;
 
-/// Parts of messages about what cannot be decoded, with their titles.
+/// Parts of messages about undecodable values, with their titles.
 const UNDECODABLE: [(&str, &str); 4] = [
     ("quantities must match", "this is not a quantity"),
     ("not serve ", "the API server does not serve this version"),

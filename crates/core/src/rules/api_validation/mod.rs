@@ -34,7 +34,7 @@ pub fn quotes_api_server(rule: &Meta) -> bool {
 /// Finds the errors that make the API server reject the object. Returns the findings that it tolerates because
 /// the old object is invalid: it accepts any pod template for a StatefulSet whose stored spec has errors.
 ///
-/// Kubernetes: `BeforeCreate` and `BeforeUpdate`, apiserver `pkg/registry/rest`, which call the strategies in
+/// Kubernetes: `BeforeCreate` and `BeforeUpdate`, apiserver `pkg/registry/rest`, call the strategies in
 /// `pkg/registry/apps`. On UPDATE, upstream reports errors in the metadata twice; setguard reports them once.
 pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
     let mut tolerated = Vec::new();

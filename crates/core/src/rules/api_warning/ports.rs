@@ -29,7 +29,7 @@ pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
             for (of, at, other) in others.iter().take(MOST) {
                 if let Some(what) = conflict(port, other) {
                     let text = format!("{what} port definition with {at}");
-                    // An address keeps two listeners apart, and pod-never-created says more of ports of the node.
+                    // An address keeps two listeners apart, and pod-never-created says more about ports of the node.
                     let is_shared = what == "duplicate"
                         && port.host_ip.as_ref().is_none_or(String::is_empty)
                         && host_port(port) == 0

@@ -16,7 +16,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let objects: Vec<_> =
             query.inventory().named(it.kind, query.item.namespace(), &it.name).collect();
         let late = |it: &&ObjectSummary| why_late(&it.rare()?.order, own);
-        // Another object of the name may be there in time.
+        // A different object of this name may exist in time.
         if let Some((why, help)) = objects.first().and_then(late)
             && objects.iter().all(|it| late(it).is_some())
         {

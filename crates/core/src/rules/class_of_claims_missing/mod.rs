@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) }],
 };
 
-/// A class is reported from this many sets.
+/// The fewest sets to report a class for.
 const SEVERAL: usize = 2;
 
 pub(super) fn is_reported(audit: &Audit<'_>, class: &str) -> bool {

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-/// The programs that make the entrypoints of the databases change the user.
+/// The programs of databases whose entrypoint changes the user.
 const SERVERS: [&str; 6] = ["mariadbd", "mongod", "mongos", "mysqld", "postgres", "redis-server"];
 
 fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
@@ -174,9 +174,9 @@ struct Rights<'a> {
     is_privileged: bool,
     /// `None` if the image decides.
     is_root: Option<bool>,
-    /// Whether the processes of the node are there.
+    /// Whether the container sees the processes of the node.
     sees_processes: bool,
-    /// Whether the manifest says how /proc looks.
+    /// Whether the manifest sets how /proc is mounted.
     has_proc: bool,
 }
 

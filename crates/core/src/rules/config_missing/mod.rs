@@ -108,7 +108,7 @@ fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut InventoryFindings) 
     found.report(*kind, field.clone(), Reason::NotFound, message, help);
 }
 
-/// Reports a name that nothing has, if exactly one object has nearly the same and nothing uses that object.
+/// Reports a name that no object has, if exactly one object has nearly the same name and nothing uses that object.
 fn misspelled(query: &Query<'_>, it: &Use, found: &mut InventoryFindings) {
     let Use { kind, name, field, .. } = it;
     if !is_missing(query, *kind, name) {

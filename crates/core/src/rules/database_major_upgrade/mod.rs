@@ -91,7 +91,7 @@ fn data<'a>(
     mounts.filter(|it| claims.contains(&*it.name) && read::is_mounted_near(it, directory)).collect()
 }
 
-/// Why a program does not start with the data of another release, and what to do instead.
+/// Why a program does not start with the data of a different release, and the remedy.
 fn refused(
     [old_name, name]: [&str; 2],
     before: Release,
@@ -147,7 +147,7 @@ fn refused(
     }
 }
 
-/// From such a release on, Elasticsearch upgrades from this one or a later one.
+/// From the first release on, Elasticsearch upgrades from the second or a later one.
 const ELASTICSEARCH: [(Release, Release, &str); 3] = [
     ((8, 0), (7, 17), "upgrade to 7.17 first"),
     ((9, 0), (8, 18), "upgrade to 8.18 first"),

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 
-/// Parts of arguments and variables that may have to do with replication, or with a file that has.
+/// Parts of arguments and variables that may be about replication, or about a file that is.
 const MARKS: [&str; 13] = [
     "cluster", "conf", "galera", "group", "join", "master", "peer", "primary", "repl", "sentinel",
     "shard", "slave", "wsrep",

@@ -34,7 +34,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     found.report(&ANNOTATIONS.key(HOOK), Reason::Invalid, message, help);
 }
 
-/// Returns the annotation with which Argo CD recreates a set, and why it does. A DaemonSet may be a hook that only pulls
+/// Returns the annotation that makes Argo CD recreate a set, and the reason. A DaemonSet may be a hook that only pulls
 /// images.
 ///
 /// Argo CD: `runTasks` and `applyObject`, gitops-engine/pkg/sync/sync_context.go; `NewHookDeletePolicy`.
@@ -53,7 +53,7 @@ fn recreated(subject: &Subject<'_>) -> Option<(&'static str, &'static str)> {
     (is_hook && (!is_daemon || becomes_one())).then_some((ARGO_HOOK, "it is a hook"))
 }
 
-/// Returns the hook that an object becomes if Helm deletes it therefore.
+/// Returns the hook that an object becomes, if Helm deletes the object because of that.
 pub fn becomes_hook<'a>(old: &Metadata<'_>, new: &'a Metadata<'_>) -> Option<&'a str> {
     let old = |key| Some(&**old.annotations.as_ref()?.get(key)?);
     let is_kept = old("helm.sh/resource-policy") == Some("keep");
@@ -61,7 +61,7 @@ pub fn becomes_hook<'a>(old: &Metadata<'_>, new: &'a Metadata<'_>) -> Option<&'a
     (old(HOOK).is_none() && !is_kept).then_some(&**hook)
 }
 
-/// Returns what becomes of an object that Helm deletes because it becomes this hook.
+/// Returns what happens to an object after Helm deletes it because it becomes this hook.
 pub fn recreation(hook: &str) -> &'static str {
     match hook.split(',').any(|it| it.trim() == "post-upgrade") {
         true => "its hook creates it again only after the upgrade",

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
-/// How the paths of devices begin that few programs only look at.
+/// Path prefixes of devices that few programs only look at.
 const DEVICES: [&str; 16] = [
     "bus/usb/", "dri/", "fuse", "gpiomem", "hidraw", "i2c-", "kvm", "serial/by-", "snd/", "spidev",
     "ttyACM", "ttyAMA", "ttyS", "ttyUSB", "vfio/", "video",

@@ -13,7 +13,7 @@ const OTHERS: [&str; 2] = ["/containerd.sock", "/crio.sock"];
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let volumes = list(&spec.volumes);
     let mut paths = volumes.iter().filter_map(|it| Some(&it.host_path.as_ref()?.path));
-    // The program uses the socket that the node has.
+    // The program uses whichever socket the node has.
     if paths.any(|it| OTHERS.iter().any(|other| it.ends_with(other))) {
         return;
     }

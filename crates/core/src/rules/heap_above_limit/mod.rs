@@ -60,7 +60,7 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
     heaps.into_iter().min_by_key(|it| it.bytes)
 }
 
-/// Suffixes, each with the power of two that it means.
+/// Suffixes, each with its power of two.
 type Units = &'static [(&'static str, u32)];
 
 const JAVA: Units = &[("k", 10), ("m", 20), ("g", 30), ("t", 40), ("", 0)];
@@ -74,7 +74,7 @@ const OPTIONS: Options = &[
     ("--max-old-space-size=", MEBIBYTES),
     ("GOMEMLIMIT=", &[("kib", 10), ("mib", 20), ("gib", 30), ("tib", 40)]),
 ];
-/// Those of Redis and Memcached, for these programs only. Without `b`, the units of Redis are decimal.
+/// The options of Redis and Memcached, for these programs only. Without `b`, the units of Redis are decimal.
 const CACHES: Options =
     &[("--maxmemory=", &[("kb", 10), ("mb", 20), ("gb", 30)]), ("-m=", MEBIBYTES)];
 

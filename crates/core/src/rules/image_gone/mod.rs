@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-/// Where images were, when they were removed, and what to use. `why.md` names the announcements.
+/// Old places of images, when these were removed, and what to use instead. `why.md` names the announcements.
 const GONE: [(&str, &str, &str); 4] = [
     (
         "bitnami/",

@@ -20,7 +20,7 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 }
 
 fn report(image: &str, path: &Path<'_>, found: &mut Findings) {
-    // The API server itself refuses no image, and one with a space around it in each pod.
+    // The API server accepts any image in a template, but refuses one with a space around it in each pod.
     if image.is_empty() || image.trim() != image || parses(image) || is_placeholder(image) {
         return;
     }

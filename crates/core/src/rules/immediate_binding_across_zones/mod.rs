@@ -38,7 +38,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-/// All Nodes must be known.
+/// The input must have all Nodes.
 fn is_in_one_zone(query: &Query<'_>) -> bool {
     let inventory = query.inventory();
     if !query.knows_nodes() {

@@ -3,7 +3,6 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use crate::kubernetes::semantic;
 use crate::rules::prelude::*;
 
-/// The rule.
 pub static RULE: Rule = rule! {
     id: "immutable-field", group: Refused;
     title: "this field cannot be changed",

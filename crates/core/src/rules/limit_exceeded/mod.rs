@@ -32,7 +32,7 @@ pub fn deletes_claims_in_cel() -> Option<&'static Cel> {
     claims_deleted_on_scale_down::RULE.cel.map(|read| read())
 }
 
-/// Reports where an update exceeds the limits. `leaving` is `None` unless the nodes are known.
+/// Reports where an update exceeds the limits. `leaving` is `None` without nodes.
 pub fn exceeded(
     subject: &Subject<'_>,
     cluster: &Cluster,
@@ -148,7 +148,7 @@ fn most_unavailable<'a, T>(object: &'a Object<'_, T>) -> Option<&'a IntOrString>
     }
 }
 
-/// Returns a remark if a limit says nothing about a set, because the number of its pods is unknown and counts.
+/// Returns a remark if a limit cannot apply to a set, because it depends on the unknown number of pods.
 pub fn not_applied(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits) -> Option<String> {
     let (value, _) = of_unknown_pods(subject, cluster)?;
     let unlike =

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 
-/// Returns what to do instead of a change that the API server refuses.
+/// Returns the alternative to a change that the API server refuses.
 pub const fn instead(kind: Kind) -> &'static str {
     match kind {
         Kind::PersistentVolumeClaim => "leave the field as it is, or move the data to a new claim",
@@ -68,7 +68,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-/// An earlier Service of the same file has the nodePort. Those of two files may never be applied together.
+/// An earlier Service of the same file has the nodePort. Services of two files may never be applied together.
 ///
 /// Kubernetes: `allocHealthCheckNodePort` and `initNodePorts`, pkg/registry/core/service/storage/alloc.go.
 fn taken(query: &Query<'_>, item: &ObjectSummary, own: &Service) -> Option<Refused> {

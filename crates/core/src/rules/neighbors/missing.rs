@@ -21,8 +21,8 @@ pub(in crate::rules) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) ->
         && !may_be_elsewhere(query, kind, name)
 }
 
-/// Returns the object of this name if the input has it only in another namespace, without pods that could need it there.
-/// All of them set their namespace.
+/// Returns the object of this name if the input has it only in a different namespace, without pods that could need it
+/// there. All of them set their namespace.
 pub(in crate::rules) fn only_elsewhere<'a>(
     query: &Query<'a>,
     kind: Kind,

@@ -6,7 +6,7 @@ use crate::{kubernetes::taints, rollout::node::placements};
 pub(super) const SCOPE: Scope =
     Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) };
 
-/// How many reasons are listed.
+/// The most reasons to list.
 const MOST: usize = 3;
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -25,7 +25,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
                 WhyNot::NodeName(name) => format!("not the node {name} of the template"),
                 WhyNot::NodeSelector(key, value) => format!("without the label {key}={value}"),
                 WhyNot::Affinity => "outside the node affinity".to_owned(),
-                // Another rule reports what a toleration would change.
+                // A different rule reports the effect of a toleration.
                 WhyNot::Taint(taint) if !taints::is_transient(&taint) => return,
                 WhyNot::Taint(taint) => format!("with the taint {taint}"),
                 WhyNot::Gone => continue,

@@ -8,8 +8,8 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-/// Images with nothing but their program, and the first release without a shell. `why.md` says where that was read. A
-/// name that begins with a slash may be in any registry.
+/// Images with nothing but their program, and the first release without a shell. `why.md` names the sources. A name
+/// that begins with a slash may be in any registry.
 const BARE: [(&str, [u32; 3]); 19] = [
     ("/coredns/coredns", [0; 3]),
     ("/kube-state-metrics/kube-state-metrics", [0; 3]),

@@ -42,7 +42,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-/// The budget certainly selects pods of a different controller too. It may spare those instead.
+/// The budget certainly selects pods of a different controller too. It may spare that controller's pods instead.
 fn selects_others(query: &Query<'_>, budget: &DisruptionBudget) -> bool {
     let Some(selector) = &budget.selector else { return false };
     let mut selected = query.inventory().selected_by(query.item.namespace(), selector);

@@ -24,7 +24,7 @@ pub(super) fn complete(demand: &mut Demand, limits: &[LimitRangeItem]) {
     }
 }
 
-/// Returns the first refusal by a LimitRange, given the resources that the template sets, and these with all defaults.
+/// Returns the first refusal by a LimitRange, given the template's resources, without and with all defaults.
 pub(super) fn refuses(
     limits: &[LimitRangeItem],
     own: &[Demand],

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
-/// What is refused, and the field of the set that causes it.
+/// The refused objects, and the field of the set that causes the refusal.
 type Refusal = (Field, String);
 
 /// The API server lets all LimitRanges change a pod, then asks each of them, and then the quotas.
@@ -61,7 +61,7 @@ fn amount(quantity: &Quantity) -> Option<u128> {
     quantity::Quantity::parse_resource(&quantity.0)?.thousandths()
 }
 
-/// Returns whether an amount is less than another, as far as both can be read.
+/// Returns whether the first amount is less than the second, if both can be read.
 fn is_less(one: &Quantity, other: &Quantity) -> bool {
     amount(one).zip(amount(other)).is_some_and(|(one, other)| one < other)
 }

@@ -51,13 +51,13 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             "do without these, or label the namespace pod-security.kubernetes.io/enforce: privileged"
         }
     };
-    // The label may be in another input.
+    // The label may be in a different input.
     found
         .report(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help)
         .noted_if(labels.is_none());
 }
 
-/// Returns what a level refuses; `None` if nothing.
+/// Returns the part that a level refuses; `None` if it refuses nothing.
 fn refusals(query: &Query<'_>, standard: Standard) -> Option<String> {
     let refusals = match (query.template, query.item.details()) {
         (Some(template), _) => FailedCheck::by(standard, template),

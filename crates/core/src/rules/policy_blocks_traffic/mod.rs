@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = rule! {
 /// The most policies that are compared with a set.
 const MOST: usize = 1_000;
 
-/// The policies about one direction, and all that they allow together.
+/// The policies about one direction, and the traffic that they allow together.
 struct Restricted<'a> {
     first: &'a ObjectSummary,
     rules: Vec<&'a TrafficRule>,

@@ -33,7 +33,7 @@ fn name<'a>(container: &'a Container, port: &IntOrString) -> Option<&'a str> {
     named.map(|it| text(&it.name))
 }
 
-/// Otherwise the name of the port may only be a habit.
+/// Otherwise the name of the port may be mere habit.
 fn serves_tls(container: &Container) -> bool {
     arguments(container).any(|(flag, value)| {
         let is_key = flag.contains("tls") || flag.contains("cert") || flag.contains("ssl");

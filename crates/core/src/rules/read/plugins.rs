@@ -3,9 +3,9 @@ use crate::rules::prelude::*;
 /// Contains a folder for each storage plugin.
 const STORAGE: &str = "/kubelet/plugins";
 
-/// The node's folders and files for plugins, and the plugins' purpose. Those of the kubelet are below its root
-/// directory. Programs like kube-proxy take the lock of iptables, and a mesh without sidecars sends the traffic of pods
-/// through ztunnel.
+/// The node's folders and files for plugins, and the plugins' purpose. The kubelet's are below its root directory.
+/// Programs like kube-proxy take the lock of iptables, and a mesh without sidecars sends the traffic of pods through
+/// ztunnel.
 const FOLDERS: [(&str, &str); 7] = [
     ("/etc/cni", "the network"),
     ("/opt/cni", "the network"),

@@ -15,7 +15,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     for revision in audit.observed.orphans() {
         if audit.is_long_ago(revision.created) {
             let set = revision.name.rsplit_once('-').map_or(&*revision.name, |(set, _)| set);
-            // Another finalizer holds up a deletion that has left the pods and revisions already.
+            // A different finalizer holds up a deletion that has already left the pods and revisions.
             if !going.contains(&(&*revision.namespace, set)) {
                 groups.entry((&revision.namespace, set)).or_default().push(revision);
             }

@@ -33,7 +33,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("storage.k8s.io", &["csidrivers", "csinodes", "storageclasses", "volumeattachments"]),
 ];
 
-/// Resources that are in no namespace.
+/// Cluster-scoped resources.
 const OF_CLUSTER: [&str; 8] = [
     "csidrivers", "csinodes", "customresourcedefinitions", "namespaces", "nodes",
     "persistentvolumes", "storageclasses", "volumeattachments",
@@ -177,7 +177,7 @@ fn fault<'a>(
     Some((message, format!("write apiGroups: [{right:?}]"), role.kind))
 }
 
-/// Returns the Role of a RoleBinding if the input has it only in another namespace.
+/// Returns the Role of a RoleBinding if the input has it only in a different namespace.
 fn role_elsewhere<'a>(query: &Query<'a>, binding: &Binding<'a>) -> Option<&'a ObjectSummary> {
     let mut all = query.inventory().named_anywhere(Kind::Role, binding.role);
     let (Some(role), None) = (all.next(), all.next()) else { return None };
@@ -201,7 +201,7 @@ fn elsewhere_only(query: &Query<'_>, account: &str, elsewhere: &str) -> Option<(
     })
 }
 
-/// Returns the API group of a resource that a rule has in a wrong one.
+/// Returns the right API group of a resource that a rule has in a wrong one.
 fn right_group((group, resource): &Resource) -> Option<&'static str> {
     let (right, _) = GROUPS.iter().find(|(_, all)| all.contains(&&**resource))?;
     (**group != **right && WRONG_GROUPS.contains(&&**group)).then_some(right)

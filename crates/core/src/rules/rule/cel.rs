@@ -65,7 +65,7 @@ impl Cel {
         if bounds.is_empty() { self.fault.to_owned() } else { format!("{bounds}({})", self.fault) }
     }
 
-    /// Returns whether the fault is a list that other expressions pass over.
+    /// Returns whether the fault is a list that other expressions skip.
     pub fn is_about_length(&self) -> bool {
         self.fault == LONG
     }

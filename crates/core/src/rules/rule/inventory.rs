@@ -142,8 +142,8 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// All objects of a kind in a namespace are known (`""` for cluster-scoped kinds). An input without objects of a
-    /// kind shows nothing, because such objects may be applied together with it.
+    /// Whether rules see all objects of a kind in a namespace (`""` for cluster-scoped kinds). An input without objects
+    /// of a kind shows nothing, because such objects may be applied together with it.
     pub(in crate::rules) fn knows(&self, kind: Kind, namespace: &str) -> bool {
         match self.around {
             Around::Input(inventory, _, coverage) => {
@@ -153,7 +153,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// There are Nodes, and all of them are known.
+    /// Whether rules see all Nodes, and at least one.
     pub(in crate::rules) fn knows_nodes(&self) -> bool {
         self.inventory().count(Kind::Node) > 0 && self.knows(Kind::Node, "")
     }
@@ -173,7 +173,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// All objects of a kind are known, not just those in an input.
+    /// Whether rules see all objects of a kind in the cluster, not only an input's.
     pub(in crate::rules) fn knows_all(&self, kind: Kind) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.freshness(kind) != Freshness::Unknown
     }

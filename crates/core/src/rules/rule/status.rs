@@ -5,14 +5,14 @@ use jiff::{SignedDuration, Timestamp};
 pub(in crate::rules) use super::StatusCheck;
 use crate::rules::prelude::*;
 
-/// A running cluster, and the time at which it was read.
+/// A running cluster, and the time when it was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Audit<'a> {
     /// The objects of the cluster.
     pub observed: &'a Observed,
     /// The release and feature gates.
     pub cluster: &'a Cluster,
-    /// The time at which the cluster was read.
+    /// The time when the cluster was read.
     pub now: Timestamp,
     /// How long a pod may be missing or not ready before a rule reports it.
     pub patience: SignedDuration,
@@ -34,8 +34,8 @@ pub struct StatusQuery<'a> {
 }
 
 impl StatusQuery<'_> {
-    /// Returns whether the set is unhealthy and its pods are known. Pods of healthy sets are not always read. The status
-    /// of a DaemonSet counts pods that are being deleted.
+    /// Returns whether the set is unhealthy and its pods were read. The pods of a healthy set are not always read. The
+    /// status of a DaemonSet counts pods that are being deleted.
     pub fn has_pods_to_look_at(&self) -> bool {
         let observed = self.audit.observed;
         let is_deleted = || observed.pods(self.set).iter().any(|pod| pod.deleted.is_some());

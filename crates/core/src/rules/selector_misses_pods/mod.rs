@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = rule! {
 
 /// The most objects of a kind in a namespace that are compared with a set.
 const MOST: usize = 200;
-/// With a different value of such a label, other pods are meant.
+/// A different value of such a label means other pods.
 const NAMES: [&str; 4] = ["app", "app.kubernetes.io/name", "k8s-app", "name"];
 /// Programs add labels with such words to their pods themselves.
 const ROLES: [&str; 8] =
@@ -58,7 +58,7 @@ fn report(
     found.report(item.kind(), &TEMPLATE_LABELS, Reason::Invalid, message, help).noted_if(is_unsure);
 }
 
-/// The monitors that select no Service of the input, but one of these pods if they did not ask for one label.
+/// The monitors that select no Service of the input, but would select one of these if they required one label less.
 fn unmonitored<'a>(
     query: &Query<'a>,
 ) -> impl Iterator<Item = (&'a ObjectSummary, &'a ObjectSummary, Miss<'a>)> {
@@ -83,17 +83,17 @@ fn unmonitored<'a>(
 
 pub(super) struct Miss<'a> {
     wanted: (&'a str, &'a str),
-    /// The label of the pods that is meant.
+    /// The label of the pods that the author meant.
     own: Option<(&'a str, &'a str)>,
 }
 
-/// The objects that select no pods of the input, but the pods of this set if they did not ask for one of their labels.
+/// The objects that select no pods of the input, but would select the pods of this set if they required one label less.
 pub(super) fn missing<'a>(
     query: &Query<'a>,
     kind: Kind,
 ) -> impl Iterator<Item = (&'a ObjectSummary, Miss<'a>)> {
     let (set, inventory, query) = (query.item, query.inventory(), *query);
-    // Only an input shows what is meant to go together. Objects of other kinds may have the pods.
+    // Only an input shows which objects belong together. Objects of other kinds may have the pods.
     let is_known = !query.knows_all(kind) && query.knows(kind, set.namespace());
     let is_known = is_known && inventory.all(Kind::Pod).all(|it| it.controller().is_some());
     let all = inventory.in_namespace(kind, set.namespace()).take(MOST).filter(move |_| is_known);
@@ -102,11 +102,11 @@ pub(super) fn missing<'a>(
         // service-selects-nothing reports the Service that a StatefulSet names.
         let governing = set.details()?.service_name.as_deref().filter(|_| kind == Kind::Service);
         let wanted = labels(item).filter(|_| governing != Some(item.name()))?;
-        // Drains pass over the pods of a DaemonSet, so a budget is seldom meant for them.
+        // Drains skip the pods of a DaemonSet, so a budget is seldom meant for them.
         let may_be_meant = kind == Kind::PodMonitor || set.kind() == Kind::StatefulSet;
         let is_meant = |it: &Miss<'_>| it.own.is_some() || may_be_meant;
         let miss = Miss::of(wanted, own).filter(is_meant)?;
-        // These pods are selected, or may be meant too.
+        // The object selects these pods, or may be meant for them too.
         let is_other = |it: &ObjectSummary| {
             let labels = it.controller().map(|it| &it.labels);
             labels.is_some_and(|it| lacks(wanted, it).take(2).count() < 2) && !it.is_same(set)

@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 
 /// Returns whether the expression holds for every value that the controller sets.
 fn is_met(object: &Object<'_>, key: &str, operator: &str, values: &[String]) -> bool {
-    // The names of the pods are known only if the name of the set is.
+    // Without the name of the set, the names of the pods are unknown.
     let name = object.metadata.name.as_deref().filter(|name| !name.is_empty());
     match (operator, name) {
         ("Exists", _) => true,

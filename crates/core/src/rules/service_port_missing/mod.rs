@@ -27,7 +27,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let named = service.targets.iter().map(|it| &it.1);
         let named = named.filter(|it| it.name.parse::<u16>().is_err() && !is_filled_in(&it.name));
         for port in named {
-            // The ports of other controllers than sets are not known.
+            // setguard does not know the ports of other controllers.
             let has = |it: &ObjectSummary| it.details().is_none_or(|it| it.ports.contains(port));
             if details.ports.contains(port) || inventory.selected_by(namespace, &selector).any(has)
             {

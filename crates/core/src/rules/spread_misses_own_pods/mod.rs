@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     for (i, term) in terms.into_iter().flatten().enumerate() {
         let elsewhere = term.namespaces.is_some() || term.namespace_selector.is_some();
         let selector = term.label_selector.as_ref().filter(|it| !elsewhere && misses(it));
-        // Most of these terms are meant for other pods.
+        // Most of these terms are for other pods.
         let Some(selector) = selector.filter(|it| is_meant(it, labels)) else { continue };
         let message = format!(
             "{}, so several pods of the set can share a {}",
@@ -76,7 +76,7 @@ fn requirements(selector: &LabelSelector) -> impl Iterator<Item = (&str, Option<
     labels.chain(expressions)
 }
 
-/// A selector that misses the labels nearly has them: a value with a typo, or the value of one label under the key of a
+/// The selector nearly matches the labels: a value has a typo, or the value of one label is under the key of a
 /// different one.
 fn is_meant(selector: &LabelSelector, labels: &Labels) -> bool {
     requirements(selector).all(|(key, wanted)| match (labels.get(key), wanted) {

@@ -69,7 +69,7 @@ pub(in crate::rules) fn eats_budget<'a>(
     }
     let min_ready = spec.min_ready_seconds.unwrap_or_default().into();
     let (mut dead, mut broken, mut ending) = (Vec::new(), Vec::new(), Vec::new());
-    // All nodes that count, and those whose available pods wait to be replaced.
+    // All nodes that count, and the nodes whose available pods wait to be replaced.
     let (mut nodes, mut waiting) = (0, 0);
     for (node, placement, pods) in &daemons.nodes {
         if *placement == Placement::Runs || !pods.is_empty() {

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = rule! {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let metadata = subject.object.template().metadata.as_ref();
     let finalizers = metadata.and_then(|it| it.finalizers.as_deref()).unwrap_or_default();
-    // With a finalizer that no pod may have, no pod is created that could get stuck.
+    // If no pod may have the finalizer, no pod is created, so none can get stuck.
     if finalizers.is_empty() || object_meta::refuses_finalizers(finalizers) {
         return;
     }

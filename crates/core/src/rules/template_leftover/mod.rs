@@ -39,7 +39,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
         found.report(path, Reason::Invalid, format!("{left:?} {why}"), help);
     };
     visit(spec, &POD_SPEC, &mut |container, path| {
-        // Programs that have templates themselves.
+        // Programs with templates of their own.
         let words = || list(&container.command).iter().chain(list(&container.args));
         if words()
             .any(|it| ["helm", "kubectl", "template", "tpl"].iter().any(|own| it.contains(own)))

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    // With scheduling gates too, no pod is created that could go there.
+    // With scheduling gates too, no pod is created, so none can go there.
     let created = |spec: &&_| !created_pod::is_bound_and_gated(spec);
     let spec = read::pod_spec(&subject.object).filter(created);
     let node = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = rule! {
 
 fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
-    // With a node too, no pod is created that could wait.
+    // With a node too, no pod is created, so none can wait.
     if gates.is_empty() || created_pod::is_bound_and_gated(spec) {
         return;
     }

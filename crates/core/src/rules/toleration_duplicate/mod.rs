@@ -19,8 +19,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         if limited(toleration) {
             next_limited = i;
         }
-        // The first toleration that matches a taint decides, so a later one makes this one redundant only if none from
-        // here to there has a time limit. Of two equal ones the first is kept.
+        // The first toleration that matches a taint decides, so a later one makes this one redundant only if none in
+        // between has a time limit. Of two equal ones the first is kept.
         let before = index.first_before(i, toleration);
         let after = || index.first_after(i, toleration).filter(|j| *j < next_limited);
         needless.extend(before.or_else(after).map(|j| (i, j)));

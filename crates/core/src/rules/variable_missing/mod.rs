@@ -65,7 +65,7 @@ fn report(path: &Path<'_>, message: String, name: &str, found: &mut Findings) {
     found.report(path, Reason::NotFound, message, help);
 }
 
-/// A text with line breaks is a script or a file, with references of its own.
+/// A text with line breaks is a script or a file with its own references.
 fn references(text: &str) -> impl Iterator<Item = &str> {
     expressions(if text.contains('\n') { "" } else { text })
 }

@@ -17,7 +17,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(details) = item.details().filter(|it| it.replicas > 0) else { return };
     let Some((other, autoscaler)) = query.inventory().autoscaler(kind, item) else { return };
     let least = autoscaler.least.unwrap_or(LEAST);
-    // Another autoscaler may keep more.
+    // A different autoscaler may keep more.
     let kept = SCALERS.into_iter().filter_map(|kind| query.inventory().autoscaler(kind, item));
     let count = kept.filter_map(|(_, it)| it.least).fold(details.replicas, i32::max);
     let replicas = SPEC.child("replicas");
@@ -35,7 +35,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let message =
             format!("its {other} evicts the only pod whenever the recommendation changes enough");
         let help = "set updateMode to Initial, and replace the pod when it suits";
-        // Its author has asked for it.
+        // The author has asked for it.
         found.report(kind, field, Reason::Invalid, message, help).noted_if(true);
     }
 }

@@ -67,7 +67,7 @@ fn only_for_others(one: &EphemeralContainer, path: &At<'_>) {
 
 /// An ephemeral container has all fields of a container.
 fn as_container(ephemeral: &EphemeralContainer) -> Container {
-    // From a text, as everywhere else: another reader of containers takes 50 KB in the page.
+    // From a text, as everywhere else: a second reader of containers takes 50 KB in the page.
     let json = semantic::to_json(ephemeral).unwrap_or_default();
     serde_json::from_str(&json.to_string()).unwrap_or_default()
 }

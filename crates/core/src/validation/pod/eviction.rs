@@ -32,7 +32,7 @@ pub(crate) fn validate(spec: &PodSpec, path: &At<'_>) {
     }
 }
 
-/// Absent is 0, which is also invalid.
+/// Absent counts as 0, and 0 is invalid too.
 fn priority(responder: &EvictionResponder) -> Option<i32> {
     Some(responder.priority).filter(|priority| *priority != 0)
 }

@@ -18,7 +18,7 @@ impl Commit {
     pub fn check_out(&self) -> Result<Checkout, FileError> {
         let failed = |error: io::Error| self.error(format!("the commit cannot be copied: {error}"));
         let folder = tempfile::Builder::new().prefix("setguard-").tempdir().map_err(failed)?;
-        // With this, the folder is a repository, and no link may lead out of it.
+        // This makes the folder a repository, and no link may lead out of it.
         fs::create_dir(folder.path().join(".git")).map_err(failed)?;
         let is_name = |part: Component<'_>| match part {
             Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
@@ -31,7 +31,7 @@ impl Commit {
         for batch in files.chunks(BATCH).chain(links.chunks(BATCH)) {
             let blobs: Vec<_> = batch.iter().map(|it| &it.blob).collect();
             for (entry, bytes) in batch.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
-                // A file that is too large is no manifest.
+                // A file this large is no manifest.
                 let Ok(bytes) = bytes else { continue };
                 write(folder.path(), entry, &bytes).map_err(failed)?;
             }

@@ -14,7 +14,7 @@ use std::{
 use crate::manifests::prelude::*;
 use crate::{error::FileError, manifests::files::LARGEST_POLICY};
 
-/// The `GIT_` variables that reach git. They locate the configuration of the user and the machine, which has
+/// The `GIT_` variables that reach git. They locate the configuration of the user and the machine, with
 /// `safe.directory`.
 const KEPT: [&str; 6] = [
     "GIT_CONFIG_COUNT", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_KEY_", "GIT_CONFIG_NOSYSTEM",
@@ -94,11 +94,11 @@ impl Git {
         dunce::canonicalize(&path).map_err(|error| FileError::Path { path, error })
     }
 
-    /// Returns the way from the folder of the repository to a path, as the path is written. No link in the repository is
-    /// followed, because a change can put a link in the place of a folder. `None` outside the repository.
+    /// Returns the path from the folder of the repository to a path, as the caller wrote it. Follows no link in the
+    /// repository, because a change can replace a folder by a link. `None` outside the repository.
     pub(super) fn inside(&self, path: &Path) -> Option<PathBuf> {
         let whole = working_folder().join(path);
-        // Outside, the path so far without links; inside, the way and its depth.
+        // Outside, the path so far without links; inside, the relative path and its depth.
         let (mut outside, mut way) = (PathBuf::new(), None::<(PathBuf, usize)>);
         for part in whole.components() {
             way = match (part, way) {
@@ -157,7 +157,7 @@ impl Git {
         Git::output_of(&mut self.command(args))
     }
 
-    /// Returns the output of a command likewise.
+    /// Returns the output of a command in the same way.
     pub(super) fn output_of(command: &mut Command) -> Result<Vec<u8>, FileError> {
         let output = command.output().map_err(|error| cannot_run(&error))?;
         if output.status.success() {

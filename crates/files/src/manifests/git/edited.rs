@@ -30,7 +30,7 @@ impl Commit {
             let path = |name| self.git.top.join(path_of(name));
             Ok::<_, FileError>(names.map(path).collect::<Vec<PathBuf>>())
         };
-        // The work tree may be as the commit is, whatever is staged.
+        // The work tree may equal the commit, whatever is staged.
         let mut touched = list(&[
             "diff-index", "--cached", "--name-only", "--no-renames", "-z", SUBMODULES, &self.id,
         ])?;
@@ -50,7 +50,8 @@ impl Commit {
         Ok(self.edits.get_or_init(|| Edits(edited.into_iter().collect())))
     }
 
-    /// Returns the settings without which git can run filters: it compares the content of a file as new as its index.
+    /// Returns the settings that keep git from running filters. It would run them to compare a file that is as new as
+    /// the index.
     fn without_filters(&self) -> Result<Vec<String>, FileError> {
         let all = self.git.output(&["config", "-z", "--name-only", "--list"])?;
         let all = String::from_utf8_lossy(&all).into_owned();
@@ -65,8 +66,8 @@ impl Commit {
         without.collect()
     }
 
-    /// Returns the files with a filter that are as git has written them. Without the filter, git can't compare those that
-    /// are as new as the index.
+    /// Returns the files with a filter that are unchanged since git wrote them. Without the filter, git can't compare a
+    /// file that is as new as the index.
     fn filtered(&self) -> Result<HashSet<PathBuf>, FileError> {
         let args = ["ls-files", "--debug", "-z", "--", ":(exclude,attr:!filter)"];
         let mut command = self.git.command(&args);
@@ -86,8 +87,8 @@ impl Commit {
         Ok(same)
     }
 
-    /// Of kustomizations and what they take, returns those that did not take it at the commit. Fails if git cannot read
-    /// an object.
+    /// Takes kustomizations with the file that each takes. Returns the ones that did not take it at the commit. Fails
+    /// if git cannot read an object.
     pub fn new_takers<'t>(
         &self,
         takers: &BTreeSet<&'t (PathBuf, PathBuf)>,
@@ -107,12 +108,12 @@ impl Commit {
         Ok(new)
     }
 
-    /// Returns whether the change edits a file, or what a folder is made of. Fails if git cannot list what it edits.
+    /// Returns whether the change edits a file, or a file of a folder. Fails if git cannot list what it edits.
     pub fn has_edited(&self, path: &Path) -> Result<bool, FileError> {
         Ok(self.edits()?.touch(path, Extent::Usual))
     }
 
-    /// Returns a kustomization as it was.
+    /// Returns a kustomization as of the commit.
     fn kustomization(&self, file: &Path) -> Result<Option<Kustomization>, FileError> {
         let old = self.first(&[self.resolve(file)?], LARGEST_IN_FOLDER)?;
         let of = |text: &str| Kustomization::of(file, text, kustomization::first(text).as_ref());

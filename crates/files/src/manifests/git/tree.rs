@@ -56,7 +56,7 @@ impl Tree {
         from.take_while(move |(it, _)| it.starts_with(path)).map(|(_, entry)| entry)
     }
 
-    /// Returns whether there is anything at a path.
+    /// Returns whether the commit has anything at a path.
     pub(super) fn has(&self, path: &Path) -> bool {
         path.as_os_str().is_empty() || self.below(path).next().is_some()
     }

@@ -28,17 +28,17 @@ pub(in crate::manifests) struct Applied {
     /// The folder of the repository, and the path in it.
     pub(super) top: PathBuf,
     pub(super) path: PathBuf,
-    /// Where the part comes from, and which of its files count.
+    /// The origin of the part, and which of its files count.
     pub(super) source: Value,
-    /// What the object changes in the part without setguard following it.
+    /// Changes by the object that setguard does not follow.
     pub(super) rest: Option<String>,
-    /// The namespace for what has none there. Of a kustomization, its own, and `is_placed` is false.
+    /// The namespace for objects without one. For a kustomization, its own, and `is_placed` is false.
     pub(super) namespace: Option<String>,
     /// How the object names the cluster.
     pub(super) cluster: Value,
     /// Whether the object decides about the namespace, and setguard does not follow it.
     pub(super) is_placed: bool,
-    /// Whether it is rendered as a release, so its objects are compared as those of the release.
+    /// Whether it is rendered as a release. Its objects are then compared as the release's.
     pub(super) is_release: bool,
     /// The file of the object.
     pub(super) entry: NotChecked,
@@ -63,7 +63,8 @@ fn is_built(folder: &Path) -> bool {
     Layout::KUSTOMIZATIONS.iter().chain(&["Chart.yaml"]).any(|it| folder.join(it).is_file())
 }
 
-/// Returns what is not compared with what it was, because an object applies a different part of a repository now.
+/// Returns the parts that are not compared with their old versions, because an object now applies a different part of a
+/// repository.
 pub(in crate::manifests) fn not_compared(new: &[Applied], old: &[Applied]) -> Vec<NotChecked> {
     let (new_by_id, old_by_id) = (by(new, |it| &*it.id), by(old, |it| &*it.id));
     let old_by_path = by(old, |it| &it.path);
@@ -119,7 +120,7 @@ impl Applied {
         !self.source[2].is_array() || self.source[2][2] == true
     }
 
-    /// Returns what the object applied before, of those with its name. It may have another file since.
+    /// Returns the old object with its name. It may have been in a different file.
     fn earlier<'o>(&self, new: &[&Applied], old: &[&'o Applied]) -> Option<Vec<&'o Applied>> {
         let is_gone = |it: &&Applied| !new.iter().any(|now| now.entry.file == it.entry.file);
         let of = |is_it: &dyn Fn(&&Applied) -> bool| old.iter().copied().filter(is_it).collect();
@@ -127,7 +128,7 @@ impl Applied {
         all.into_iter().find(|it: &Vec<_>| !it.is_empty())
     }
 
-    /// Returns how it differs from what it was. A folder that has moved is compared by its objects.
+    /// Returns how it differs from its old version. A folder that has moved is compared by its objects.
     fn differs_from(&self, earlier: &[&Applied], own: &[&Applied]) -> Option<String> {
         let Applied { object, path, top, source, .. } = self;
         let mut same = earlier.iter().filter(|it| it.path == *path).peekable();
@@ -159,8 +160,8 @@ impl Applied {
             .then(|| format!("{object} applies {now} instead of {earlier} now"))
     }
 
-    /// Returns why it is not compared although nothing in it is left unchecked: what the object changed before, setguard did
-    /// not follow. A change that no object had is a thing of its own that is not checked.
+    /// Returns why it is not compared although all of it is checked now: setguard did not follow the object's old
+    /// changes. A change that no old object had is listed as not checked itself.
     fn is_silent_about(&self, earlier: &[&Applied], old: &[Applied]) -> Option<String> {
         let Applied { object, path, rest, .. } = self;
         let mut same = earlier.iter().filter(|it| it.path == *path).peekable();
@@ -172,11 +173,11 @@ impl Applied {
         })
     }
 
-    /// Returns why its objects are not compared with those that it had in another namespace or cluster.
+    /// Returns why its objects are not compared with its old objects in a different namespace or cluster.
     fn has_moved(&self, old: &[&Applied], own: &[&Applied]) -> Option<String> {
         let Applied { object, path, namespace, cluster, .. } = self;
         let is_here = old.iter().any(|it| it.path == *path);
-        // Without one, the folder has moved.
+        // If none had this path, the folder has moved.
         let mut same = old.iter().filter(|it| it.path == *path || !is_here);
         // A cluster has a name and an address.
         let is_other = |it: &Applied| {
@@ -189,9 +190,9 @@ impl Applied {
         if self.is_release || same.clone().any(|it| is_there(it)) {
             return None;
         }
-        // Another cluster may have an object of that name.
+        // An object of that name may be in a different cluster.
         let is_left = |it: &Applied| own.iter().any(|now| now.entry.file == it.entry.file);
-        // Of an ApplicationSet, another element may be new.
+        // A different element of an ApplicationSet may be new.
         let stays = |it: &Applied| {
             let is_it = |now: &&Applied| now.path == it.path && now.cluster == it.cluster;
             own.iter().any(|now| is_it(now) && now.namespace == it.namespace)
@@ -216,7 +217,7 @@ impl Applied {
         ))
     }
 
-    /// Returns the namespaces that its sets get. Those of a base elsewhere count as sets without one.
+    /// Returns the namespaces of its sets. The sets of a base elsewhere count as sets without a namespace.
     fn namespaces(&self) -> BTreeSet<String> {
         let all: BTreeSet<_> = self.sets().into_iter().map(|[_, _, namespace]| namespace).collect();
         let given = || self.namespace.as_deref().unwrap_or("default").to_owned();

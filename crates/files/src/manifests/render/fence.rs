@@ -1,5 +1,5 @@
-//! The files that a renderer may read. A pull request writes links, paths and schemas, and a renderer shows what they
-//! lead to.
+//! The files that a renderer may read. A pull request writes links, paths and schemas, and a renderer would show their
+//! targets.
 
 use std::{
     collections::BTreeSet,
@@ -31,14 +31,14 @@ pub(super) struct Fence<'a> {
 pub(super) struct Schemas {
     /// Whether some may be in an archive.
     pub(super) are_packed: bool,
-    /// One that makes a validator load other files or ask a server.
+    /// A schema that makes a validator load other files or ask a server.
     pub(super) leading_out: Option<PathBuf>,
 }
 
-/// Names that often are in folders to link to.
+/// Names that are often in folders worth linking to.
 const HARMLESS: [&str; 3] = [".gitignore", ".gitkeep", ".helmignore"];
 
-/// The keys of a kustomization for plugins, whose own configuration names more files.
+/// The keys of a kustomization for plugins. Their configuration names more files.
 const PLUGINS: [&str; 3] = ["generators", "transformers", "validators"];
 
 impl<'a> Fence<'a> {
@@ -123,8 +123,8 @@ impl<'a> Fence<'a> {
 
     /// Checks all kustomizations that a kustomization loads. Returns them, and the files that they name.
     ///
-    /// kustomize loads files only from the folder of a kustomization, but any folder with a kustomization. Which key has
-    /// a path does not matter here: no other text is the path of a folder outside.
+    /// kustomize loads files only from the folder of a kustomization, but any folder with a kustomization. The key of a
+    /// path does not matter here: no other text is the path of a folder outside.
     pub(super) fn kustomization(&self) -> Result<BTreeSet<PathBuf>, String> {
         let (mut open, mut seen) = (vec![self.folder.to_owned()], BTreeSet::new());
         let mut known = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! Releases of charts in the repository, as objects of Argo CD and Flux describe them.
 //!
-//! Each list of fields here is closed: with any other field, the object does not say alone what is applied.
+//! Each list of fields here is closed: with any other field, the object alone does not decide what is applied.
 
 mod argo;
 mod flux;
@@ -46,24 +46,24 @@ use crate::manifests::{
 pub(in crate::manifests) struct Releases<'a> {
     /// The charts and kustomizations that were found in folders, by folder.
     known: HashMap<PathBuf, Vec<&'a Root>>,
-    /// The kustomizations that others take, except those that an object applies, by folder.
+    /// The kustomizations that others take and no object applies, by folder.
     inner: HashMap<PathBuf, Root>,
-    /// The folders of those that were rendered, and whether there may be a set.
+    /// The folders of rendered kustomizations, and whether they may have a set.
     rendered: HashMap<PathBuf, bool>,
     unread: Option<Unread<'a>>,
     roots: Vec<Root>,
     /// The releases that cannot be rendered from the repository alone, by the name of the root, and the ConfigMaps and
     /// Secrets with their values.
     not_rendered: Vec<(String, NotChecked, Vec<String>)>,
-    /// The objects that change what other roots render to, likewise.
+    /// The objects that change the output of other roots, in the same way.
     not_checked: Vec<(NotChecked, Vec<String>)>,
-    /// The charts that objects of Flux describe, and the releases that take them so.
+    /// The charts that objects of Flux describe, and the releases that take them by that name.
     charts: Named<Value>,
     waiting: Vec<(Value, Holder)>,
     applied: Vec<Applied>,
-    /// The files with which Argo CD overrides Applications here.
+    /// The files where Argo CD overrides Applications.
     overrides: HashSet<PathBuf>,
-    /// Where sources of Flux lead to, and what they are made of.
+    /// The targets of Flux's sources, and the files that describe them.
     sources: Named<(String, Vec<PathBuf>)>,
     /// The data of ConfigMaps and Secrets.
     configs: Named<Vec<(String, String)>>,
@@ -71,19 +71,19 @@ pub(in crate::manifests) struct Releases<'a> {
     variables: HashSet<String>,
     /// The folders that were searched for variables.
     searched: HashSet<PathBuf>,
-    /// What Flux or Argo CD leaves out, and the files that say so, by folder and by whether it is Flux.
+    /// The files that Flux or Argo CD leaves out, and the files that say so, by folder and by whether it is Flux.
     ignores: HashMap<(PathBuf, bool), (String, Vec<PathBuf>)>,
     /// Whether a file or a folder may have a set or a release. Many objects can apply one folder.
     has_set: RefCell<HashMap<PathBuf, bool>>,
 }
 
-/// The file or the root that has an object.
+/// The file or the root with an object.
 #[derive(Clone)]
 struct Holder {
     name: String,
     /// The file that represents it in reports.
     file: PathBuf,
-    /// What it is made of.
+    /// The files that it is made of.
     of: Vec<PathBuf>,
     /// The folder of the repository.
     top: PathBuf,
@@ -108,8 +108,8 @@ impl<T> Named<T> {
         of_name.push((metadata("namespace"), holder.file.clone(), it));
     }
 
-    /// Returns those that a file can mean by a kind and a name: the closest ones, and those in a folder above or below.
-    /// kustomize or Flux may add a namespace that an object lacks.
+    /// Returns the objects that a file can mean by a kind and a name: the closest ones, and any in a folder above or
+    /// below. kustomize or Flux may add a namespace that an object lacks.
     fn near(&self, (kind, reference): (&'static str, &str), file: &Path) -> Vec<&T> {
         let (namespace, name) = reference.rsplit_once('/').unwrap_or(("", reference));
         let is_it = |of: &str| of == namespace || of.is_empty() || namespace.is_empty();
@@ -124,7 +124,7 @@ impl<T> Named<T> {
     }
 }
 
-/// Returns how many folders two files share.
+/// Returns the number of folders that two files share.
 fn common(one: &Path, other: &Path) -> usize {
     one.components().zip(other.components()).take_while(|(one, other)| one == other).count()
 }
@@ -149,7 +149,7 @@ impl<'a> Releases<'a> {
         Releases { known: by_folder, inner, unread: Some(unread), ..Releases::default() }
     }
 
-    /// Returns what the objects in texts apply.
+    /// Returns the parts that the objects in texts apply.
     pub(in crate::manifests) fn applied<'t>(
         texts: impl Iterator<Item = (&'t Path, &'t str)>,
         top: &Path,
@@ -164,7 +164,7 @@ impl<'a> Releases<'a> {
         listing.applied
     }
 
-    /// Adds those in the output of roots that were found in folders.
+    /// Adds the objects in the output of roots that were found in folders.
     pub(super) fn see(&mut self, rendered: &[&Source]) {
         self.has_set.borrow_mut().clear();
         let roots = rendered.iter().filter_map(|it| Some((it.text(), it.rendered()?)));
@@ -181,7 +181,7 @@ impl<'a> Releases<'a> {
         }
     }
 
-    /// Adds those in a file of a repository.
+    /// Adds the objects in a file of a repository.
     pub(super) fn add_file(&mut self, name: &Path, file: &Path) {
         let folder = whole(file.parent().unwrap_or(file));
         let top = folder.ancestors().find(|it| it.join(".git").exists());
@@ -258,7 +258,7 @@ impl<'a> Releases<'a> {
         declared.into_iter().for_each(|it| self.add_declared(it, holder));
     }
 
-    /// Adds the charts of other repositories that an object applies, so that a release that moves to one is listed.
+    /// Adds the charts of other repositories that an object applies, to list a release that moves to one.
     fn add_remote(&mut self, kind: &str, json: &Value, charts: &[String], holder: &Holder) {
         for chart in charts {
             let Declared { object, id, .. } = Declared::by(kind, json);
@@ -303,7 +303,7 @@ impl<'a> Releases<'a> {
         }
     }
 
-    /// Returns the releases so far, also those that take a chart by the name of an object of Flux.
+    /// Returns the releases so far, including the ones that take a chart by the name of an object of Flux.
     pub(super) fn take(&mut self) -> Vec<Root> {
         for (mut object, holder) in std::mem::take(&mut self.waiting) {
             let of_name = &key(&object["spec"]["chartRef"], &object);
@@ -329,7 +329,7 @@ impl<'a> Releases<'a> {
         self.overrides.extend(declared.overrides.iter().map(|it| whole(it)));
         let (at, _) = in_repository(top, &declared.path);
         if !declared.from.is_empty() && self.searched.insert(at.clone()) {
-            // No root need have these.
+            // These need not belong to a root.
             let files = entries(&at);
             let texts = files.filter_map(|it| files::text(it.path()).ok());
             texts.for_each(|it| self.add_variables(&it));
@@ -394,11 +394,11 @@ impl<'a> Releases<'a> {
         };
         let files: Vec<_> = declared.files.iter().map(|it| (it, files(it))).collect();
         let all_files = files.iter().flat_map(|(_, all)| all.clone());
-        // Of these, only the object counts.
+        // Only the object counts for these.
         let of_object = if declared.says.is_some() { &[][..] } else { &holder.of[..] };
         let of_object = of_object.iter().cloned();
         let (Some(chart), true) = (chart, declared.is_release) else {
-            // The object says that a kustomization is applied, although another one takes it.
+            // The object applies a kustomization although a different one takes it.
             self.roots.extend(self.inner.remove(&at));
             let is_plain = declared.is_directory && found.is_empty();
             let is_chart = at.is_file() || at.join("Chart.yaml").is_file();
@@ -451,7 +451,7 @@ impl<'a> Releases<'a> {
                 let entry = NotChecked::at(&holder.file, cause, why);
                 let by_namespace = changes == Changes::Namespaces;
                 let is_all = matches!(changes, Changes::All | Changes::Found);
-                // What is excluded may change.
+                // Excluded files may change.
                 let at = Some(at).filter(|_| unread != Some(NotRead::Excluded));
                 let parts = all_files.chain(at).chain(declared.overrides).filter(|_| is_all);
                 let of = parts.chain(of_object.iter().cloned());
@@ -481,7 +481,7 @@ impl<'a> Releases<'a> {
             values: values.map(|file| (shown(chart, &at, &file), file)).collect(),
             inline: declared.inline,
             object,
-            // The last one says where it is deployed.
+            // The last one decides where it is deployed.
             of: [declared.overrides, holder.of.clone()].concat(),
             cluster: declared.cluster,
             name: Some(declared.name),
@@ -490,7 +490,7 @@ impl<'a> Releases<'a> {
         }));
     }
 
-    /// Lists what is not rendered, also the releases whose chart no file describes.
+    /// Lists the objects that are not rendered, including releases whose chart no file describes.
     pub(super) fn finish(mut self, listing: &mut Listing) {
         for (object, holder) in self.waiting {
             let why = format!(
@@ -556,8 +556,8 @@ fn key(reference: &Value, object: &Value) -> String {
     format!("{}/{}", namespace.unwrap_or_default(), reference["name"].as_str().unwrap_or_default())
 }
 
-/// Returns the place of a path in a repository, and the path without steps that lead nowhere. Flux takes a path above
-/// the repository as one in it.
+/// Returns the place of a path in a repository, and the normalized path. Flux takes a path above the repository as one
+/// in it.
 fn in_repository(top: &Path, path: &str) -> (PathBuf, PathBuf) {
     let way = clean(Path::new(path));
     let way = way.components().filter(|it| matches!(it, Component::Normal(_)));
@@ -582,14 +582,14 @@ fn may_mean(folder: &Path, file: &str) -> Vec<PathBuf> {
     all.filter(|it| it.to_string_lossy().ends_with(end) && !own.contains(it)).collect()
 }
 
-/// What the fields that are not understood change.
+/// What the unsupported fields change.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Changes {
     #[default]
     All,
-    /// Only the objects that are found there.
+    /// Only which objects are found there.
     Found,
-    /// The namespaces, which not every policy looks at.
+    /// The namespaces. Not every policy looks at them.
     Namespaces,
     /// Placeholders and labels of objects.
     Little,
@@ -597,11 +597,11 @@ enum Changes {
     Images,
 }
 
-/// A folder from the root of a repository, where the repository comes from, and which files there count.
+/// A folder from the root of a repository, the origin of the repository, and which files there count.
 struct Way {
     path: String,
     source: Value,
-    /// The namespace for what has none there.
+    /// The namespace for objects without one.
     namespace: Option<String>,
     /// How the object names the cluster. `null` means the cluster with the object.
     cluster: Value,
@@ -615,12 +615,12 @@ struct Declared {
     /// A folder, from the root of the repository.
     path: String,
     is_release: bool,
-    /// Whether the only field that is not understood is about a folder of manifests.
+    /// Whether the only unsupported field is about a folder of manifests.
     is_directory: bool,
     /// From the root of the repository if the path begins with a slash, otherwise from the chart.
     files: Vec<String>,
     skips_missing: bool,
-    /// The files in the folder that override what the object says.
+    /// The files in the folder that override the object.
     overrides: Vec<PathBuf>,
     inline: Option<String>,
     name: String,
@@ -629,18 +629,18 @@ struct Declared {
     flags: Vec<String>,
     /// Why the repository alone does not show what is applied.
     why_not: Option<String>,
-    /// What it changes that setguard may not follow.
+    /// Its changes that setguard may not follow.
     rest: Option<String>,
     /// Whether the Applications that it makes say why they are not rendered.
     is_made: bool,
     /// The namespace in which Argo CD puts objects without one.
     destination: Option<String>,
     changes: Changes,
-    /// What it applies. An ApplicationSet can apply several folders.
+    /// The folders that it applies. An ApplicationSet can apply several.
     ways: Vec<Way>,
     /// The ConfigMaps and Secrets with values.
     from: Vec<String>,
-    /// All that the object says about what is applied, if it is of Flux.
+    /// Everything in a Flux object that affects what is applied.
     says: Option<String>,
 }
 
@@ -659,7 +659,7 @@ fn strings(of: &Value) -> Vec<String> {
     of.as_array().into_iter().flatten().filter_map(Value::as_str).map(value_file).collect()
 }
 
-/// A file of a different source of the same Application begins with its name.
+/// A file from a different source of the same Application begins with that source's name.
 fn value_file(file: &str) -> String {
     match file.strip_prefix('$').and_then(|it| it.split_once('/')) {
         Some((name, file)) if !name.contains("ARGOCD_") => format!("/{file}"),
@@ -671,7 +671,7 @@ fn label(kind: &str, object: &Value) -> String {
     format!("{kind} {}", object["metadata"]["name"].as_str().unwrap_or_default())
 }
 
-/// Returns an object without these fields, and without those that are null: the API server drops them.
+/// Returns an object without these fields, and without null fields, because the API server drops them.
 fn without(object: &Value, known: &str) -> Value {
     let Value::Object(fields) = object else { return object.clone() };
     let is_known = |key: &str| known.split_whitespace().any(|it| it == key);
@@ -701,7 +701,7 @@ fn fields<T: for<'de> Deserialize<'de> + Default>(of: Value, field: &str) -> Res
     })
 }
 
-/// The order of keys means nothing.
+/// The order of keys has no meaning.
 fn sorted(value: &Value) -> String {
     let mut sorted = value.clone();
     sorted.sort_all_objects();

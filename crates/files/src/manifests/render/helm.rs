@@ -69,7 +69,7 @@ pub(super) fn template(
     let flags = flags.into_iter().filter_map(|(flag, value)| Some(format!("--{flag}={}", value?)));
     args.extend(flags.chain(release.flags.iter().cloned()).map(OsString::from));
     args.extend((root.is_upgrade || settings.is_upgrade).then(|| "--is-upgrade".into()));
-    // The change chooses the name of the folder, which must not become a flag.
+    // The change chooses the name of the folder. It must not become a flag.
     args.extend(["--".into(), name.into(), chart.as_os_str().to_owned()]);
     let text = program::run(program::closed(&program, &args, home.path()), settings.timeout)
         .map_err(|why| {
@@ -102,14 +102,14 @@ pub(super) fn template(
 /// Helm's message about a missing archive of a dependency.
 pub(super) const MISSING: &str = "missing in charts/ directory";
 
-/// The most charts that need each other, so that a cycle ends.
+/// The longest chain of charts that need each other, so that a cycle ends.
 pub(super) const LEVELS: usize = 4;
 
-/// A validator reads what a schema refers to: any file, or an answer of a server.
+/// A validator reads any file, or asks any server, that a schema refers to.
 const SKIP: &str = "--skip-schema-validation";
 
 /// Returns the manifests of an installed release as Helm recorded them, without hooks. The error has Helm's own words,
-/// for example if there is no such release.
+/// for example if the release does not exist.
 pub fn recorded(
     release: &str,
     namespace: Option<&str>,
@@ -126,8 +126,8 @@ pub fn recorded(
     program::run(command, timeout).map_err(|why| format!("--against-release {release}: {why}"))
 }
 
-/// Returns the name of the chart's folder. `.` has only the name that `Chart.yaml` gives it. The name is the same on both
-/// sides of a change, also if the change gives the chart a new name.
+/// Returns the name of the chart's folder. `.` has only the name that `Chart.yaml` gives it. The name is the same on
+/// both sides of a change, even if the change renames the chart.
 fn name_of_chart(root: &Root) -> String {
     let folder = root.folder.file_stem().map(|it| it.to_string_lossy().into_owned());
     let named =
@@ -155,12 +155,12 @@ fn legal(name: &str) -> String {
 }
 
 /// Adds the dependencies of a chart at a commit. Git often ignores them, and Helm fails without them. A chart in the
-/// repository counts as it was at the commit. The work tree may have the archives of the others, but an archive that
-/// git tracks there is part of the change. `levels` limits how many charts in the repository may depend on each other
-/// in a row.
+/// repository counts as it was at the commit. The work tree may have the archives of the other charts, but a tracked
+/// archive there is part of the change. `levels` limits how many charts in the repository may depend on each other in a
+/// row.
 pub(super) fn add_dependencies(chart: &Path, now: &Path, levels: usize) {
     let (charts, archives) = (chart.join("charts"), now.join("charts"));
-    // A link leads anywhere.
+    // A link can lead anywhere.
     if charts.is_symlink() {
         return;
     }
@@ -212,7 +212,7 @@ fn is_tracked(file: &Path) -> bool {
     tracked(file).unwrap_or(true)
 }
 
-/// Copies the files of a folder, without links, which may lead anywhere.
+/// Copies the files of a folder, but no links, because these can lead anywhere.
 fn copy(folder: &Path, to: &Path) -> io::Result<()> {
     let all: Vec<_> = WalkDir::new(folder).into_iter().flatten().collect();
     for entry in all.iter().filter(|it| !it.path_is_symlink()) {
@@ -248,8 +248,8 @@ pub(super) struct Chart<'a> {
 }
 
 impl Chart<'_> {
-    /// Returns the place that a value or a comment in the text of an object comes from: a line of the values if the
-    /// field has one value alone, otherwise the line of the template.
+    /// Returns the origin of a value or a comment in the text of an object: a line of the values if the field is one
+    /// value alone, otherwise the line of the template.
     pub(super) fn place(
         &self,
         template: &str,
@@ -259,7 +259,7 @@ impl Chart<'_> {
         files: &mut Files,
     ) -> Option<Place> {
         let (_, inside) = template.split_once('/')?;
-        // A template can print such a comment itself.
+        // A template can print such a comment too.
         if !Path::new(inside).components().all(|it| matches!(it, Component::Normal(_))) {
             return None;
         }
@@ -361,7 +361,7 @@ impl Chart<'_> {
         let Kind::Chart(release) = &self.root.kind else { return None };
         let documents = release.inline.iter().flat_map(|it| kube_yaml::documents(it));
         let steps: Vec<_> = whole.iter().map(|key| Step::Key(key)).collect();
-        // Values that stand in an object of Argo CD or Flux have no place of their own.
+        // Values inside an object of Argo CD or Flux have no place of their own.
         let key = whole.join(".");
         let is_set = |flag: &String| flag.split('=').nth(1) == Some(&key);
         if release.flags.iter().any(is_set)
@@ -388,7 +388,7 @@ impl Chart<'_> {
     }
 }
 
-/// The lines with keys in a template, as far as they look like YAML.
+/// The lines of a template that look like YAML keys.
 struct Template<'t> {
     lines: Vec<&'t str>,
     keys: Vec<KeyLine<'t>>,
@@ -440,8 +440,8 @@ impl<'t> Template<'t> {
         best.map(|(_, found)| found)
     }
 
-    /// Returns the value of the chart that stands alone at a key, such as `image.tag`. A value that only decides about
-    /// the field, or from which a function computes something else, is not the field's value.
+    /// Returns the value of the chart that stands alone at a key, such as `image.tag`. A condition on a value, or a
+    /// function of it, does not make it the field's value.
     fn value(&self, line: usize) -> Option<&'t str> {
         let rest = self.keys.iter().find(|it| it.line == line)?.rest;
         let action = if rest.is_empty() { self.action(line + 1)? } else { action(rest)? };
@@ -471,7 +471,7 @@ impl<'t> Template<'t> {
     }
 }
 
-/// Returns the content of a text that is one action.
+/// Returns the content of a text that consists of one action.
 fn action(text: &str) -> Option<&str> {
     let inside = text.trim().trim_matches(['"', '\'']).strip_prefix("{{")?.strip_suffix("}}")?;
     let action = inside.trim_matches(['-', ' ']);

@@ -25,9 +25,9 @@ const HAVE_PLACES: [&str; 4] = ["aemonSet", "tatefulSet", "argoproj.io/", "toolk
 
 const ACCUMULATING: &str = "accumulating resources from '";
 
-/// The text is what a user's own build prints. A second build leads to its places: through a kustomization in a temporary
-/// folder, which asks for annotations, so no file of the user changes. Patches can select by the annotations, and so make
-/// objects different: the places of these are unknown.
+/// The text is the output of a user's own build. A second build finds its places: a kustomization in a temporary folder
+/// asks for annotations, so no file of the user changes. Patches can select by these annotations. If an object differs
+/// because of that, its places are unknown.
 pub(super) fn build(
     root: &Root,
     folder: &Path,
@@ -46,7 +46,7 @@ pub(super) fn build(
     };
     let text = run(folder).map_err(|why| {
         let why = why.replace(&*folder.to_string_lossy(), &root.folder.to_string_lossy());
-        // The error repeats for each kustomization on the way to the faulty one.
+        // The error repeats for each kustomization on the path to the faulty one.
         let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
         // Some releases quote errors inside errors.
         let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
@@ -57,7 +57,7 @@ pub(super) fn build(
     })?;
     let annotated = || {
         let resource = serde_json::json!([relative(&wrapper, folder)?.to_string_lossy()]);
-        // kustomize writes this label only for the kustomization that is built.
+        // kustomize writes this label only for the kustomization that it builds.
         let own = Kustomization::of_folder(folder).is_some_and(|it| it.names_manager());
         let label = if own { ", managedByLabel" } else { "" };
         let asked = format!(
@@ -85,7 +85,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the origins of the objects in a text with annotations, each by the object without them.
+    /// Returns the origins of the objects in an annotated text, keyed by the object without its annotations.
     fn origins(&mut self, annotated: &str) -> HashMap<String, Origin> {
         let documents = documents(annotated).into_iter().filter_map(|(_, it)| annotated.get(it));
         let documents = documents.filter_map(|it| kube_yaml::documents(it).flatten().next());
@@ -126,7 +126,7 @@ impl Reader<'_> {
         (text, parts)
     }
 
-    /// Returns the origin of an object, as its annotations say.
+    /// Returns the origin of an object, according to its annotations.
     fn origin(&mut self, document: &Document<'_>) -> Origin {
         let annotations = document.root.get("metadata").and_then(|it| it.get("annotations"));
         let Some(annotations) = annotations else { return Origin::Unknown };
@@ -190,7 +190,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns an object as JSON, without the annotations that say where it comes from.
+/// Returns an object as JSON, without the annotations about its origin.
 fn without_annotations(document: &Document<'_>) -> String {
     let mut json: serde_json::Value =
         serde_json::from_str(&document.root.to_json()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The way from a position in a rendered text back to the file that people edit.
+//! Maps a position in a rendered text back to the file that people edit.
 
 use std::{
     cell::OnceCell,
@@ -35,7 +35,7 @@ pub struct Rendered {
     pub(super) parts: Vec<Part>,
     /// Whether an object of Argo CD or Flux applies the folder, and can decide about namespaces.
     pub(super) is_applied: bool,
-    /// The values of an earlier version that differ at each rendering, each with the value now.
+    /// The values of an earlier version that differ in each rendering, each with its current value.
     pub(super) random: Vec<Changing>,
 }
 
@@ -196,7 +196,7 @@ impl Rendered {
         self.root.is_part()
     }
 
-    /// Returns whether there is no document.
+    /// Returns whether it has no documents.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -213,8 +213,8 @@ impl Rendered {
         })
     }
 
-    /// Returns the sets in the text that come from an unknown file. If a patch replaces all annotations, kustomize takes
-    /// its kustomization for the origin.
+    /// Returns the sets in the text that come from an unknown file. If a patch replaces all annotations, kustomize
+    /// takes the patch's kustomization for the origin.
     pub(super) fn without_origin(&self, text: &str) -> Vec<ObjectId> {
         let parts = self.parts.iter().filter(|it| match &it.origin {
             Origin::Kustomize { file, .. } => is_kustomization(file),
@@ -233,7 +233,7 @@ impl Rendered {
         self.root.file().display().to_string()
     }
 
-    /// Returns the files outside of a chart that say how it is deployed.
+    /// Returns the files outside a chart that decide how it is deployed.
     pub fn deployed_from_outside(&self) -> Vec<PathBuf> {
         let folder = &self.root.folder;
         let parts = if self.root.is_chart() { self.root.parts() } else { Vec::new() };
@@ -488,8 +488,8 @@ pub(super) fn value_at<'n, 'a>(root: &'n Node<'a>, path: &[Step<'_>]) -> Option<
 /// The fields that identify a list item.
 const NAMES: [&str; 6] = ["name", "key", "mountPath", "containerPort", "port", "topologyKey"];
 
-/// Follows `path`, which leads to a value in `like`, through `tree`. List items are matched by name. Returns the number
-/// of existing steps, the position of the last one, and its value.
+/// Follows `path`, the path of a value in `like`, through `tree`. List items are matched by name. Returns the number of
+/// existing steps, the position of the last one, and its value.
 pub(super) fn follow<'s, 'a>(
     tree: &'s Node<'a>,
     like: &Node<'_>,

@@ -66,7 +66,7 @@ pub(super) fn run(mut command: Command, timeout: Duration) -> Result<String, Str
     let mut child = command.spawn().map_err(|error| format!("it cannot be run: {error}"))?;
     let (send, received) = mpsc::channel();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    // A process that the renderer leaves behind can keep a pipe open, so nothing waits for these threads.
+    // If the renderer leaves a process behind, that can keep a pipe open, so nothing waits for these threads.
     read(stdout, 0, &send);
     read(stderr, 1, &send);
     let (mut texts, end) = ([const { Vec::new() }; 2], Instant::now() + timeout);

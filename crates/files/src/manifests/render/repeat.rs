@@ -20,8 +20,8 @@ pub(super) struct Changing {
 }
 
 /// Makes the output of charts at a commit comparable with the output of the work tree. A root that the change does not
-/// touch has one output. Of the others, texts that differ at each rendering on both sides, and are otherwise equal,
-/// have one value. Returns what to say about them. Fails if git cannot list what the change edits.
+/// touch gets one output. In other roots, texts that differ in each rendering on both sides, and are otherwise equal,
+/// get one value. Returns the notes about them. Fails if git cannot list the edited files.
 pub fn settle(
     commit: &Commit,
     settings: &Settings,
@@ -67,8 +67,8 @@ pub fn settle(
     Ok(notes)
 }
 
-/// Returns the texts before and after what differs between two renderings. What differs may begin and end alike, so they
-/// end where a word does.
+/// Returns the texts before and after the difference between two renderings. The differing parts may begin and end
+/// alike, so the texts end at the end of a word.
 fn frame(Changing { values: [one, other], .. }: &Changing) -> [&str; 2] {
     let alike = |both: &mut dyn Iterator<Item = (char, char)>| {
         both.take_while(|(a, b)| a == b).map(|(it, _)| it.len_utf8()).sum::<usize>()
@@ -128,7 +128,7 @@ fn differences(one: &Value, other: &Value, path: &str, found: &mut Vec<(String, 
 }
 
 impl Rendered {
-    /// Returns the JSON of an object of an earlier version, with the values of now where they differ at each rendering.
+    /// Returns the JSON of an object of an earlier version, with current values where they differ in each rendering.
     pub fn settled(&self, id: &ObjectId, json: String) -> String {
         let mut random = self.random.iter().filter(|it| it.id == *id).peekable();
         if random.peek().is_none() {

@@ -23,7 +23,7 @@ pub struct Root {
     /// The folder to read: the same, or its copy from a commit.
     pub(super) at: PathBuf,
     pub(super) kind: Kind,
-    /// Whether the chart has values for tests: its default values alone need not suffice.
+    /// Whether the chart has values for tests, so its default values alone need not suffice.
     pub(super) may_fail: bool,
     /// Whether the user named only a folder above it.
     pub(super) is_found: bool,
@@ -47,16 +47,16 @@ pub(super) enum Kind {
     Chart(Release),
 }
 
-/// How to render a chart. What is absent is as the flags say.
+/// How to render a chart. The flags fill in whatever is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Release {
     /// The files of values, as the user wrote them and where to read them.
     pub(super) values: Vec<(PathBuf, PathBuf)>,
-    /// Values that stand in an object of Argo CD or Flux. They override the files.
+    /// Values inside an object of Argo CD or Flux. They override the files.
     pub(super) inline: Option<String>,
-    /// The object of Argo CD or Flux, with the file or the root that has it.
+    /// The object of Argo CD or Flux, with its file or root.
     pub(super) object: Option<String>,
-    /// The files and folders of the root or file that has the object.
+    /// The files and folders of the root or file with the object.
     pub(super) of: Vec<PathBuf>,
     /// The cluster that the object names: `server` and its address, or `name` and its name.
     pub(super) cluster: Option<String>,
@@ -172,8 +172,8 @@ impl Root {
         self
     }
 
-    /// Returns the root as of the other side of a change. `None` if it is not there, or if an object describes it: the
-    /// other side has its own.
+    /// Returns the root on the other side of a change. `None` if it does not exist there, or if an object describes it,
+    /// because the other side has its own object.
     pub(super) fn on_other_side(&self, find: &dyn Fn(&Path) -> PathBuf) -> Option<Self> {
         let moved = self.moved(find);
         let is_there = match &moved.kind {
@@ -270,8 +270,8 @@ impl Root {
         parts
     }
 
-    /// Returns the file that says where the root is deployed: the object of a release, the last file of values, or the
-    /// root's own.
+    /// Returns the file that decides where the root is deployed: the object of a release, the last file of values, or
+    /// the root's own.
     pub(in crate::manifests) fn deployed_by(&self) -> PathBuf {
         self.parts().into_iter().skip(1).next_back().unwrap_or_else(|| self.file())
     }
@@ -284,7 +284,7 @@ impl Root {
         };
         let mut files = names.iter().map(|name| self.folder.join(name));
         let first = files.clone().next().filter(|_| !self.folder.is_file());
-        // It may be gone.
+        // It may no longer exist.
         files.find(|it| it.is_file()).or(first).unwrap_or_else(|| self.folder.clone())
     }
 }

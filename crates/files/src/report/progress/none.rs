@@ -1,4 +1,4 @@
-//! The progress bar of WebAssembly, which has neither a terminal nor a clock: none.
+//! No progress bar for WebAssembly: it has neither a terminal nor a clock.
 
 /// A bar that is never shown.
 #[derive(Debug)]

@@ -109,8 +109,8 @@ impl<'j> Fixer<'j> {
         all
     }
 
-    /// Returns the findings whose fixes pass verification. Verifies one of each object at a time, and those
-    /// of all objects together.
+    /// Returns the findings whose fixes pass verification. Verifies one finding of each object at a time, for all
+    /// objects together.
     pub(super) fn verified(mut self, text: &str, mut open: BTreeSet<Place>) -> BTreeSet<Place> {
         let mut good = BTreeSet::new();
         loop {

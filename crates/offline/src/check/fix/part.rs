@@ -2,7 +2,7 @@ use kube_yaml::{Documents, Mark};
 
 use super::fixer::{Diagnostic, Place};
 
-/// A part of a text with a single document. Documents share nothing, so an edit changes nothing in another part.
+/// A part of a text with a single document. Documents share nothing, so an edit changes nothing in other parts.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) text: &'a str,

@@ -79,8 +79,8 @@ impl Forecaster<'_> {
         Some(Simulated { notes: vec![note], rollout, ..Simulated::default() })
     }
 
-    /// The controller gives a terminating set no more claims: those go that the set owns. Each pod takes its own claims
-    /// with it.
+    /// The controller gives a terminating set no more claims, so only the claims that the set owns go with it. Each pod
+    /// takes its own claims with it.
     fn deleted_pods(
         &self,
         set: &SetQuery<'_>,
@@ -115,7 +115,7 @@ impl Forecaster<'_> {
                 all.entry(ordinal).or_default().insert(claim.to_owned());
             }
         }
-        // A pod that terminates already is not deleted once more, but its claims are.
+        // The change does not delete a terminating pod again, but it deletes the pod's claims.
         let pods = pods.map(|pods| {
             pods.iter().filter_map(|it| it.pod.ordinal(&id.name)).collect::<BTreeSet<_>>()
         });

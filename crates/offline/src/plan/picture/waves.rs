@@ -106,7 +106,7 @@ fn fates(
 }
 
 /// Returns the event that the next wave waits for. In a parallel set, each pod that becomes available makes room for
-/// another; an ordered one waits for the pod that comes back last.
+/// the next; an ordered set waits for the pod that comes back last.
 fn after(
     moves: &[&Move],
     rollout: &Rollout,

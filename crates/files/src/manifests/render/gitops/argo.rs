@@ -19,7 +19,7 @@ use crate::manifests::{
     not_checked::may_have_set,
 };
 
-/// The fields of a source that are not about how it is rendered.
+/// The fields of a source that do not affect how it is rendered.
 const SOURCE: &str = "chart helm name path ref repoURL targetRevision";
 
 /// Upstream: pkg/apis/application/v1alpha1/types.go in github.com/argoproj/argo-cd.
@@ -56,7 +56,7 @@ fn all_sources(spec: &Value) -> impl Iterator<Item = &Value> {
     [&spec["source"], &spec["sourceHydrator"]["drySource"]].into_iter().chain(all)
 }
 
-/// Returns the charts that the spec of an Application takes from elsewhere.
+/// Returns the charts that an Application takes from elsewhere.
 pub(super) fn remote_charts(spec: &Value) -> Vec<String> {
     all_sources(spec).filter_map(|it| text(it, "chart")).collect()
 }
@@ -171,7 +171,7 @@ fn expanded(text: &str, object: &Value, source: &Value) -> Result<String, String
     Ok(done)
 }
 
-/// Returns a value in which Helm sees the commas as Argo CD means them: those of a list in braces separate its items.
+/// Returns a value whose commas mean the same to Helm as to Argo CD: in a list in braces, they separate the items.
 ///
 /// Upstream: `cleanSetParameters`, util/helm/cmd.go in github.com/argoproj/argo-cd.
 fn with_commas(value: &str) -> String {
@@ -188,7 +188,7 @@ fn with_commas(value: &str) -> String {
     done
 }
 
-/// Fails if a file of values is not in the repository of the chart. Helm must not miss it, whatever
+/// Fails if a file of values is not in the repository of the chart. Helm must not skip it, whatever
 /// `ignoreMissingValueFiles` says.
 fn is_here(file: &str, object: &Value, source: &Value) -> Result<(), String> {
     if file.contains("://") {

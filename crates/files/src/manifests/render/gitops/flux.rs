@@ -29,7 +29,7 @@ pub(super) fn unhashed(name: &str) -> &str {
     name.rsplit_once('-').filter(|(_, it)| is_hash(it)).map_or(name, |(it, _)| it)
 }
 
-/// Returns the files that say what Flux leaves out of a folder.
+/// Returns the files that tell Flux what to leave out of a folder.
 pub(super) fn ignores(folder: &Path, top: &Path) -> Vec<PathBuf> {
     const IGNORE: &str = ".sourceignore";
     let above = folder.ancestors().skip(1).take_while(|it| it.starts_with(top));
@@ -39,8 +39,8 @@ pub(super) fn ignores(folder: &Path, top: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns the lines that leave something out of a folder, or take it back, each after its folder. Empty if all of the
-/// folder counts, as with a list of what counts in the repository.
+/// Returns the lines that exclude something from a folder, or include it again, each after its folder. Empty if the
+/// whole folder counts, as with a list of what counts in the repository.
 pub(super) fn left_out(ignores: &[PathBuf], folder: &Path) -> String {
     let mut all = Vec::new();
     for file in ignores {
@@ -57,7 +57,7 @@ pub(super) fn left_out(ignores: &[PathBuf], folder: &Path) -> String {
         let found = it.starts_with(root).then(|| patterns.matched_path_or_any_parents(it, false));
         found.filter(|it| !it.is_none()).map(|it| it.is_ignore())
     };
-    // The last match counts.
+    // The last match wins.
     let is_left_out = |it: &PathBuf| {
         let mut all = all.iter().rev();
         all.find_map(|(root, patterns, _)| is_matched(root, patterns, it)) == Some(true)
@@ -76,7 +76,7 @@ pub(super) fn left_out(ignores: &[PathBuf], folder: &Path) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns whether what is applied may be made of a file: a manifest, a kustomization or a part of a chart.
+/// Returns whether a file may affect what is applied: a manifest, a kustomization or a part of a chart.
 fn is_built(file: &Path, folder: &Path) -> bool {
     let mut above = file.ancestors().skip(1).take_while(|it| it.starts_with(folder));
     is_manifest(file)
@@ -100,7 +100,7 @@ fn reference(reference: &Value, object: &Value) -> Value {
     without(reference, if is_own { "namespace" } else { "" })
 }
 
-/// Returns an object of Flux without what only decides when it is applied.
+/// Returns an object of Flux without the fields that only decide when it is applied.
 fn says(object: &Value) -> String {
     let when =
         "dependsOn healthCheckExprs healthChecks interval retryInterval suspend timeout wait";

@@ -136,7 +136,7 @@ fn generation(transition: &Transition<'_>) -> Option<i64> {
     }
 }
 
-/// Returns the assumed pods on the nodes: those of the previous object, all available.
+/// Returns the assumed pods on the nodes: the previous object's, all available.
 fn pods_before(nodes: &[NodeInfo], transition: &Transition<'_>) -> Vec<NodePods> {
     let before = transition.before.and_then(|old| match &old.workload {
         Workload::DaemonSet(spec) => Some(placements(&Placing::of(&spec.template), nodes)),

@@ -1,4 +1,4 @@
-//! What the generators of an ApplicationSet make, as far as the repository has it.
+//! The elements of an ApplicationSet's generators, as far as the repository has them.
 
 use std::{
     collections::BTreeSet,
@@ -17,8 +17,8 @@ use super::{
     SOURCE, applications, destination, sources, url, way,
 };
 
-/// The cluster makes Applications of it. If the repository does not say all about them, only what changes no release is
-/// followed.
+/// The cluster makes Applications of it. If the repository lacks something about them, setguard follows only what
+/// changes no release.
 pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Declared> {
     let template = &object["spec"]["template"]["spec"];
     let mut generated = Generated { top, files: Vec::new(), from: Vec::new(), is_open: false };
@@ -62,7 +62,7 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
         };
         let elsewhere: Vec<_> = from.iter().filter(is_elsewhere).cloned().collect();
         if is_open || ways.iter().any(has_placeholder) {
-            // Only the cluster has these values, so everything that chooses them counts.
+            // Only the cluster has these values, so everything that selects them counts.
             let says = Value::from(sorted(&json!([object["spec"]["generators"], source])));
             add(&mut ways, &says);
         } else if let all @ [_, ..] = &*elsewhere {
@@ -93,7 +93,7 @@ pub(in super::super) fn application_set(object: &Value, top: &Path) -> Vec<Decla
     own.into_iter().chain(applications).collect()
 }
 
-/// Adds to what decides where objects come from.
+/// Adds something that decides where objects come from.
 fn add(ways: &mut [Way], says: &Value) {
     let sources = ways.iter_mut().filter_map(|it| it.source.as_array_mut());
     sources.for_each(|it| it.push(says.clone()));
@@ -116,17 +116,17 @@ fn made(object: &Value, elements: &[Element]) -> Vec<Value> {
     if are_known { made } else { Vec::new() }
 }
 
-/// What a generator puts into a template, and the generator's own template.
+/// The values that a generator puts into a template, and the generator's own template.
 type Element = (Value, Value);
 
-/// What generators make, as far as the repository has it.
+/// The elements of generators, as far as the repository has them.
 struct Generated<'a> {
     top: &'a Path,
     /// The files with elements.
     files: Vec<PathBuf>,
     /// The repositories and revisions of the elements.
     from: Vec<Value>,
-    /// Whether only the cluster knows which elements there are.
+    /// Whether only the cluster knows the elements.
     is_open: bool,
 }
 
@@ -210,7 +210,7 @@ impl Generated<'_> {
         all
     }
 
-    /// Returns the elements of the first generator, each with each of the second.
+    /// Returns each element of the first generator with each of the second.
     fn matrix(&mut self, generators: &Value) -> Vec<Element> {
         let mut all = vec![Element::default()];
         for generator in generators.as_array().into_iter().flatten() {
@@ -240,7 +240,7 @@ fn merge(into: &mut Value, fields: &Value) {
     }
 }
 
-/// Returns the folders in a repository that a pattern of Argo CD means.
+/// Returns the folders in a repository that match a pattern of Argo CD.
 fn folders(top: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = pattern.trim_matches('/');
     let Some(at) = pattern.find(OPEN) else { return vec![top.join(pattern)] };
@@ -254,7 +254,7 @@ fn folders(top: &Path, pattern: &str) -> Vec<PathBuf> {
     all.filter(|it| is_it.matched(it, true).is_ignore()).collect()
 }
 
-/// Returns what a template can say about a folder.
+/// Returns the parameters of a folder for a template.
 fn path_element(folder: &Path) -> Value {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let mut element = json!({ "path": folder, "path.basename": name });
