@@ -9,7 +9,7 @@ pub use self::{
 };
 pub use super::read::{Cause, Wave};
 use super::{
-    claims_deleted_on_scale_down, deleted_as_hook, ordered_rollout_stuck, parallel_rollout_stuck,
+    claims_deleted_on_scale_down, ordered_rollout_stuck, parallel_rollout_stuck,
     read::{daemon_set_status, pace, wave},
     rollout_blocked,
 };
@@ -57,10 +57,6 @@ pub fn exceeded(
         let rules =
             [&ordered_rollout_stuck::RULE, &parallel_rollout_stuck::RULE, &rollout_blocked::RULE];
         of_rules(&rules, &run, &limits.why(Consequence::NeverEnds), found);
-    }
-    if !limits.replaces_all && subject.old().is_some() {
-        let why = limits.why(Consequence::ReplacesAll);
-        of_rules(&[&deleted_as_hook::RULE], &run, &why, found);
     }
     from_nodes(limits, leaving, found);
     if let Some((most, cause)) = of_unknown_pods(subject, cluster) {
