@@ -10,6 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
+    browser::Inputs,
     check::{self, CheckArgs},
     engine::Context,
     policy::Policy,
@@ -42,6 +43,26 @@ pub(crate) fn measure() {
     check_files("copies of one object in one file", |count| {
         vec![(0..count).map(|_| manifest(0, "team-0")).collect()]
     });
+    let plan = |replicas: &u32| {
+        let before = json!({ "before": parallel_set(*replicas, "a:1") }).to_string();
+        let inputs = Inputs::parse(&before).expect("inputs");
+        inputs.plan(&parallel_set(*replicas, "a:2")).expect("a plan");
+    };
+    show("replicas of a plan, Parallel", &[1_000, 4_000, 16_000], |it| f64::from(*it), plan);
+}
+
+fn parallel_set(replicas: u32, image: &str) -> String {
+    let template = json!({
+        "metadata": {"labels": {"app": "db"}},
+        "spec": {"containers": [{"name": "db", "image": image}]},
+    });
+    let spec = json!({
+        "replicas": replicas, "podManagementPolicy": "Parallel", "serviceName": "db",
+        "selector": {"matchLabels": {"app": "db"}}, "template": template,
+    });
+    let metadata = json!({"name": "db"});
+    json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec})
+        .to_string()
 }
 
 struct Point {

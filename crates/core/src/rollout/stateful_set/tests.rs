@@ -47,24 +47,6 @@ fn ordered_pods_are_created_one_by_one_and_parallel_ones_at_once() {
     assert_eq!(steps(parallel, 0..0), "1 +0 +1 +2");
 }
 
-/// Between 10 (n log n) and 64 (n²), for an eightfold set.
-#[test]
-#[expect(clippy::disallowed_methods, reason = "the test measures")]
-fn an_update_is_not_slower_than_n_log_n() {
-    let cost = |replicas: i64| {
-        let spec = json!({"replicas": replicas, "podManagementPolicy": "Parallel"});
-        let time = || {
-            let start = std::time::Instant::now();
-            let course = course(spec.clone(), "", 0..replicas, &NeverReady::default());
-            assert_eq!(i64::try_from(course.waves), Ok(replicas));
-            start.elapsed()
-        };
-        (0..3).map(|_| time()).min().unwrap()
-    };
-    let (short, long) = (cost(4_000), cost(32_000));
-    assert!(long < 24 * short, "{short:?} for 4,000 replicas, {long:?} for 32,000");
-}
-
 #[test]
 fn an_update_goes_from_the_last_to_the_partition() {
     let spec = |partition: i64| {
