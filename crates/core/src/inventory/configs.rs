@@ -153,6 +153,11 @@ fn is_base64(text: &str) -> bool {
 
 const KEEP: &str = "keep";
 
+/// The annotations of hooks, and Argo CD's options for an object.
+pub(crate) const HELM_HOOK: &str = "helm.sh/hook";
+pub(crate) const ARGO_HOOK: &str = "argocd.argoproj.io/hook";
+pub(crate) const SYNC_OPTIONS: &str = "argocd.argoproj.io/sync-options";
+
 /// When Helm and Argo CD apply an object, and whether they delete it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Order {
@@ -168,15 +173,15 @@ impl Order {
     pub(super) fn of<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
         let get = |key: &str| annotation(key).map(Into::into);
         Order {
-            helm: get("helm.sh/hook"),
+            helm: get(HELM_HOOK),
             deleted: get("helm.sh/hook-delete-policy"),
-            argo: get("argocd.argoproj.io/hook"),
+            argo: get(ARGO_HOOK),
             wave: get("argocd.argoproj.io/sync-wave"),
             policy: get("helm.sh/resource-policy").or_else(|| {
                 let prune = annotation("kustomize.toolkit.fluxcd.io/prune")?;
                 (prune == "disabled").then(|| KEEP.into())
             }),
-            options: get("argocd.argoproj.io/sync-options"),
+            options: get(SYNC_OPTIONS),
         }
     }
 

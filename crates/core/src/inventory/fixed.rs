@@ -4,6 +4,7 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
 use serde_json::Value;
 
+use super::configs::{ARGO_HOOK, HELM_HOOK, SYNC_OPTIONS};
 use crate::inventory::prelude::*;
 use crate::kubernetes::quantity::Quantity;
 
@@ -22,10 +23,10 @@ const CHOSEN: u64 = 0;
 
 /// With these, a tool deletes the object and creates it again, or deletes it first.
 const REPLACED_BY: [(&str, &str); 5] = [
-    ("argocd.argoproj.io/hook", ""),
-    ("argocd.argoproj.io/sync-options", "Force=true"),
-    ("argocd.argoproj.io/sync-options", "Replace=true"),
-    ("helm.sh/hook", ""),
+    (ARGO_HOOK, ""),
+    (SYNC_OPTIONS, "Force=true"),
+    (SYNC_OPTIONS, "Replace=true"),
+    (HELM_HOOK, ""),
     ("kustomize.toolkit.fluxcd.io/force", "enabled"),
 ];
 

@@ -18,6 +18,8 @@ pub(crate) struct RemovedKey {
     /// The first release without it.
     pub(crate) since: Release,
     pub(crate) help: &'static str,
+    /// A part of the flags that set what a file lacks; empty for none.
+    unless: &'static str,
 }
 
 /// The page of `removed-option` names the sources.
@@ -33,8 +35,10 @@ static KEYS: [RemovedKey; 14] = [
         SCHEMA,
         (3, 0),
         "add one, or set allow_structured_metadata: false in limits_config",
-    ),
-    of(LOKI, "", RETENTION, (3, 0), "set delete_request_store in the compactor"),
+    )
+    .unless("structured-metadata"),
+    of(LOKI, "", RETENTION, (3, 0), "set delete_request_store in the compactor")
+        .unless("compactor."),
     of(LOKI, "chunk_store_config", "max_look_back_period", (3, 0), LOOKBACK),
     of(LOKI, "ingester", "max_transfer_retries", (3, 0), "leave it out"),
     of(LOKI, "limits_config", "enforce_metric_name", (3, 0), "leave it out"),
@@ -78,7 +82,13 @@ const fn of(
     since: Release,
     help: &'static str,
 ) -> RemovedKey {
-    RemovedKey { images, parent, key, since, help }
+    RemovedKey { images, parent, key, since, help, unless: "" }
+}
+
+impl RemovedKey {
+    const fn unless(self, flag: &'static str) -> Self {
+        RemovedKey { unless: flag, ..self }
+    }
 }
 
 /// Returns the keys that the programs of a pod no longer have. A tag without a minor release may be an older one.
@@ -87,13 +97,11 @@ pub(super) fn of_pod(pod: &PodSpec) -> Box<[&'static RemovedKey]> {
     for container in containers(pod) {
         let (image, tag) = image(container);
         let release = numbers(tag);
-        // Flags can have what a file lacks.
         let has = |part: &str| arguments(container).any(|(flag, _)| flag.contains(part));
         let is_of = |it: &&RemovedKey| {
             it.images.contains(&image)
                 && release >= Some(it.since)
-                && !(it.key == SCHEMA && has("structured-metadata"))
-                && !(it.key == RETENTION && has("compactor."))
+                && (it.unless.is_empty() || !has(it.unless))
                 && (it.key != HEALTH_CHECK || asks_health_check(container))
         };
         found.extend(KEYS.iter().filter(is_of));
@@ -194,6 +202,10 @@ fn in_sections(text: &str) -> Vec<&'static str> {
 
 /// The lines below a key. A list may have the indent of its key.
 fn below<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
+    // Most files have no such key, and may be long.
+    if !text.contains(key) {
+        return Vec::new();
+    }
     let mut lines =
         text.lines().filter(|it| !matches!(it.trim_start().chars().next(), None | Some('#')));
     let Some(first) = lines.find(|it| it.trim_end() == key) else { return Vec::new() };

@@ -1,7 +1,7 @@
 //! Objects in API versions that no release that setguard knows still serves.
 
 use super::{
-    configs::Refused,
+    configs::{HELM_HOOK, Refused},
     read::shapes::{Marks, Metadata},
 };
 use crate::inventory::prelude::*;
@@ -79,7 +79,7 @@ pub(super) fn is_gone(api_version: &str, kind: &str) -> bool {
 pub(super) fn read(json: &str) -> Option<(Metadata<Marks>, Role)> {
     let Versioned { api_version, kind, mut metadata } = serde_json::from_str(json).ok()?;
     let (since, instead) = gone(&api_version, &kind)?;
-    if metadata.annotations.iter().any(|it| it.contains_key("helm.sh/hook")) {
+    if metadata.annotations.iter().any(|it| it.contains_key(HELM_HOOK)) {
         return None;
     }
     metadata.name = metadata.name.map(|it| format!("{kind} {it}"));

@@ -1,4 +1,9 @@
-use crate::{finding::paths::ANNOTATIONS, object::Metadata, rules::prelude::*};
+use crate::{
+    finding::paths::ANNOTATIONS,
+    inventory::configs::{ARGO_HOOK, HELM_HOOK, SYNC_OPTIONS},
+    object::Metadata,
+    rules::prelude::*,
+};
 
 pub(super) static RULE: Rule = rule! {
     id: "deleted-as-hook", group: Rollout;
@@ -6,10 +11,6 @@ pub(super) static RULE: Rule = rule! {
     summary: "a set that becomes a hook or that Argo CD replaces by force: it is deleted",
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
-
-const HOOK: &str = "helm.sh/hook";
-const ARGO_HOOK: &str = "argocd.argoproj.io/hook";
-const OPTIONS: &str = "argocd.argoproj.io/sync-options";
 
 /// A release has no hooks, so an upgrade deletes what the release had under this name. Helm runs the hooks of
 /// `pre-upgrade` before that.
@@ -31,7 +32,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         "`helm upgrade` deletes this set with its pods, because a hook is no part of the release, and {then}"
     );
     let help = "leave the annotation out, or give the hook another name";
-    found.report(&ANNOTATIONS.key(HOOK), Reason::Invalid, message, help);
+    found.report(&ANNOTATIONS.key(HELM_HOOK), Reason::Invalid, message, help);
+}
+
+fn value<'m>(of: &'m Metadata<'_>, annotation: &str) -> Option<&'m str> {
+    Some(&**of.annotations.as_ref()?.get(annotation)?)
 }
 
 /// Returns the annotation that makes Argo CD recreate a set, and the reason. A DaemonSet may be a hook that only pulls
@@ -39,12 +44,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 ///
 /// Argo CD: `runTasks` and `applyObject`, gitops-engine/pkg/sync/sync_context.go; `NewHookDeletePolicy`.
 fn recreated(subject: &Subject<'_>) -> Option<(&'static str, &'static str)> {
-    let value = |of: &Metadata<'_>, key| Some(of.annotations.as_ref()?.get(key)?.to_string());
     let metadata = &subject.object.metadata;
-    let options = value(metadata, OPTIONS).unwrap_or_default();
+    let options = value(metadata, SYNC_OPTIONS).unwrap_or_default();
     let has = |wanted| options.split(',').any(|it| it.trim() == wanted);
     if has("Force=true") && has("Replace=true") {
-        return Some((OPTIONS, "it replaces the set by force"));
+        return Some((SYNC_OPTIONS, "it replaces the set by force"));
     }
     let hook = value(metadata, ARGO_HOOK)?;
     let becomes_one = || subject.old().is_some_and(|it| value(&it.metadata, ARGO_HOOK).is_none());
@@ -55,10 +59,10 @@ fn recreated(subject: &Subject<'_>) -> Option<(&'static str, &'static str)> {
 
 /// Returns the hook that an object becomes, if Helm deletes the object because of that.
 pub fn becomes_hook<'a>(old: &Metadata<'_>, new: &'a Metadata<'_>) -> Option<&'a str> {
-    let old = |key| Some(&**old.annotations.as_ref()?.get(key)?);
+    let old = |key| value(old, key);
     let is_kept = old("helm.sh/resource-policy") == Some("keep");
-    let hook = new.annotations.as_ref()?.get(HOOK)?;
-    (old(HOOK).is_none() && !is_kept).then_some(&**hook)
+    let hook = value(new, HELM_HOOK)?;
+    (old(HELM_HOOK).is_none() && !is_kept).then_some(hook)
 }
 
 /// Returns what happens to an object after Helm deletes it because it becomes this hook.
