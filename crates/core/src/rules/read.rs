@@ -11,7 +11,7 @@ mod wave;
 pub use self::wave::{Cause, Wave};
 pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
-    images::{Release, contains, database, image, is_mounted_near, numbers, release},
+    images::{Release, contains, database, image, is_mounted_near, numbers, release, server},
     object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,
     pods::{

@@ -9,9 +9,6 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
-/// The programs of databases whose entrypoint changes the user.
-const SERVERS: [&str; 6] = ["mariadbd", "mongod", "mongos", "mysqld", "postgres", "redis-server"];
-
 fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     let rights = Rights::of(container, spec);
     user_of_image(&rights, spec, path, found);
@@ -93,9 +90,7 @@ fn entrypoint(rights: &Rights<'_>, path: &Path<'_>, found: &mut Findings) {
     let container = rights.container;
     let Some((name, _)) = read::database(container) else { return };
     let is_old = || matches!(read::release(container), Some((_, (..8, _), _)));
-    // With other arguments the entrypoint runs them as they are.
-    let first = list(&container.args).first().map_or("-", |it| read::program(it));
-    let runs_server = first.starts_with('-') || SERVERS.contains(&first);
+    let runs_server = read::server(container).is_some();
     if name == "postgres" && runs_server && lacks_run_directory(container) {
         let message = "postgres never starts: it creates a lock file in /var/run/postgresql, and the root \
                        filesystem is read-only";

@@ -24,11 +24,8 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
     for (i, container) in spec.containers.iter().enumerate() {
         let env = list(&container.env);
         let Some((name, directory)) = read::database(container) else { continue };
-        let first = list(&container.args).first().map_or("-", |it| read::program(it));
-        if !list(&container.env_from).is_empty()
-            || !first.starts_with('-')
-                && !["mariadbd", "mongod", "mysqld", "postgres"].contains(&first)
-        {
+        let server = read::server(container).filter(|it| *it != "mongos");
+        if server.is_none() || !list(&container.env_from).is_empty() {
             continue;
         }
         let path = POD_SPEC.item("containers", i);

@@ -35,6 +35,15 @@ pub(crate) fn database(container: &Container) -> Option<(&'static str, &'static 
     found.filter(|_| list(&container.command).is_empty())
 }
 
+/// The server of a database that the arguments of a container name, or their first flag. The entrypoints run any other
+/// program as it is.
+pub(crate) fn server(container: &Container) -> Option<&str> {
+    const SERVERS: [&str; 6] =
+        ["mariadbd", "mongod", "mongos", "mysqld", "postgres", "redis-server"];
+    let first = list(&container.args).first().map_or("-", |it| super::program(it));
+    (first.starts_with('-') || SERVERS.contains(&first)).then_some(first)
+}
+
 /// The database, its release as far as the tag has it, and the directory of its data. Knows images made from the
 /// official one too.
 pub(crate) fn release(container: &Container) -> Option<(&'static str, Release, &'static str)> {
