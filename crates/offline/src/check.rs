@@ -15,7 +15,7 @@ mod new_manifests;
 mod old_manifests;
 mod old_objects;
 mod policy;
-mod rendered;
+pub(crate) mod rendered;
 mod selection;
 mod workers;
 

@@ -11,7 +11,7 @@ const COMMENT: &str = "the comment in line ";
 const LINE: &str = "line ";
 const IGNORE: &str = "setguard: ignore[";
 /// The start of a message about a key, before the lines.
-const TWICE: &str = " occurs twice";
+pub(crate) const TWICE: &str = " occurs twice";
 
 /// The findings so far. Variants of a chart and overlays of a base share many findings; each is reported once.
 #[derive(Default)]

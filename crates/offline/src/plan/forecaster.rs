@@ -13,7 +13,7 @@ use super::{
     refusal::{self, ExceededLimit, PlanFinding},
     stop,
 };
-use crate::check::manifest_check::placeholder_at;
+use crate::check::{manifest_check::placeholder_at, rendered::TWICE};
 use crate::prelude::*;
 use crate::proposal::{
     Outcome, Proposal, Simulator, Stored,
@@ -283,7 +283,7 @@ impl Forecaster<'_> {
         }
         // kubectl drops all but the last value of a key, so the API server does not see the others.
         let (twice, mut refusals): (Vec<_>, Vec<_>) =
-            problems.into_iter().partition(|it| it.message.contains(" occurs twice"));
+            problems.into_iter().partition(|it| it.message.contains(TWICE));
         let twice = twice
             .into_iter()
             .map(|it| format!("{}: {}; the last one counts", it.field, it.message));

@@ -1,6 +1,7 @@
 //! The parts of a repository that objects of Argo CD and Flux apply, before and after a change.
 
 use std::{
+    cell::LazyCell,
     collections::{BTreeSet, HashMap},
     hash::Hash,
     path::{Path, PathBuf},
@@ -77,7 +78,8 @@ pub(in crate::manifests) fn not_compared(new: &[Applied], old: &[Applied]) -> Ve
         // With a new name and a new path, only the objects are the same.
         let in_file = || {
             let all = old.iter().filter(|it| it.entry.file == now.entry.file && is_gone(it));
-            all.filter(|it| !it.sets().is_disjoint(&now.sets())).collect()
+            let own = LazyCell::new(|| now.sets());
+            all.filter(|it| !it.sets().is_disjoint(&own)).collect()
         };
         let earlier = now.earlier(own, same_name).unwrap_or_else(|| match renamed() {
             all if all.is_empty() => in_file(),
