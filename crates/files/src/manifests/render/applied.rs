@@ -41,6 +41,8 @@ pub(in crate::manifests) struct Applied {
     pub(super) is_placed: bool,
     /// Whether it is rendered as a release. Its objects are then compared as the release's.
     pub(super) is_release: bool,
+    /// Whether its folder is packed or vendored, and not read.
+    pub(super) is_foreign: bool,
     /// The file of the object.
     pub(super) entry: NotChecked,
 }
@@ -90,7 +92,8 @@ pub(in crate::manifests) fn not_compared(new: &[Applied], old: &[Applied]) -> Ve
         match why {
             Some(why) => Some(NotChecked { why, ..entry }),
             None => {
-                let why = now.has_moved(same_name, own)?;
+                let was = if same_name.is_empty() { &earlier } else { same_name };
+                let why = now.has_moved(was, own)?;
                 // A kustomization in the folder can decide about the namespace too.
                 let of = entry.of.iter().cloned().chain([now.top.join(&now.path)]);
                 let of = of.collect::<Vec<_>>();
@@ -154,8 +157,8 @@ impl Applied {
         }
         let is_left = |it: &Applied| own.iter().any(|now| now.path == it.path);
         let was = earlier.iter().find(|was| {
-            let stood = was.stands_in(top) || self.stands_in(&was.top);
-            stood && !is_left(was) && !(self.is_release && was.is_release)
+            let is_same = !was.stands_in(top) && !self.stands_in(&was.top) && !was.is_foreign;
+            !is_same && !is_left(was) && !(self.is_release && was.is_release)
         })?;
         let (now, earlier) = (path.display(), was.path.display());
         (self.may_have_set() || was.may_have_set())

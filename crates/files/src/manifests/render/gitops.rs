@@ -274,6 +274,7 @@ impl<'a> Releases<'a> {
                 cluster: Value::Null,
                 is_placed: false,
                 is_release: false,
+                is_foreign: false,
                 entry,
             });
         }
@@ -385,6 +386,7 @@ impl<'a> Releases<'a> {
                 cluster,
                 is_placed,
                 is_release,
+                is_foreign: self.unread.and_then(|unread| unread(&at)) == Some(NotRead::Foreign),
                 entry,
             });
         }
