@@ -276,8 +276,8 @@ pub fn may_accompany(found: &Found, id: &str) -> bool {
     pair == ("immutable-field", API_VALIDATION.id)
         || found.rule == "api-warning" && found.mode == "audit" && id != found.rule
         || pair == ("template-hostname-ignored", "field-dropped")
-        // Passwords are no matter of the other rules.
-        || found.rule == "database-variables" && id != found.rule
+        // Passwords and stored objects are no matter of the other rules.
+        || ["database-variables", "resource-version-set"].contains(&&*found.rule) && id != found.rule
         || pair == ("pdb-keeps-broken-pods", "replicas-without-budget")
         || matches!(
             pair,

@@ -179,6 +179,7 @@ rules! {
     replicas_without_budget,
     requests_exceed_node,
     resource_container_missing,
+    resource_version_set,
     revision_left_behind,
     revision_orphan,
     role_not_granted,
