@@ -341,6 +341,8 @@ pub(crate) enum How {
     Volume,
     /// As one file or directory of a volume.
     SubPath,
+    /// As a directory with the name of a file.
+    Directory,
     /// As one file of a volume, named in an argument.
     Argument,
     /// As the program that a container executes.
@@ -383,6 +385,10 @@ impl Use {
     }
 }
 
+fn last_part(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+}
+
 /// Adds the files that a container mounts alone, of volumes with all keys of one object.
 fn of_mounts(
     container: &Container,
@@ -392,14 +398,19 @@ fn of_mounts(
 ) {
     for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
         let file = text(&mount.sub_path).trim_start_matches("./").trim_end_matches('/');
+        let (file, how, field) = match (file, &mount.sub_path_expr) {
+            ("", None) => (last_part(&mount.mount_path), How::Directory, "mountPath"),
+            _ => (file, How::SubPath, "subPath"),
+        };
         // The directories of the kubelet begin so.
-        if file.is_empty() || file.starts_with('.') {
+        let is_file = how == How::SubPath || file.contains('.');
+        if file.is_empty() || file.starts_with('.') || !is_file {
             continue;
         }
-        let field = path.item("volumeMounts", i).child("subPath").to_field();
         if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
+            let field = path.item("volumeMounts", i).child(field).to_field();
             let (name, key) = (name.clone(), Some(file.into()));
-            uses.push(Use { kind: *kind, name, key, how: How::SubPath, field });
+            uses.push(Use { kind: *kind, name, key, how, field });
         }
     }
 }

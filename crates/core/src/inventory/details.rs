@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Toleration};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Toleration, Volume};
 use memchr::memmem;
 
 use super::{
@@ -44,6 +44,8 @@ pub(crate) struct Details {
     /// Whether the template shows that the pods of a StatefulSet know their DNS names.
     pub(crate) uses_names: bool,
     pub(crate) service_account: Option<Box<str>>,
+    /// Whether the template keeps the ServiceAccount's token from its containers.
+    pub(crate) lacks_token: bool,
     pub(crate) priority_class: Option<Box<str>>,
     pub(crate) runtime_class: Option<Box<str>>,
     /// Whether containers get environment variables for the Services of the namespace.
@@ -106,6 +108,7 @@ impl Details {
         details.exceed = object.metadata.annotation(EXCEED_ANNOTATION).map(Into::into);
         if let Some(pod) = &object.template().spec {
             details.service_account = text(pod.service_account_name.as_ref());
+            details.lacks_token = lacks_token(pod);
             if matches!(object.workload, Workload::DaemonSet(_)) {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
@@ -262,6 +265,15 @@ fn mentions(pod: &PodSpec, service: &str, set: &str) -> bool {
 
 const fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
+}
+
+/// A Secret can hold a token too.
+fn lacks_token(pod: &PodSpec) -> bool {
+    let has_token = |it: &Volume| {
+        let sources = it.projected.iter().flat_map(|it| list(&it.sources));
+        it.secret.is_some() || sources.into_iter().any(|it| it.service_account_token.is_some())
+    };
+    pod.automount_service_account_token == Some(false) && !list(&pod.volumes).iter().any(has_token)
 }
 
 #[cfg(test)]

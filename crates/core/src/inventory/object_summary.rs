@@ -123,6 +123,8 @@ pub(crate) struct Service {
     pub(crate) refused: Option<Box<Refused>>,
     /// Whether pods have DNS records before they are ready.
     pub(crate) publishes_unready: bool,
+    /// Whether each node connects only to its own pods.
+    pub(crate) is_local: bool,
     /// The bytes of the Service's environment variables in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
@@ -230,6 +232,7 @@ impl ObjectSummary {
         add(self.kind == Kind::StatefulSet, SPEC.child("replicas"));
         add(details.service_name.is_some(), SPEC.child("serviceName"));
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
+        add(details.lacks_token, POD_SPEC.child("automountServiceAccountToken"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
         add(details.runtime_class.is_some(), POD_SPEC.child("runtimeClassName"));
         if let Some(lookups) = &details.lookups {

@@ -27,6 +27,7 @@ pub(super) struct ServiceSpec {
     #[serde(rename = "type")]
     pub(super) type_: Option<String>,
     pub(super) publish_not_ready_addresses: Option<bool>,
+    pub(super) internal_traffic_policy: Option<String>,
     ports: Option<Vec<ServicePort>>,
 }
 
@@ -57,6 +58,10 @@ impl ServiceSpec {
             && self.type_.as_deref() != Some("ExternalName");
         if ports.is_empty() && needs_ports {
             return Some(Refused::new("it has no ports", "add its ports, or set clusterIP: None"));
+        }
+        if !needs_ports && matches!(self.type_.as_deref(), Some("LoadBalancer" | "NodePort")) {
+            let help = "remove the type, or clusterIP: None";
+            return Some(Refused::new("a headless Service has no other type", help));
         }
         let of_selector =
             self.selector.as_ref().and_then(|it| Refused::of_labels("the selector ", it));

@@ -320,6 +320,7 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
             .or_else(|| Refused::of_service_name(metadata.name.as_deref()?))
             .map(Box::new),
         publishes_unready: spec.publish_not_ready_addresses == Some(true),
+        is_local: spec.internal_traffic_policy.as_deref() == Some("Local"),
         variables: spec.variables(metadata.name_length()),
         selector: spec.selector.iter().flatten().map(|it| (it.0, written(it.1))).collect(),
         node_ports: spec.node_ports(),

@@ -89,13 +89,23 @@ fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut InventoryFindings) 
     let Some(first) = objects.peek().copied().filter(|_| query.knows(*kind, namespace)) else {
         return;
     };
+    if *how == How::Directory {
+        if objects.all(|it| it.keys().is_some_and(|keys| keys.contains(key))) {
+            let message = format!(
+                "without a subPath, this is a directory with the keys of its {first}, although {key} is one of them"
+            );
+            let help = format!("add subPath: {key}, or mount the directory above");
+            found.report(*kind, field.clone(), Reason::Invalid, message, help);
+        }
+        return;
+    }
     if objects.any(|it| it.keys().is_none_or(|keys| keys.contains(key))) {
         return;
     }
     let effect = match how {
         How::Env => "so the container never starts",
         How::Volume => "so the volume is never mounted, and no container starts",
-        How::SubPath => "so the kubelet mounts an empty directory there",
+        How::SubPath | How::Directory => "so the kubelet mounts an empty directory there",
         How::Argument => "so the program doesn't find this file",
         How::Executed | How::Script => "so the command doesn't find this file",
     };

@@ -39,6 +39,9 @@ const OF_CLUSTER: [&str; 8] = [
     "persistentvolumes", "storageclasses", "volumeattachments",
 ];
 
+/// Resources that no program asks for: the API server compares pods with them.
+const OF_ADMISSION: [&str; 2] = ["podsecuritypolicies", "securitycontextconstraints"];
+
 /// A fault of a binding: the message after its name, the remedy, and the kind of object that it is about.
 type Fault = (String, String, Kind);
 
@@ -65,6 +68,16 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(account) = named.filter(|name| *name != "default") else { return };
     let bindings = bindings(query, account);
     let granted = Granted::by(&bindings, query, account);
+    if query.item.details().is_some_and(|it| it.lacks_token)
+        && let Some(right) = granted.rights.iter().find(|it| !OF_ADMISSION.contains(&it.1))
+        && !is_shared(query, account)
+    {
+        let message =
+            format!("the account has rights, such as {}, but no container gets its token", right.1);
+        let help = "remove automountServiceAccountToken: false, or the bindings of the account";
+        let field = POD_SPEC.child("automountServiceAccountToken");
+        found.report(Kind::ServiceAccount, &field, Reason::Forbidden, message, help);
+    }
     for binding in &bindings {
         if let Some((message, help, through)) = fault(query, binding, account, &granted) {
             let field = POD_SPEC.child("serviceAccountName");
@@ -72,6 +85,21 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             found.report(through, &field, Reason::Forbidden, message, help);
         }
     }
+}
+
+/// Returns whether other pods of the input may have the account.
+fn is_shared(query: &Query<'_>, account: &str) -> bool {
+    let namespace = query.item.namespace();
+    let has_account = |it: &ObjectSummary| {
+        it.details().is_some_and(|it| it.service_account.as_deref() == Some(account))
+    };
+    [Kind::Deployment, Kind::Job, Kind::ReplicaSet, Kind::ReplicationController]
+        .into_iter()
+        .any(|kind| query.inventory().has_any(kind, namespace))
+        || SETS
+            .iter()
+            .flat_map(|kind| query.inventory().in_namespace(*kind, namespace))
+            .any(|it| !it.is_same(query.item) && has_account(it))
 }
 
 fn bindings<'a>(query: &Query<'a>, account: &str) -> Vec<Binding<'a>> {

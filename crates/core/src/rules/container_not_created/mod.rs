@@ -1,0 +1,76 @@
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = rule! {
+    id: "container-not-created", group: NeverStarts;
+    title: "the container runtime refuses this",
+    summary: "a capability, a mount or a working directory that the runtime refuses",
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
+};
+
+/// The capabilities of Linux. Linux: include/uapi/linux/capability.h.
+const CAPABILITIES: &str = "AUDIT_CONTROL AUDIT_READ AUDIT_WRITE BLOCK_SUSPEND BPF CHECKPOINT_RESTORE CHOWN DAC_OVERRIDE \
+    DAC_READ_SEARCH FOWNER FSETID IPC_LOCK IPC_OWNER KILL LEASE LINUX_IMMUTABLE MAC_ADMIN MAC_OVERRIDE MKNOD NET_ADMIN \
+    NET_BIND_SERVICE NET_BROADCAST NET_RAW PERFMON SETFCAP SETGID SETPCAP SETUID SYSLOG SYS_ADMIN SYS_BOOT SYS_CHROOT \
+    SYS_MODULE SYS_NICE SYS_PACCT SYS_PTRACE SYS_RAWIO SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG WAKE_ALARM ALL";
+
+fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    if spec.os.as_ref().is_some_and(|it| it.name == "windows") {
+        return;
+    }
+    let capabilities = container.security_context.as_ref().and_then(|it| it.capabilities.as_ref());
+    let at = path.below("securityContext.capabilities");
+    let lists = capabilities.map(|it| [("add", &it.add), ("drop", &it.drop)]);
+    for (field, names) in lists.into_iter().flatten() {
+        for (i, name) in list(names).iter().enumerate() {
+            let Some(why) = unknown(name) else { continue };
+            let outcome = match field {
+                "add" => "without it, or not at all",
+                _ => "and keeps it, or does not start at all",
+            };
+            let message = format!("{why}, so the container starts {outcome}");
+            let known = CAPABILITIES.split_whitespace();
+            let help = match nearest_of(bare(name), known) {
+                Some(nearest) => format!("write {nearest}"),
+                None => String::from("write the name as in capabilities(7), without CAP_"),
+            };
+            found.report(&at.item(field, i), Reason::NotSupported, message, help);
+        }
+    }
+    for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
+        if !mount.mount_path.is_empty() && mount.mount_path.trim_matches('/').is_empty() {
+            let message =
+                "a volume cannot replace the root folder of the container, so it never starts";
+            let help = "mount it in a folder, such as /host";
+            let path = path.item("volumeMounts", i);
+            found.report(&path.child("mountPath"), Reason::Invalid, message, help);
+        }
+    }
+    // The kubelet replaces `$(NAME)` only in commands and variables.
+    let folder = text(&container.working_dir);
+    if !folder.is_empty() && !folder.starts_with('/') {
+        let message =
+            "the runtime accepts only an absolute path here, so the container never starts";
+        let help = format!("write /{folder}");
+        found.report(&path.child("workingDir"), Reason::Invalid, message, help);
+    }
+}
+
+/// Containerd adds the prefix to each name. Containerd: `WithCapabilities`, internal/cri/opts/spec_linux_opts.go.
+fn unknown(name: &str) -> Option<String> {
+    let is_known =
+        |name: &str| CAPABILITIES.split_whitespace().any(|it| it.eq_ignore_ascii_case(name));
+    if is_known(name) {
+        None
+    } else if is_known(bare(name)) {
+        Some(format!("containerd adds the prefix CAP_ itself and looks for CAP_{name}"))
+    } else {
+        Some(format!("{name:?} is not a capability of Linux"))
+    }
+}
+
+fn bare(name: &str) -> &str {
+    match name.get(..4) {
+        Some(prefix) if prefix.eq_ignore_ascii_case("CAP_") => name.get(4..).unwrap_or_default(),
+        _ => name,
+    }
+}
