@@ -146,6 +146,7 @@ rules! {
     no_readiness_probe,
     no_shell_in_image,
     node_down,
+    node_label_unknown,
     node_not_wanted,
     node_pin_conflict,
     node_without_pod,

@@ -266,7 +266,8 @@ impl<'s, 'a> Advisor<'s, 'a> {
             let at = CLAIM_TEMPLATES.index(i);
             Some((claim.metadata.name.as_deref()?, at.child("metadata").child("name").to_field()))
         });
-        let all: Vec<_> = volumes.chain(claims).collect();
+        // A volume with this name is invalid itself.
+        let all: Vec<_> = volumes.chain(claims).filter(|it| it.0 != name).collect();
         if let Some(near) = nearest_of(name, all.iter().map(|(name, _)| *name)) {
             let place = all.iter().find(|(name, _)| *name == near).map(|(_, field)| field.clone());
             let advice = Advice::say(format!("did you mean `{near}`?"));

@@ -40,7 +40,7 @@ fn unread(command: &[String], args: &[String], path: &Path<'_>, found: &mut Find
     let ignored = || {
         let (i, shell, script) = ignored(&words)?;
         let message = format!("{shell} -c runs only the script before {script:?}, not this");
-        Some((i, message, "write one script, with && between its commands"))
+        Some((i, message, "write one script, with the words after it, or && between commands"))
     };
     let Some((i, message, help)) = operator.or_else(ignored) else { return };
     let (list, i) = match i.checked_sub(command.len()) {
@@ -73,7 +73,10 @@ fn ignored<'a>(words: &[&'a str]) -> Option<(usize, &'a str, &'a str)> {
         ["$0", "$1", "$@", "$*", "$#", "${", "shift"].iter().any(|it| script.contains(it));
     // A program and its arguments, not only a name with a space.
     let mut rest = next.split_whitespace().skip(1);
-    let is_script = !is_used && rest.any(|word| word.starts_with(['-', '/', '$']));
+    let mut after = words.iter().skip(at + 1);
+    let is_script = !is_used
+        && (rest.any(|word| word.starts_with(['-', '/', '$']))
+            || after.any(|it| it.starts_with('-') && *it != "--"));
     is_script.then_some((at + 1, *words.first()?, *next))
 }
 

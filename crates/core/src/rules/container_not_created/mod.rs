@@ -37,10 +37,19 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
         }
     }
     for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
-        if !mount.mount_path.is_empty() && mount.mount_path.trim_matches('/').is_empty() {
-            let message =
-                "a volume cannot replace the root folder of the container, so it never starts";
-            let help = "mount it in a folder, such as /host";
+        let is_whole = text(&mount.sub_path).is_empty() && mount.sub_path_expr.is_none();
+        let fault = match mount.mount_path.trim_end_matches('/') {
+            "" if !mount.mount_path.is_empty() => Some((
+                "a volume cannot replace the root folder of the container, so it never starts",
+                "mount it in a folder, such as /host",
+            )),
+            "/etc" if is_whole && is_read_only(spec, mount) => Some((
+                "the runtime cannot put /etc/hosts into this volume, so the container never starts",
+                "mount it in a folder of its own, or each key with subPath",
+            )),
+            _ => None,
+        };
+        if let Some((message, help)) = fault {
             let path = path.item("volumeMounts", i);
             found.report(&path.child("mountPath"), Reason::Invalid, message, help);
         }
@@ -53,6 +62,17 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
         let help = format!("write /{folder}");
         found.report(&path.child("workingDir"), Reason::Invalid, message, help);
     }
+}
+
+/// Returns whether only the kubelet can write to a volume.
+fn is_read_only(spec: &PodSpec, mount: &VolumeMount) -> bool {
+    let mut all = list(&spec.volumes).iter().filter(|it| it.name == mount.name);
+    all.any(|it| {
+        it.config_map.is_some()
+            || it.secret.is_some()
+            || it.projected.is_some()
+            || it.downward_api.is_some()
+    })
 }
 
 /// Containerd adds the prefix to each name. Containerd: `WithCapabilities`, internal/cri/opts/spec_linux_opts.go.

@@ -5,7 +5,7 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "quantity-unit", group: NeverStarts;
     title: "the quantity has the wrong unit",
-    summary: "memory or storage of a few bytes, or hundreds of processors",
+    summary: "memory of a few bytes, hundreds of processors, or a mode in decimal",
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
@@ -23,6 +23,21 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         bytes(size, false, "Gi", why, &path.below("spec.resources.requests.storage"), found);
     }
     let Some(spec) = subject.object.template().spec.as_ref() else { return };
+    for (i, volume) in list(&spec.volumes).iter().enumerate() {
+        let config = volume.config_map.as_ref().and_then(|it| it.default_mode);
+        let secret = volume.secret.as_ref().and_then(|it| it.default_mode);
+        let modes = [("configMap", config), ("secret", secret)];
+        for (kind, mode) in modes.into_iter().filter_map(|(kind, mode)| Some((kind, mode?))) {
+            if DECIMAL.contains(&mode) {
+                let message =
+                    format!("in decimal, {mode} is the mode 0{mode:o}, which nobody wants");
+                let help = format!("write 0{mode}");
+                let path = VOLUMES.index(i);
+                let path = path.child(kind);
+                found.report(&path.child("defaultMode"), Reason::Invalid, message, help);
+            }
+        }
+    }
     visit(spec, &POD_SPEC, &mut |container, path| {
         let Some(resources) = &container.resources else { return };
         let path = path.child("resources");
@@ -35,6 +50,9 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
     });
 }
+
+/// Modes without the leading zero. The API server refuses larger ones.
+const DECIMAL: [i32; 3] = [400, 440, 444];
 
 fn bytes(
     written: Option<&Written>,
