@@ -250,12 +250,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let earlier = old.sources.iter().filter(|it| !releases.contains_key(it.name()));
     exempt_earlier(&mut policy, &root, earlier);
     let previous = Arc::new(std::mem::take(&mut old.objects).followed_by(&new.sources));
-    if args.known.new_only {
+    if args.known.needs_old() {
         let mut context = InputContext::of_namespace(namespace);
         (context.paths, context.no_ignores) = (std::mem::take(&mut old.contexts), args.no_ignores);
         let sources = std::mem::take(&mut old.sources);
         let found = findings(sources, context, &policy, repository.clone(), strictness)?;
         known.old = Some((found, Arc::clone(&previous)));
+        known.new_only = args.known.new_only;
     }
     let context = InputContext {
         namespace: args.namespace.clone(),

@@ -178,8 +178,8 @@ impl Sides {
         all.filter(|it| self.old.contains_key(it))
     }
 
-    /// Returns the old object that no longer exists if only one of the two has a namespace in its file; for a root, its
-    /// object in any other namespace. Objects of files that the user named may come from a cluster, so they count only
+    /// Returns the old object that no longer exists if only one of the two has a namespace, or both stood in this file;
+    /// for a root, its object in any other namespace. Objects of files that the user named may come from a cluster, so they count only
     /// with `from_cluster`.
     pub(crate) fn other_namespace(
         &self,
@@ -190,8 +190,13 @@ impl Sides {
         let default = namespace_or_default(None);
         // A different root may have its own object.
         let is_there = |it: &String| it == file || !self.is_root(it);
+        let was_here = |it: &ObjectId| {
+            let mut places = self.old.get(it).into_iter().flat_map(|it| it.all.places());
+            places.any(|(_, place)| is_same(place, file))
+        };
         let is_other = |it: &&ObjectId| {
-            ((it.namespace == default) != (id.namespace == default) || self.is_of_root(it, file))
+            let is_default = it.namespace == default;
+            (is_default != (id.namespace == default) || was_here(it) || self.is_of_root(it, file))
                 && !self.files_of(it).any(is_there)
         };
         let mut others = self.namesakes(id).filter(is_other);

@@ -94,7 +94,10 @@ impl<T> Alternatives<T> {
             }
         }
         if let Some(same) = self.0.iter().find(|it| is_same(&it.place, file)) {
-            return Some(same);
+            // Of several files in a folder, the cluster has the object of the last one.
+            let here = self.near(group).filter(|it| folders(&it.place).eq(folders(file)));
+            let last = here.max_by_key(|it| &it.place);
+            return last.filter(|it| !is_left(it, has_nearer)).or(Some(same));
         }
         let is_open = |it: &&Alternative<T>| {
             let common = common(&it.file, file);

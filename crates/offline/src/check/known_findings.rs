@@ -52,11 +52,21 @@ pub(crate) struct KnownArgs {
     prune_baseline: bool,
 }
 
+impl KnownArgs {
+    /// Returns whether the run needs the findings in the previous manifests. In a change, the baseline hides only these:
+    /// objects in different folders may have the same name.
+    pub(crate) const fn needs_old(&self) -> bool {
+        self.new_only || self.baseline.is_some() && self.against_ref.is_some()
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) baseline: Option<Baseline>,
     /// The findings in the previous manifests, with the objects there.
     pub(crate) old: Option<(Collected, Arc<OldObjects>)>,
+    /// Whether they are hidden.
+    pub(crate) new_only: bool,
     /// All findings, if the run only collects them.
     pub(crate) collected: Option<Collected>,
     pub(crate) hidden: Hidden,
@@ -162,12 +172,14 @@ impl Known {
             });
             if let Some(baseline) = &mut self.baseline
                 && baseline.hides(&Fingerprint::of(file, id, diagnostic), diagnostic)
+                && (is_old || self.old.is_none())
             {
                 self.hidden.by_baseline += 1;
                 return false;
             }
-            self.hidden.as_old += usize::from(is_old);
-            !is_old
+            let is_hidden = is_old && self.new_only;
+            self.hidden.as_old += usize::from(is_hidden);
+            !is_hidden
         });
     }
 }

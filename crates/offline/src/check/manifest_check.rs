@@ -139,8 +139,6 @@ impl<'a> Checker<'a> {
             self.apply(&manifest.node, decoded, file, &mut found);
         }
         let line = manifest.node.mark.line;
-        let moved = found.moved.take();
-        let mut postponed = moved.map(|why| NotChecked::object(file, line, Cause::Partial, why));
         ignores.begin(&found.id);
         let context = self.path_context(file).filter(|_| !self.context.no_ignores);
         let completed = context.and_then(|it| it.completed(manifest, "check"));
@@ -149,6 +147,7 @@ impl<'a> Checker<'a> {
             entry.is_same = self.previous.has_same(&found.id, file, manifest);
             entry
         };
+        let mut postponed = found.moved.take().map(|why| postpone(line, Cause::Partial, why));
         for (violation, mark, _) in &mut found.violations {
             if !is_named && let Some(text) = placeholder_in(violation, *mark, &manifest.node) {
                 let why = format!(
@@ -192,12 +191,17 @@ impl<'a> Checker<'a> {
         found.violations.extend(problems.into_iter().map(schema));
         let id = found.id.clone();
         let (old_file, old) = self.previous.before(&id, file).unzip();
+        let why = match old {
+            Some(_) => self.previous.partly_read(&id, file),
+            // All pods in the old namespace go.
+            None => self.previous.moved(&id, file),
+        };
+        match why {
+            Some(why) if !self.policy.limits.is_empty() => found.moved = Some(why),
+            why if old.is_some() => found.remarks.extend(why),
+            why => found.remarks.extend(self.previous.namesake(&id, node).or(why)),
+        }
         if old.is_none() {
-            match self.previous.moved(&id, file) {
-                // All pods in the old namespace go.
-                Some(why) if !self.policy.limits.is_empty() => found.moved = Some(why),
-                moved => found.remarks.extend(self.previous.namesake(&id, node).or(moved)),
-            }
             found.remarks.extend(self.previous.unclear(&id, file));
         }
         let proposal = Proposal { id: &id, resource, node, json: &json, old };

@@ -73,14 +73,21 @@ impl OldObjects {
         if manifest.is_partial() {
             return;
         }
-        let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) else { return };
+        let Some(decoded) = manifest.decode(Version::NEWEST) else { return };
+        let Decoded { resource, json, problems } = decoded;
         let id = ObjectId::of(&manifest.node);
-        let Ok(object) = Object::parse(resource, &json) else {
-            let place = source.place().map(|it| it.display().to_string());
-            let place = place.unwrap_or_else(|| source.name().to_owned());
-            self.unread.entry(id).or_default().push((place, json));
-            return;
+        let json = match Object::parse(resource, &json) {
+            Ok(_) => json,
+            Err(_) => {
+                let place = source.place().map(|it| it.display().to_string());
+                let place = place.unwrap_or_else(|| source.name().to_owned());
+                // The rest can be compared.
+                let rest = without(&problems, &json);
+                self.unread.entry(id.clone()).or_default().push((place, json));
+                rest.unwrap_or_default()
+            }
         };
+        let Ok(object) = Object::parse(resource, &json) else { return };
         let template = object.template();
         let mut item = ObjectSummary::of(&object).with_refusals(template).with_template(template);
         item.set_location(source.name().into(), manifest.node.mark.line);
@@ -114,6 +121,14 @@ impl OldObjects {
                 before == Some(json.as_str()) || gone.any(|was| was == json)
             }
         }
+    }
+
+    /// Returns why only parts of an old object of a file are compared, if so.
+    pub(crate) fn partly_read(&self, id: &ObjectId, file: &str) -> Option<String> {
+        let mut all = self.unread.get(id)?.iter();
+        all.any(|(place, _)| is_same(place, file)).then(|| {
+            "parts of its earlier state cannot be read, so their change is not checked".to_owned()
+        })
     }
 
     /// Returns a note if this object may have existed before but cannot be compared.
@@ -161,4 +176,17 @@ impl OldObjects {
         let (Some(one), None) = (namesakes.next(), namesakes.next()) else { return None };
         (one.namespace != namespace_or_default(None)).then(|| namespaces::hint(&one.namespace))
     }
+}
+
+/// Returns an object without the fields that do not decode, such as a placeholder in place of a number.
+fn without(problems: &[Problem], json: &str) -> Option<String> {
+    let mut object: Value = serde_json::from_str(json).ok()?;
+    for problem in problems {
+        let pointer = problem.field.pointer();
+        let (parent, key) = pointer.rsplit_once('/')?;
+        if let Some(Value::Object(fields)) = object.pointer_mut(parent) {
+            fields.remove(key);
+        }
+    }
+    Some(object.to_string())
 }
