@@ -24,6 +24,7 @@ use super::{
     files::{LARGEST_IN_FOLDER, is_foreign, is_manifest},
     folder,
     layout::Layout,
+    not_checked::file_may_have_set,
     path_context::FolderContext,
     render::{Releases, Rendering, not_compared},
 };
@@ -285,6 +286,12 @@ impl Commit {
         }
         let not_compared = self.not_compared(paths, exclude, &old)?;
         old.not_compared.extend(not_compared);
+        let replaced = old.sources.iter().flatten().filter(|it| is_replaced(it.text()));
+        let places = replaced.filter_map(Source::place).filter(|it| file_may_have_set(it));
+        let why =
+            "git has no readable text of its earlier version, so this change of it is not checked";
+        let entry = |it: &Path| NotChecked::at(it, Cause::Unreadable, why).of([it.to_owned()]);
+        old.not_compared.extend(places.map(entry));
         Ok(old)
     }
 
@@ -752,4 +759,9 @@ impl Commit {
              --filter"
         ))
     }
+}
+
+/// Returns whether Git LFS or git-crypt replaces a text when git checks it out.
+fn is_replaced(text: &str) -> bool {
+    text.starts_with("version https://git-lfs") || text.starts_with("\0GITCRYPT\0")
 }

@@ -194,7 +194,7 @@ impl<'a> Checker<'a> {
         let why = match old {
             Some(_) => self.previous.partly_read(&id, file),
             // All pods in the old namespace go.
-            None => self.previous.moved(&id, file),
+            None => self.previous.unread(&id, file).or_else(|| self.previous.moved(&id, file)),
         };
         match why {
             Some(why) if !self.policy.limits.is_empty() => found.moved = Some(why),

@@ -131,10 +131,11 @@ impl OldObjects {
         })
     }
 
-    /// Returns a note if this object may have existed before but cannot be compared.
-    pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
+    /// Returns why no old state of an object is read, if it may have one.
+    pub(crate) fn unread(&self, id: &ObjectId, file: &str) -> Option<String> {
         if id.is_generated {
-            return None;
+            let why = "kubectl apply refuses generateName, so this changes no object that there was before";
+            return (!self.sides.old.is_empty()).then(|| why.to_owned());
         }
         if self.unread.contains_key(id) {
             return Some(
@@ -146,6 +147,14 @@ impl OldObjects {
                 "{file} was a template before, so changes of its objects are not checked"
             ));
         }
+        None
+    }
+
+    /// Returns a note if this object may continue one of several.
+    pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
+        if id.is_generated || self.unread(id, file).is_some() {
+            return None;
+        }
         // Otherwise `moved` and `namesake` have a hint.
         let has_namespace = id.namespace != namespace_or_default(None);
         if self.sides.old.contains_key(id) || !has_namespace {
@@ -156,8 +165,7 @@ impl OldObjects {
 
     /// Returns a note if a new object may be an object that disappeared from a different namespace.
     pub(crate) fn moved(&self, id: &ObjectId, file: &str) -> Option<String> {
-        let is_unclear = self.unread.contains_key(id) || self.sides.was_template(file);
-        if is_unclear || id.is_generated || self.sides.old.contains_key(id) {
+        if id.is_generated || self.sides.old.contains_key(id) {
             return None;
         }
         let (old, was) = self.sides.other_namespace(id, file, false)?;
