@@ -151,7 +151,9 @@ fn of_script(script: &str, rights: &Rights<'_>) -> Option<Lack> {
         if lack.is_some() || is_nsenter {
             return lack;
         }
-        if words.iter().any(|it| MAKES.contains(&read::program(it))) {
+        // Without the capability, root cannot give away its own files either.
+        let is_maker = words.iter().any(|it| MAKES.contains(&read::program(it)));
+        if is_maker && rights.is_root != Some(true) {
             return None;
         }
     }

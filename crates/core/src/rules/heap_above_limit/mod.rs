@@ -8,6 +8,16 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    for (i, env) in list(&container.env).iter().enumerate() {
+        if let Some((option, units)) = malformed(&env.name, text(&env.value)) {
+            let message = format!(
+                "the program does not start with {option}, because it does not know the unit"
+            );
+            let path = path.item("env", i);
+            let help = format!("write a whole number with {units}");
+            found.report(&path.child("value"), Reason::Invalid, message, help);
+        }
+    }
     let Some((limit, shown)) = limit(container, spec) else { return };
     let Some(heap) = smallest_heap(container, path, limit) else { return };
     if heap.bytes >= limit {
@@ -23,6 +33,30 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
         };
         let is_soft = heap.option.starts_with("GOMEMLIMIT");
         found.report_at(heap.field, Reason::Invalid, message, help).noted_if(is_soft);
+    }
+}
+
+/// Returns a size with a unit of Kubernetes or of another language, and the right units.
+///
+/// Go: `readGOMEMLIMIT`, src/runtime/mgcpacer.go; OpenJDK: `parse_integer`, src/hotspot/share/utilities/parseInteger.hpp.
+fn malformed<'a>(name: &str, value: &'a str) -> Option<(Cow<'a, str>, &'static str)> {
+    const UNITS: [&str; 6] = ["Ki", "Mi", "Gi", "K", "M", "G"];
+    const BYTES: [&str; 6] = ["KB", "MB", "GB", "kb", "mb", "gb"];
+    let has = |size: &str, units: &[&str]| {
+        units.iter().any(|it| size.strip_suffix(it).is_some_and(|it| it.parse::<u64>().is_ok()))
+    };
+    match name {
+        "GOMEMLIMIT" if has(value, &UNITS) || has(value, &BYTES) => {
+            Some((format!("GOMEMLIMIT={value}").into(), "KiB, MiB or GiB"))
+        }
+        "JAVA_OPTS" | "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" => {
+            let is_wrong = |word: &&str| {
+                let size = word.strip_prefix("-Xm").and_then(|it| it.strip_prefix(['x', 's']));
+                size.is_some_and(|it| has(it, &["Ki", "Mi", "Gi"]) || has(it, &BYTES))
+            };
+            value.split_whitespace().find(is_wrong).map(|it| (it.into(), "k, m or g"))
+        }
+        _ => None,
     }
 }
 

@@ -4,12 +4,34 @@ use crate::rules::prelude::*;
 pub(super) static RULE: Rule = rule! {
     id: "variable-not-expanded", group: NeverStarts;
     title: "nothing replaces the variable",
-    summary: "a variable in a probe or hook that nothing replaces by its value",
+    summary: "a variable in a command, probe or hook that nothing replaces by its value",
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Container(check))],
 };
 
 fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    of_program(container, path, found);
     read::actions(container, path, &mut |it| of_command(container, it, found));
+}
+
+/// The kubelet expands only `$(NAME)`. An image may have a shell as its entrypoint.
+fn of_program(container: &Container, path: &Path<'_>, found: &mut Findings) {
+    let command = list(&container.command);
+    let mut words = command.iter().chain(list(&container.args));
+    let is_shell = |it: &String| read::is_shell(it) || RUN_SHELLS.contains(&read::program(it));
+    if command.is_empty() || words.any(|it| is_shell(it) || it.ends_with("sh")) {
+        return;
+    }
+    for (field, words) in [("command", &container.command), ("args", &container.args)] {
+        for (i, word) in list(words).iter().enumerate() {
+            let Some((text, name, false)) = variable(word) else { continue };
+            let is_whole = word.rsplit('=').next() == Some(text) && !text.contains('{');
+            if is_whole && list(&container.env).iter().any(|it| it.name == name) {
+                let message = format!("{text} stays as it is, because no shell runs the command");
+                let help = format!("write $({name})");
+                found.report(&path.item(field, i), Reason::Invalid, message, help);
+            }
+        }
+    }
 }
 
 /// Kubernetes: `ExpandContainerCommandOnlyStatic`, pkg/kubelet/container/helpers.go; `Run`,
