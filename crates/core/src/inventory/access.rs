@@ -19,6 +19,8 @@ pub(crate) enum Access {
     Role(Option<Box<[Resource]>>),
     /// The role that a binding grants, and the ServiceAccounts that it names.
     Binding(Kind, Box<str>, Box<[Account]>),
+    /// A ServiceAccount that keeps its token from pods that do not ask for it.
+    NoToken,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +83,7 @@ impl Access {
                 let of = |it: &Option<Box<str>>| it.as_ref().map_or(0, |it| it.len());
                 role.len() + accounts.iter().map(|(a, b)| texts((of(a), b.len()))).sum::<usize>()
             }
+            Access::NoToken => 0,
         }
     }
 }

@@ -44,8 +44,8 @@ pub(crate) struct Details {
     /// Whether the template shows that the pods of a StatefulSet know their DNS names.
     pub(crate) uses_names: bool,
     pub(crate) service_account: Option<Box<str>>,
-    /// Whether the template keeps the ServiceAccount's token from its containers.
-    pub(crate) lacks_token: bool,
+    /// Whether containers get the ServiceAccount's token. `None` if the ServiceAccount decides.
+    pub(crate) mounts_token: Option<bool>,
     pub(crate) priority_class: Option<Box<str>>,
     pub(crate) runtime_class: Option<Box<str>>,
     /// Whether containers get environment variables for the Services of the namespace.
@@ -108,7 +108,7 @@ impl Details {
         details.exceed = object.metadata.annotation(EXCEED_ANNOTATION).map(Into::into);
         if let Some(pod) = &object.template().spec {
             details.service_account = text(pod.service_account_name.as_ref());
-            details.lacks_token = lacks_token(pod);
+            details.mounts_token = mounts_token(pod);
             if matches!(object.workload, Workload::DaemonSet(_)) {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
@@ -268,12 +268,13 @@ const fn is_part(c: char) -> bool {
 }
 
 /// A Secret can hold a token too.
-fn lacks_token(pod: &PodSpec) -> bool {
+fn mounts_token(pod: &PodSpec) -> Option<bool> {
     let has_token = |it: &Volume| {
         let sources = it.projected.iter().flat_map(|it| list(&it.sources));
         it.secret.is_some() || sources.into_iter().any(|it| it.service_account_token.is_some())
     };
-    pod.automount_service_account_token == Some(false) && !list(&pod.volumes).iter().any(has_token)
+    let has_own = list(&pod.volumes).iter().any(has_token);
+    if has_own { Some(true) } else { pod.automount_service_account_token }
 }
 
 #[cfg(test)]

@@ -232,7 +232,7 @@ impl ObjectSummary {
         add(self.kind == Kind::StatefulSet, SPEC.child("replicas"));
         add(details.service_name.is_some(), SPEC.child("serviceName"));
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
-        add(details.lacks_token, POD_SPEC.child("automountServiceAccountToken"));
+        add(details.mounts_token == Some(false), POD_SPEC.child("automountServiceAccountToken"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
         add(details.runtime_class.is_some(), POD_SPEC.child("runtimeClassName"));
         if let Some(lookups) = &details.lookups {

@@ -228,7 +228,13 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         Kind::ServiceAccount => {
             let metadata = metadata::<Marks>(json)?;
             let refused = Refused::of_metadata(&metadata);
-            item(kind, (metadata, refused.map_or(Role::Named, |it| Role::Refused(Box::new(it)))))
+            let account: AccountShape = serde_json::from_str(json).ok()?;
+            let role = match (refused, account.automount_service_account_token) {
+                (Some(it), _) => Role::Refused(Box::new(it)),
+                (None, Some(false)) => Role::Access(Access::NoToken),
+                (None, _) => Role::Named,
+            };
+            item(kind, (metadata, role))
         }
         Kind::ConfigMap | Kind::PersistentVolumeClaim | Kind::Secret => {
             let (metadata, config) = Config::read(kind, json)?;
@@ -364,6 +370,12 @@ fn monitor(json: &str) -> Option<(Metadata, Role)> {
     };
     let selector = selector.filter(|_| spec.namespace_selector.as_ref().is_none_or(is_own));
     Some((metadata, selector.map_or(Role::Named, Role::Monitor)))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AccountShape {
+    automount_service_account_token: Option<bool>,
 }
 
 /// Reads a NetworkPolicy. Keeps only the name of one in a different API group.

@@ -68,21 +68,44 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(account) = named.filter(|name| *name != "default") else { return };
     let bindings = bindings(query, account);
     let granted = Granted::by(&bindings, query, account);
-    if query.item.details().is_some_and(|it| it.lacks_token)
+    if let Some((field, help)) = no_token(query, account)
         && let Some(right) = granted.rights.iter().find(|it| !OF_ADMISSION.contains(&it.1))
         && !is_shared(query, account)
     {
         let message =
             format!("the account has rights, such as {}, but no container gets its token", right.1);
-        let help = "remove automountServiceAccountToken: false, or the bindings of the account";
-        let field = POD_SPEC.child("automountServiceAccountToken");
-        found.report(Kind::ServiceAccount, &field, Reason::Forbidden, message, help);
+        found.report(
+            Kind::ServiceAccount,
+            &POD_SPEC.child(field),
+            Reason::Forbidden,
+            message,
+            help,
+        );
     }
     for binding in &bindings {
         if let Some((message, help, through)) = fault(query, binding, account, &granted) {
             let field = POD_SPEC.child("serviceAccountName");
             let message = format!("the {} {message}", binding.item);
             found.report(through, &field, Reason::Forbidden, message, help);
+        }
+    }
+}
+
+/// Returns the field that keeps the token of the account from the containers, and the remedy.
+///
+/// Kubernetes: `shouldAutomount`, plugin/pkg/admission/serviceaccount/admission.go.
+fn no_token(query: &Query<'_>, account: &str) -> Option<(&'static str, &'static str)> {
+    const TEMPLATE: &str =
+        "remove automountServiceAccountToken: false, or the bindings of the account";
+    const ACCOUNT: &str = "set automountServiceAccountToken: true in the template, or remove the bindings of the account";
+    match query.item.details()?.mounts_token {
+        Some(true) => None,
+        Some(false) => Some(("automountServiceAccountToken", TEMPLATE)),
+        None => {
+            let namespace = query.item.namespace();
+            let mut accounts = query.inventory().named(Kind::ServiceAccount, namespace, account);
+            let keeps = |it: &ObjectSummary| matches!(it.access(), Some(Access::NoToken));
+            accounts.next().filter(|it| keeps(it)).map(|_| ("serviceAccountName", ACCOUNT))
         }
     }
 }
@@ -110,7 +133,7 @@ fn bindings<'a>(query: &Query<'a>, account: &str) -> Vec<Binding<'a>> {
         Access::Binding(kind, role, accounts) => {
             Some(Binding { item, kind: *kind, role, accounts })
         }
-        Access::Role(_) => None,
+        Access::Role(_) | Access::NoToken => None,
     });
     all.filter(|it| it.accounts.iter().any(|(_, name)| **name == *account)).collect()
 }
