@@ -139,6 +139,7 @@ rules! {
     max_unavailable_ignored,
     max_unavailable_ordered,
     misscheduled,
+    monitor_port_missing,
     name_too_long,
     neighbor_refused,
     no_container_restarts,

@@ -74,8 +74,8 @@ pub(crate) enum Role {
     Autoscaler(Box<Autoscaler>),
     Config(Config),
     Limits(Vec<LimitRangeItem>),
-    /// The pods or Services of its own namespace that a PodMonitor or ServiceMonitor selects.
-    Monitor(Selector),
+    /// A PodMonitor or ServiceMonitor.
+    Monitor(Box<Monitor>),
     /// The limits of a quota for all pods.
     Quota(Amounts),
     DisruptionBudget(Box<DisruptionBudget>),
@@ -132,8 +132,18 @@ pub(crate) struct Service {
     pub(crate) node_ports: Box<[i64]>,
     /// The ports of the Service, each with its port of the pods; only in an input.
     pub(crate) targets: Box<[(i64, NamedPort)]>,
+    /// The names of the ports; only in an input.
+    pub(crate) names: Box<[Box<str>]>,
     /// The Service's own labels; only in an input.
     pub(crate) labels: Labels,
+}
+
+/// The pods or Services of its own namespace that a PodMonitor or ServiceMonitor selects.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Monitor {
+    pub(crate) selector: Selector,
+    /// The names of the ports, each with whether Prometheus keeps all of its targets.
+    pub(crate) ports: Box<[(Box<str>, bool)]>,
 }
 
 /// A port of a pod with a name, or a number in its place.
@@ -357,7 +367,14 @@ impl ObjectSummary {
     pub(crate) fn pod_selector(&self) -> Option<&Selector> {
         match &self.role {
             Role::DisruptionBudget(budget) => budget.selector.as_ref(),
-            Role::Monitor(selector) => Some(selector),
+            Role::Monitor(monitor) => Some(&monitor.selector),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn monitor(&self) -> Option<&Monitor> {
+        match &self.role {
+            Role::Monitor(monitor) => Some(monitor),
             _ => None,
         }
     }
@@ -389,7 +406,7 @@ impl ObjectSummary {
             Role::Access(access) => access.bytes(),
             Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
             Role::Config(config) => config.bytes(),
-            Role::Monitor(selector) => selector.bytes(),
+            Role::Monitor(monitor) => size_of::<Monitor>() + monitor.selector.bytes(),
             Role::Limits(limits) => limits.len() * size_of::<LimitRangeItem>(),
             Role::Quota(hard) => hard.len() * size_of::<(String, String)>(),
             Role::StorageClass(_) | Role::Named => 0,

@@ -35,6 +35,7 @@ impl ObjectSummary {
         let mut item = shapes::read(kind, json)?;
         if let Role::Service(service) = &mut item.role {
             service.targets = Box::default();
+            service.names = Box::default();
             service.node_ports = Box::default();
             service.labels = Labels::default();
         }

@@ -266,7 +266,7 @@ impl Inventory {
             Role::DisruptionBudget(budget) => {
                 budget.selector.as_mut().map_or(0, |selector| selector.share(&same))
             }
-            Role::Monitor(selector) => selector.share(&same),
+            Role::Monitor(monitor) => monitor.selector.share(&same),
             Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
             Role::Access(_)

@@ -128,6 +128,10 @@ impl ServiceSpec {
         all.filter(|it| *it != 0).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    pub(super) fn names(&self) -> Box<[Box<str>]> {
+        self.ports.iter().flatten().filter_map(|it| it.named().map(Into::into)).collect()
+    }
+
     /// Returns the ports, each with its port of the pods.
     pub(super) fn targets(&self) -> Box<[(i64, NamedPort)]> {
         let of = |port: &ServicePort| {

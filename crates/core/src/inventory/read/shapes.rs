@@ -18,7 +18,7 @@ use crate::{
         access::Access,
         configs::{Config, Refused},
         object_summary::{
-            Autoscaler, Called, DisruptionBudget, PodSecurity, Ports, ScaledClaims, Service,
+            Autoscaler, Called, DisruptionBudget, Monitor, PodSecurity, Ports, ScaledClaims, Service,
         },
         traffic::TrafficPolicy,
         unserved,
@@ -192,7 +192,16 @@ struct ClientConfig {
 #[serde(rename_all = "camelCase")]
 struct MonitorSpec {
     selector: Option<LabelSelector>,
+    #[serde(alias = "podMetricsEndpoints")]
+    endpoints: Option<Vec<Endpoint>>,
     namespace_selector: Option<Namespaces>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Endpoint {
+    port: Option<Box<str>>,
+    relabelings: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -331,6 +340,7 @@ fn service(json: &str) -> Option<(Metadata<Marks>, Role)> {
         selector: spec.selector.iter().flatten().map(|it| (it.0, written(it.1))).collect(),
         node_ports: spec.node_ports(),
         targets: spec.targets(),
+        names: spec.names(),
         labels: labels.filter_map(|(key, value)| Some((key, value.as_str()?))).collect(),
     };
     Some((metadata, Role::Service(service)))
@@ -369,7 +379,10 @@ fn monitor(json: &str) -> Option<(Metadata, Role)> {
         !it.any && it.match_names.iter().flatten().all(|it| Some(it) == metadata.namespace.as_ref())
     };
     let selector = selector.filter(|_| spec.namespace_selector.as_ref().is_none_or(is_own));
-    Some((metadata, selector.map_or(Role::Named, Role::Monitor)))
+    let ports = spec.endpoints.into_iter().flatten();
+    let ports = ports.filter_map(|it| Some((it.port?, it.relabelings.is_none()))).collect();
+    let monitor = selector.map(|selector| Role::Monitor(Box::new(Monitor { selector, ports })));
+    Some((metadata, monitor.unwrap_or(Role::Named)))
 }
 
 #[derive(Deserialize)]

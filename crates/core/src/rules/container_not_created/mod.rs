@@ -36,6 +36,17 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
             found.report(&at.item(field, i), Reason::NotSupported, message, help);
         }
     }
+    let (added, dropped) =
+        capabilities.map(|it| (list(&it.add), list(&it.drop))).unwrap_or_default();
+    for (i, name) in added.iter().enumerate() {
+        if dropped.iter().any(|it| it.eq_ignore_ascii_case(name)) {
+            let message = format!(
+                "the container drops {name} too, and containerd drops last, so it starts without {name}"
+            );
+            let path = at.item("add", i);
+            found.report(&path, Reason::Forbidden, message, "remove it from one of the two lists");
+        }
+    }
     for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
         let is_whole = text(&mount.sub_path).is_empty() && mount.sub_path_expr.is_none();
         let fault = match mount.mount_path.trim_end_matches('/') {
@@ -46,6 +57,10 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
             "/etc" if is_whole && is_read_only(spec, mount) => Some((
                 "the runtime cannot put /etc/hosts into this volume, so the container never starts",
                 "mount it in a folder of its own, or each key with subPath",
+            )),
+            _ if has_unknown_medium(spec, mount) => Some((
+                "the kubelet does not know the medium of this emptyDir, so the container never starts",
+                "write medium: Memory, or leave it out",
             )),
             _ => None,
         };
@@ -73,6 +88,13 @@ fn is_read_only(spec: &PodSpec, mount: &VolumeMount) -> bool {
             || it.projected.is_some()
             || it.downward_api.is_some()
     })
+}
+
+/// Kubernetes: `SetUpAt`, pkg/volume/emptydir/empty_dir.go.
+fn has_unknown_medium(spec: &PodSpec, mount: &VolumeMount) -> bool {
+    let all = list(&spec.volumes).iter().filter(|it| it.name == mount.name);
+    let mut media = all.filter_map(|it| it.empty_dir.as_ref()?.medium.as_deref());
+    media.any(|it| !it.is_empty() && it != "Memory" && !it.starts_with("HugePages"))
 }
 
 /// Containerd adds the prefix to each name. Containerd: `WithCapabilities`, internal/cri/opts/spec_linux_opts.go.

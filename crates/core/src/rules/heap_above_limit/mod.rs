@@ -40,24 +40,24 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
 ///
 /// Go: `readGOMEMLIMIT`, src/runtime/mgcpacer.go; OpenJDK: `parse_integer`, src/hotspot/share/utilities/parseInteger.hpp.
 fn malformed<'a>(name: &str, value: &'a str) -> Option<(Cow<'a, str>, &'static str)> {
-    const UNITS: [&str; 6] = ["Ki", "Mi", "Gi", "K", "M", "G"];
-    const BYTES: [&str; 6] = ["KB", "MB", "GB", "kb", "mb", "gb"];
-    let has = |size: &str, units: &[&str]| {
-        units.iter().any(|it| size.strip_suffix(it).is_some_and(|it| it.parse::<u64>().is_ok()))
+    let is_size = |text: &str, units: &[&str]| {
+        let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        unit.len() < text.len() && (unit.is_empty() || units.contains(&unit))
     };
-    match name {
-        "GOMEMLIMIT" if has(value, &UNITS) || has(value, &BYTES) => {
-            Some((format!("GOMEMLIMIT={value}").into(), "KiB, MiB or GiB"))
-        }
-        "JAVA_OPTS" | "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" => {
-            let is_wrong = |word: &&str| {
-                let size = word.strip_prefix("-Xm").and_then(|it| it.strip_prefix(['x', 's']));
-                size.is_some_and(|it| has(it, &["Ki", "Mi", "Gi"]) || has(it, &BYTES))
-            };
-            value.split_whitespace().find(is_wrong).map(|it| (it.into(), "k, m or g"))
-        }
-        _ => None,
+    if name == "GOMEMLIMIT" {
+        let is_known = value.is_empty() || value == "off" || value.contains(['$', '{']);
+        let is_wrong = !is_known && !is_size(value, &["B", "KiB", "MiB", "GiB", "TiB"]);
+        return is_wrong.then(|| (format!("{name}={value}").into(), "KiB, MiB or GiB"));
     }
+    let is_wrong = |word: &&str| {
+        let size = ["-Xmx", "-Xms", "-Xmn", "-Xss"].iter().find_map(|it| word.strip_prefix(it));
+        let units = ["k", "K", "m", "M", "g", "G", "t", "T"];
+        size.is_some_and(|it| !it.contains(['$', '{']) && !is_size(it, &units))
+    };
+    let is_java =
+        ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS", "_JAVA_OPTIONS"].contains(&name);
+    let words = value.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
+    words.filter(|_| is_java).find(is_wrong).map(|it| (it.into(), "k, m or g"))
 }
 
 struct Heap {

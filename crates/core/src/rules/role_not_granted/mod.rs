@@ -74,13 +74,10 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     {
         let message =
             format!("the account has rights, such as {}, but no container gets its token", right.1);
-        found.report(
-            Kind::ServiceAccount,
-            &POD_SPEC.child(field),
-            Reason::Forbidden,
-            message,
-            help,
-        );
+        let (kind, field) = (Kind::ServiceAccount, POD_SPEC.child(field));
+        let finding = found.report(kind, &field, Reason::Forbidden, message, help);
+        // The rights can be left over, for example in a chart for several programs.
+        finding.noted_if(true);
     }
     for binding in &bindings {
         if let Some((message, help, through)) = fault(query, binding, account, &granted) {

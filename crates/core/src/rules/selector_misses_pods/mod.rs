@@ -105,7 +105,9 @@ pub(super) fn missing<'a>(
         // Drains skip the pods of a DaemonSet, so a budget is seldom meant for them.
         let may_be_meant = kind == Kind::PodMonitor || set.kind() == Kind::StatefulSet;
         let is_meant = |it: &Miss<'_>| it.own.is_some() || may_be_meant;
-        let miss = Miss::of(wanted, own).filter(is_meant)?;
+        let is_named_so = kind == Kind::Service && item.name() == set.name();
+        let of_name = || Miss::of_name(wanted, own).filter(|_| is_named_so);
+        let miss = Miss::of(wanted, own).filter(is_meant).or_else(of_name)?;
         // The object selects these pods, or may be meant for them too.
         let is_other = |it: &ObjectSummary| {
             let labels = it.controller().map(|it| &it.labels);
@@ -130,6 +132,16 @@ fn lacks<'a>(wanted: &'a Labels, own: &Labels) -> impl Iterator<Item = (&'a str,
 }
 
 impl<'a> Miss<'a> {
+    /// The difference from the pods of a set with the name of the Service: the same keys, with other values.
+    fn of_name(wanted: &'a Labels, own: &'a Labels) -> Option<Self> {
+        let has_all = wanted.iter().all(|(key, _)| own.get(key).is_some());
+        let is_role = |text: &str| ROLES.iter().any(|it| text.contains(it));
+        let mut lacking = lacks(wanted, own).filter(|_| has_all);
+        let (key, value) =
+            lacking.next().filter(|(key, value)| !is_role(key) && !is_role(value))?;
+        Some(Miss { wanted: (key, value), own: own.get(key).map(|its| (key, its)) })
+    }
+
     /// `None` unless exactly one label differs, and it is not one that is added to the pods.
     fn of(wanted: &'a Labels, own: &'a Labels) -> Option<Self> {
         let mut lacking = lacks(wanted, own);

@@ -1,0 +1,84 @@
+use crate::inventory::object_summary::Service;
+use crate::rules::prelude::*;
+
+pub(super) static RULE: Rule = rule! {
+    id: "monitor-port-missing", group: Names;
+    title: "the monitor's port is missing or found twice",
+    summary: "a monitor whose port no Service or pod has, or that reads each pod twice",
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
+};
+
+/// The most monitors and Services of a namespace that are compared with a set.
+const MOST: usize = 200;
+
+/// Prometheus Operator: `generateServiceMonitorConfig` and `generatePodMonitorConfig`, pkg/prometheus/promcfg.go.
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    of_services(query, found);
+    of_pods(query, found);
+}
+
+fn of_services(query: &Query<'_>, found: &mut InventoryFindings) {
+    let (inventory, namespace) = (query.inventory(), query.item.namespace());
+    let Some(own) = query.item.controller().map(|it| &it.labels) else { return };
+    let leads_here = |it: &Service| {
+        it.selector.iter().next().is_some()
+            && it.selector.iter().all(|(key, value)| own.get(key) == Some(value))
+    };
+    for item in inventory.in_namespace(Kind::ServiceMonitor, namespace).take(MOST) {
+        let Some(monitor) = item.monitor() else { continue };
+        let all = inventory.in_namespace(Kind::Service, namespace).take(MOST);
+        let all = all.filter_map(|it| Some((it, it.service()?)));
+        let all: Vec<_> = all.filter(|(_, it)| monitor.selector.matches(&it.labels)).collect();
+        let Some((first, _)) = all.iter().find(|(_, it)| leads_here(it)) else { continue };
+        for (port, keeps_all) in &monitor.ports {
+            let with_port = all.iter().filter(|(_, it)| it.names.contains(port));
+            let mut here = with_port.clone().filter(|(_, it)| leads_here(it));
+            if with_port.clone().next().is_none() {
+                let message = format!(
+                    "the {item} reads port {port}, which its {first} does not have, so Prometheus reads no metrics of the pods"
+                );
+                let help = "write the name of a port of the Service";
+                found.report(item.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
+            } else if let (Some((one, own)), Some((other, its)), true) =
+                (here.next(), here.next(), *keeps_all)
+                && own.selector == its.selector
+                && own.targets.iter().map(|it| &it.1).eq(its.targets.iter().map(|it| &it.1))
+            {
+                let message = format!(
+                    "the {item} selects both {one} and {other}, so Prometheus reads each pod twice, and sums are double"
+                );
+                let help = "give one of the Services a label that the monitor leaves out";
+                let finding =
+                    found.report(item.kind(), &TEMPLATE_LABELS, Reason::Duplicate, message, help);
+                finding.noted_if(true);
+            }
+        }
+    }
+}
+
+fn of_pods(query: &Query<'_>, found: &mut InventoryFindings) {
+    let (set, inventory) = (query.item, query.inventory());
+    let Some(own) = set.controller().map(|it| &it.labels) else { return };
+    let Some(traffic) = set.details().and_then(|it| it.traffic.as_ref()) else { return };
+    for item in inventory.in_namespace(Kind::PodMonitor, set.namespace()).take(MOST) {
+        let Some(monitor) = item.monitor().filter(|it| it.selector.matches(own)) else { continue };
+        // It may be about a port of other pods.
+        let is_other = |it: &ObjectSummary| {
+            let labels = it.controller().map(|it| &it.labels);
+            !it.is_same(set) && labels.is_some_and(|it| monitor.selector.matches(it))
+        };
+        if inventory.items().any(|(_, it)| is_other(it)) {
+            continue;
+        }
+        for (port, _) in &monitor.ports {
+            if !traffic.ports.iter().any(|(name, _)| name == port) {
+                let message = format!(
+                    "the {item} reads port {port}, and no container has a port with this name, so Prometheus reads no metrics \
+                     of the pods"
+                );
+                let help = "write the name of a port; a number belongs into portNumber";
+                found.report(item.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
+            }
+        }
+    }
+}
