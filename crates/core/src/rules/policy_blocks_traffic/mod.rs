@@ -90,6 +90,33 @@ fn ports(
     report: &mut dyn FnMut(&Path<'_>, String, String),
 ) {
     let Restricted { first, rules } = restricted;
+    let named = rules.iter().flat_map(|it| list(&it.ports)).filter_map(|it| match &it.port {
+        Some(IntOrString::String(name)) => Some(name),
+        _ => None,
+    });
+    for name in named {
+        let has_name = |it: &Traffic| it.ports.iter().any(|(own, _)| **own == **name);
+        // A policy can select other pods too.
+        let is_there = |it: &ObjectSummary| {
+            it.details().and_then(|it| it.traffic.as_ref()).is_none_or(|it| has_name(it))
+        };
+        let (inventory, namespace) = (query.inventory(), query.item.namespace());
+        let mut all =
+            SETS.iter().flat_map(|kind| inventory.in_namespace(*kind, namespace)).take(MOST);
+        let has_more = [Kind::Deployment, Kind::Job, Kind::ReplicaSet, Kind::Pod]
+            .into_iter()
+            .any(|kind| inventory.has_any(kind, namespace));
+        if !has_more && !all.any(is_there) {
+            let message = format!(
+                "the {first} allows port {name}, and no container has a port with this name, so this allows nothing"
+            );
+            report(
+                &TEMPLATE_LABELS,
+                message,
+                "write the name or the number of a port of a container".to_owned(),
+            );
+        }
+    }
     let has = |number: i64| traffic.ports.iter().any(|it| i64::from(it.1) == number);
     let is_written = |number: i64| {
         let is = |it: &NetworkPolicyPort| matches!(&it.port, Some(IntOrString::Int(own)) if i64::from(*own) == number);
