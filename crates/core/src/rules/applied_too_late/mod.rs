@@ -10,9 +10,8 @@ pub(super) static RULE: Rule = rule! {
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (mut seen, none) = (HashSet::new(), Order::default());
-    let Some(details) = query.item.details() else { return };
-    let own = details.order.as_deref().unwrap_or(&none);
-    for it in details.configs.iter().filter(|it| seen.insert((it.kind, &it.name))) {
+    let own = query.details.order.as_deref().unwrap_or(&none);
+    for it in query.details.configs.iter().filter(|it| seen.insert((it.kind, &it.name))) {
         let objects: Vec<_> =
             query.inventory().named(it.kind, query.item.namespace(), &it.name).collect();
         let late = |it: &&ObjectSummary| why_late(&it.rare()?.order, own);

@@ -14,7 +14,9 @@ pub(super) const SCALERS: [Kind; 2] = [Kind::HorizontalPodAutoscaler, Kind::Scal
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let item = query.item;
     // Zero replicas turn the autoscaler off.
-    let Some(details) = item.details().filter(|it| it.replicas != 0) else { return };
+    if query.details.replicas == 0 {
+        return;
+    }
     let all = SCALERS.into_iter().flat_map(|kind| query.inventory().autoscalers(kind, item));
     let is_of_set = |it: &(&ObjectSummary, &Autoscaler)| &*it.1.kind == item.kind().as_str();
     let all: Vec<_> = all.filter(|it| is_of_set(it) && query.counts(it.0)).collect();
@@ -24,7 +26,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         all.iter().filter(|it| !it.1.is_shared).map(|it| (id(it.0), it.0)).collect();
     if let [one, another, ..] = alone.into_values().collect::<Vec<_>>()[..] {
         let replicas = SPEC.child("replicas");
-        let field = if details.sets_replicas { &replicas } else { &POD_SPEC };
+        let field = if query.details.sets_replicas { &replicas } else { &POD_SPEC };
         let message = format!(
             "both {one} and {another} scale it, so neither does: each stops with AmbiguousSelector"
         );
@@ -32,7 +34,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         found.report(another.kind(), field, Reason::Invalid, message, help);
         return;
     }
-    let Some((other, autoscaler)) = all.first().filter(|_| details.sets_replicas) else { return };
+    let Some((other, autoscaler)) = all.first().filter(|_| query.details.sets_replicas) else { return };
     let message = format!(
         "another writer of this field is {other}, with {} to {} replicas: each time the manifest is applied, it takes back what \
          the autoscaler has chosen",

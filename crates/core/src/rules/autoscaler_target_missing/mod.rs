@@ -48,8 +48,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             own => format!("write kind: {own} in scaleTargetRef"),
         };
         let replicas = SPEC.child("replicas");
-        let sets_replicas = set.details().is_some_and(|it| it.sets_replicas);
-        let field = if sets_replicas { &replicas } else { &POD_SPEC };
+        let field = if query.details.sets_replicas { &replicas } else { &POD_SPEC };
         found.report(other.kind(), field, Reason::NotFound, message, help);
     }
 }

@@ -59,7 +59,7 @@ fn listens(container: &Container, port: u16) -> bool {
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     // The status of a stored set shows whether its pods came up.
-    let waits = query.item.details().and_then(|details| details.waits.as_deref());
+    let waits = query.details.waits.as_deref();
     let Some(wait) = waits.filter(|_| !query.is_stored()) else { return };
     let (through, message) = match &wait.on {
         On::Peer(pod) => (

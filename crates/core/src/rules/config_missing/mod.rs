@@ -26,7 +26,7 @@ const SHORTEST: usize = 5;
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     // Several containers often read the same key.
     let (mut keys, mut names) = (HashSet::new(), HashSet::new());
-    for it in query.item.details().iter().flat_map(|it| &it.configs) {
+    for it in &query.details.configs {
         if query.inventory().named_anywhere(Kind::ExternalSecret, &it.name).next().is_some() {
             continue;
         }

@@ -35,7 +35,7 @@ fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
 
 /// A name without `svc`, or in a ConfigMap.
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(lookups) = query.item.details().and_then(|it| it.lookups.as_deref()) else { return };
+    let Some(lookups) = query.details.lookups.as_deref() else { return };
     let (inventory, own) = (query.inventory(), query.item.namespace());
     let written = lookups.hosts.iter().filter_map(|host| {
         let service = service(query, host)?;

@@ -52,7 +52,7 @@ const MOST_COMPARED: usize = 1_000;
 
 /// A Service selects pods by such a label. Kubernetes: `syncService`, pkg/controller/endpointslice.
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
-    let (Some(set), namespace) = (query.item.controller(), query.item.namespace()) else { return };
+    let (set, namespace) = (query.controller, query.item.namespace());
     let services = query.inventory().in_namespace(Kind::Service, namespace).take(MOST_COMPARED);
     for (item, service) in services.filter_map(|it| Some((it, it.service()?))) {
         let is_own = service.selector.iter().all(|(key, value)| set.labels.get(key) == Some(value));

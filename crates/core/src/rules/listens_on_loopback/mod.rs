@@ -27,7 +27,7 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
 
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
     in_files(query, true, found);
-    let Some(traffic) = query.item.details().and_then(|it| it.traffic.as_ref()) else { return };
+    let Some(traffic) = &query.details.traffic else { return };
     for (field, host, port) in &traffic.on_loopback {
         let leads_there = |it: &&(i64, NamedPort)| traffic.number(&it.1) == Some(*port);
         let mut services = services::of_pods(query);

@@ -15,7 +15,7 @@ const MOST_COUNTED: usize = 50_000;
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let namespace = query.item.namespace();
-    if query.item.details().is_none_or(|details| !details.has_service_links) {
+    if !query.details.has_service_links {
         return;
     }
     let services = query.inventory().in_namespace(Kind::Service, namespace).take(MOST_COUNTED);

@@ -62,8 +62,7 @@ fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
 
 /// Kubernetes: `Dispatch`, apiserver pkg/admission/plugin/webhook/validating/dispatcher.go.
 fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(controller) = query.item.controller() else { return };
-    if !query.item.details().is_some_and(|it| it.replaces_all) {
+    if !query.details.replaces_all {
         return;
     }
     let namespace = query.item.namespace();
@@ -73,7 +72,7 @@ fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
                 let selector = it.service().map(|it| &it.selector);
                 selector.is_some_and(|it| {
                     it.iter().next().is_some()
-                        && it.iter().all(|(key, value)| controller.labels.get(key) == Some(value))
+                        && it.iter().all(|(key, value)| query.controller.labels.get(key) == Some(value))
                 })
             })
     };

@@ -23,7 +23,7 @@ pub const fn instead(kind: Kind) -> &'static str {
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    let Some(details) = query.item.details() else { return };
+    let details = query.details;
     let account = details
         .service_account
         .as_ref()

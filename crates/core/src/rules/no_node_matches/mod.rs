@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details() else { return };
+    let details = query.details;
     let is_daemon_set = query.item.kind() == Kind::DaemonSet;
     // `node-not-wanted` names the nodes of a DaemonSet that the cluster has.
     let heeds_taints = is_daemon_set && !query.is_stored();

@@ -7,11 +7,8 @@ pub(super) const SCOPE: Scope =
     Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details().filter(|_| query.item.kind() == Kind::StatefulSet)
-    else {
-        return;
-    };
-    let replicas = i64::from(details.replicas);
+    // A DaemonSet has none.
+    let replicas = i64::from(query.details.replicas);
     if replicas < 1 {
         return;
     }

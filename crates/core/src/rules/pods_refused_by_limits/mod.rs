@@ -19,10 +19,10 @@ type Refusal = (Field, String);
 /// The API server lets all LimitRanges change a pod, then asks each of them, and then the quotas.
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let (set, inventory) = (query.item, query.inventory());
-    let Some(details) = set.details().filter(|it| it.replicas > 0 || set.kind() == Kind::DaemonSet)
-    else {
+    let details = query.details;
+    if details.replicas < 1 && set.kind() != Kind::DaemonSet {
         return;
-    };
+    }
     let of_kind =
         |kind| inventory.in_namespace(kind, set.namespace()).filter(|it| query.counts(it));
     let ranges: Vec<_> =

@@ -59,12 +59,11 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 
 /// Returns the part that a level refuses; `None` if it refuses nothing.
 fn refusals(query: &Query<'_>, standard: Standard) -> Option<String> {
-    let refusals = match (query.template, query.item.details()) {
-        (Some(template), _) => FailedCheck::by(standard, template),
-        (None, Some(details)) => {
-            details.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()
+    let refusals = match query.template {
+        Some(template) => FailedCheck::by(standard, template),
+        None => {
+            query.details.refusals.iter().filter(|it| it.is_by(standard)).cloned().collect()
         }
-        (None, None) => Vec::new(),
     };
     let list: Vec<_> = refusals.iter().map(ToString::to_string).collect();
     (!list.is_empty()).then(|| list.join(", "))

@@ -9,11 +9,10 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let several = query.item.details().filter(|details| details.replicas > 1);
-    let Some(details) = several.filter(|_| query.item.controller().is_some()) else { return };
     let namespace = query.item.namespace();
     // The webhook would repeat the finding on each change of the set.
-    if query.knows_all(Kind::PodDisruptionBudget) && !query.is_stored() {
+    let is_repeated = query.knows_all(Kind::PodDisruptionBudget) && !query.is_stored();
+    if query.details.replicas < 2 || is_repeated {
         return;
     }
     let in_use = query.inventory().has_any(Kind::PodDisruptionBudget, namespace);
@@ -32,7 +31,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         Reason::Required,
         format!(
             "no PodDisruptionBudget selects its {} pods, so drains and autoscalers may evict all of them at once",
-            details.replicas
+            query.details.replicas
         ),
         "add a PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
     );

@@ -65,6 +65,9 @@ pub type OldSummary<'a> = &'a dyn Fn() -> Option<&'a ObjectSummary>;
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
     pub item: &'a ObjectSummary,
+    pub(in crate::rules) controller: &'a Controller,
+    /// Empty if rules do not evaluate the object.
+    pub(in crate::rules) details: &'a Details,
     /// The pod template; `None` if only the summary is available.
     pub template: Option<&'a PodTemplateSpec>,
     /// The cluster that the object is meant for.
@@ -90,8 +93,7 @@ impl<'a> Query<'a> {
         cluster: &'a Cluster,
     ) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
-        let around = Around::Input(inventory, id, coverage);
-        Some(Query { item, template: None, cluster, around, old: None })
+        Some(Query::of(item, Around::Input(inventory, id, coverage), cluster))
     }
 
     /// Creates a query about an object that a client writes to a cluster.
@@ -101,9 +103,15 @@ impl<'a> Query<'a> {
     }
 
     /// Creates a query about a stored object that only has a summary.
-    pub const fn stored(view: &'a View, item: &'a ObjectSummary, cluster: &'a Cluster) -> Self {
-        let around = Around::Cluster(view);
-        Query { item, template: None, cluster, around, old: None }
+    pub fn stored(view: &'a View, item: &'a ObjectSummary, cluster: &'a Cluster) -> Self {
+        Query::of(item, Around::Cluster(view), cluster)
+    }
+
+    fn of(item: &'a ObjectSummary, around: Around<'a>, cluster: &'a Cluster) -> Self {
+        static NONE: LazyLock<(Controller, Details)> = LazyLock::new(Default::default);
+        let controller = item.controller().unwrap_or(&NONE.0);
+        let details = item.details().unwrap_or(&NONE.1);
+        Query { item, controller, details, template: None, cluster, around, old: None }
     }
 
     /// Adds the object's old state.

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let named = query.item.details().and_then(|details| details.runtime_class.as_deref());
+    let named = query.details.runtime_class.as_deref();
     let Some(name) = named.filter(|name| is_missing(query, Kind::RuntimeClass, name)) else {
         return;
     };

@@ -74,7 +74,7 @@ fn of_volume(volume: &Volume, path: &str) -> Option<i32> {
 
 /// Linux: `load_script`, fs/binfmt_script.c.
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
-    for it in query.item.details().iter().flat_map(|it| &it.configs) {
+    for it in &query.details.configs {
         let mut objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
         let (Some(object), None, Some(key)) = (objects.next(), objects.next(), &it.key) else {
             continue;

@@ -63,7 +63,7 @@ fn unmonitored<'a>(
     query: &Query<'a>,
 ) -> impl Iterator<Item = (&'a ObjectSummary, &'a ObjectSummary, Miss<'a>)> {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    let own = query.item.controller().map(|it| &it.labels);
+    let own = &query.controller.labels;
     let monitors = inventory.in_namespace(Kind::ServiceMonitor, namespace).take(MOST);
     monitors.filter_map(move |monitor| {
         let wanted = labels(monitor)?;
@@ -75,7 +75,7 @@ fn unmonitored<'a>(
         let (Some(service), None) = (near.next(), near.next()) else { return None };
         let it = service.service()?;
         let is_own =
-            it.selector.iter().next().is_some() && lacks(&it.selector, own?).next().is_none();
+            it.selector.iter().next().is_some() && lacks(&it.selector, own).next().is_none();
         let miss = Miss::of(wanted, &it.labels)?;
         is_own.then_some((monitor, service, miss))
     })
@@ -98,9 +98,9 @@ pub(super) fn missing<'a>(
     let is_known = is_known && inventory.all(Kind::Pod).all(|it| it.controller().is_some());
     let all = inventory.in_namespace(kind, set.namespace()).take(MOST).filter(move |_| is_known);
     all.filter_map(move |item| {
-        let own = &set.controller()?.labels;
+        let own = &query.controller.labels;
         // service-selects-nothing reports the Service that a StatefulSet names.
-        let governing = set.details()?.service_name.as_deref().filter(|_| kind == Kind::Service);
+        let governing = query.details.service_name.as_deref().filter(|_| kind == Kind::Service);
         let wanted = labels(item).filter(|_| governing != Some(item.name()))?;
         // Drains skip the pods of a DaemonSet, so a budget is seldom meant for them.
         let may_be_meant = kind == Kind::PodMonitor || set.kind() == Kind::StatefulSet;

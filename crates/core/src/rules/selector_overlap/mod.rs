@@ -23,7 +23,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 
 /// Only one of the two controllers reports.
 fn first_overlap<'a>(query: &Query<'a>) -> Option<(u32, Overlap<'a>)> {
-    let own = query.item.controller()?;
+    let own = query.controller;
     let mut first: Option<(u32, Overlap<'a>)> = None;
     for list in query.inventory().near(query.item, own) {
         for id in list.iter().copied() {

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let named = query.item.details().and_then(|details| details.service_account.as_deref());
+    let named = query.details.service_account.as_deref();
     let Some(name) = named.filter(|name| *name != "default") else { return };
     let is_removed = query.removes(Kind::ServiceAccount, name);
     let elsewhere = only_elsewhere(query, Kind::ServiceAccount, name);

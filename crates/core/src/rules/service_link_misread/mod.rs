@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
 
 /// Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    for (field, variable) in query.item.details().iter().flat_map(|it| &it.misread) {
+    for (field, variable) in &query.details.misread {
         let name = variable.trim_end_matches("_PORT").to_ascii_lowercase().replace('_', "-");
         let mut services = query.inventory().named(Kind::Service, query.item.namespace(), &name);
         // A headless Service sets none.

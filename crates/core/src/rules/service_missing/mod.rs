@@ -9,9 +9,8 @@ pub(super) static RULE: Rule = rule! {
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(it) = Governed::of(query) else { return };
-    let uses_names = it.set.details().is_some_and(|details| details.uses_names);
     let is_known = query.knows(Kind::Service, it.set.namespace());
-    if uses_names && is_known && it.services.is_empty() && !it.may_be_another {
+    if query.details.uses_names && is_known && it.services.is_empty() && !it.may_be_another {
         let message = format!(
             "{} Services of namespace {}, but no {}, so the pods get no DNS names",
             query.who_has(),

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(it) = Governed::of(query) else { return };
-    if it.set.details().is_none_or(|details| details.replicas < 2) {
+    if query.details.replicas < 2 {
         return;
     }
     if let Some((first, _)) = it.first_unless_any(|service| service.is_headless) {

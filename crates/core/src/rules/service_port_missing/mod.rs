@@ -18,8 +18,8 @@ pub(super) static RULE: Rule = rule! {
 
 /// Kubernetes: `FindPort` and `getEndpointPorts`, endpointslice utils.go.
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let (set, inventory) = (query.item, query.inventory());
-    let (namespace, Some(details)) = (set.namespace(), set.details()) else { return };
+    let inventory = query.inventory();
+    let (namespace, details) = (query.item.namespace(), query.details);
     // The names of a headless Service lead to the pods themselves.
     for (item, service) in services::of_pods(query).filter(|it| !it.1.is_headless) {
         webhook(query, item, service, found);

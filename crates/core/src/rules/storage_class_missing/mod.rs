@@ -8,12 +8,11 @@ pub(super) static RULE: Rule = rule! {
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details() else { return };
     let inventory = query.inventory();
     let lacks_default = query.knows_all(Kind::StorageClass)
         && inventory.has_any(Kind::StorageClass, "")
         && inventory.default_classes().next().is_none();
-    for template in details.default_classes.iter().filter(|_| lacks_default) {
+    for template in query.details.default_classes.iter().filter(|_| lacks_default) {
         found.report(
             Kind::StorageClass,
             &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
@@ -23,7 +22,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             "name a StorageClass, or mark one as the default",
         );
     }
-    for (template, name) in &details.storage_classes {
+    for (template, name) in &query.details.storage_classes {
         if is_missing(query, Kind::StorageClass, name) {
             found.report(
                 Kind::StorageClass,

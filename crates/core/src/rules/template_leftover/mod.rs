@@ -82,7 +82,7 @@ fn unrendered(text: &str) -> Option<&str> {
 
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
     let mut names = HashSet::new();
-    for it in query.item.details().iter().flat_map(|it| &it.configs) {
+    for it in &query.details.configs {
         let objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
         let rare = objects.filter_map(|object| Some((object, object.rare()?)));
         let numbers =

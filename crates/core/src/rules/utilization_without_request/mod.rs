@@ -15,10 +15,9 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     if query.inventory().has_any(Kind::LimitRange, set.namespace()) {
         return;
     }
-    let demand = set.details().map_or(&[][..], |it| &it.demand);
     for (resource, container) in &autoscaler.by_use {
         let counts = |it: &&Demand| container.as_ref().is_none_or(|name| *name == it.container);
-        let mut counted = demand.iter().filter(|it| !it.is_init).filter(counts);
+        let mut counted = query.details.demand.iter().filter(|it| !it.is_init).filter(counts);
         let Some(lacks) = counted.find(|it| !it.requests.contains_key(&**resource)) else {
             continue;
         };
