@@ -7,7 +7,6 @@
 mod budget;
 mod claim;
 mod event;
-mod foreign_pod;
 mod managed;
 mod member;
 mod meta;
@@ -27,7 +26,6 @@ pub use self::{
     budget::PodDisruptionBudget,
     claim::{PersistentVolume, PersistentVolumeClaim},
     event::Event,
-    foreign_pod::ForeignPod,
     member::Member,
     meta::Owner,
     node::Node,

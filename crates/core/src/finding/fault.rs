@@ -4,7 +4,13 @@ use std::borrow::Cow;
 
 use kube_yaml::Field;
 
-use super::{facts::Facts, fix::Fix, help::Command, reason::Reason, rule::Meta};
+use super::{
+    facts::Facts,
+    fix::{Change, Fix},
+    help::Command,
+    reason::Reason,
+    rule::Meta,
+};
 
 /// A condition on the cluster or the applied object. Without it, a fault does no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +115,13 @@ impl Reported<'_> {
     pub fn fixed_by(self, fix: Fix) {
         if let Some(finding) = self.0 {
             finding.fix = Some(fix);
+        }
+    }
+
+    /// Lets a program remove the field. That is safe only if the field has no effect.
+    pub fn removable(self, is_safe: bool) {
+        if let Some(finding) = self.0 {
+            finding.fix = Some(Fix { change: Change::Remove(finding.field.clone()), is_safe });
         }
     }
 

@@ -81,7 +81,6 @@ fn object(object: &Object<'_>) -> ObjectSummary {
         role: Role::Controller(controller),
         fixed: None,
         location: None,
-        memory: MemorySize::default(),
     }
 }
 

@@ -28,6 +28,7 @@ pub(in crate::rules) use crate::{
     inventory::{
         demand::Demand,
         details::Details,
+        host_port::HostPort,
         object_summary::{Controller, ObjectSummary},
         view::Freshness,
     },

@@ -14,10 +14,7 @@ pub(super) use self::{
     images::{Release, contains, database, image, is_mounted_near, numbers, release, server},
     object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,
-    pods::{
-        capability, claimed, host_port, is_privileged, self_affinity, self_anti_affinity, user,
-        volumes,
-    },
+    pods::{capability, claimed, is_privileged, self_affinity, self_anti_affinity, user, volumes},
     stateful_sets::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,
         removed_names, replaced,

@@ -80,11 +80,9 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             )
         }
     };
-    wait.at(|path| {
-        let help = "set publishNotReadyAddresses: true in the headless Service and podManagementPolicy: \
-                    Parallel here, or let the probe ask only its own pod";
-        found.report(through, path, Reason::Invalid, message, help);
-    });
+    let help = "set publishNotReadyAddresses: true in the headless Service and podManagementPolicy: \
+                Parallel here, or let the probe ask only its own pod";
+    found.report(through, wait.field.clone(), Reason::Invalid, message, help);
 }
 
 /// The set's Service must be headless and publish only ready pods.

@@ -28,10 +28,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
          same node: one of the two pods stays Pending there",
         numbers.join(", "),
     );
-    first.at(|path| {
-        let help = "use another port, or a nodeSelector that keeps the two apart";
-        found.report(its.kind(), path, Reason::Invalid, message, help);
-    });
+    let help = "use another port, or a nodeSelector that keeps the two apart";
+    found.report(its.kind(), first.field(), Reason::Invalid, message, help);
 }
 
 fn ports(item: &ObjectSummary) -> Option<&Ports> {

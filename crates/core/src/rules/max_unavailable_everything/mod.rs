@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let help = "use a lower value, such as 1 or 10%";
     found
         .report(&ROLLING_UPDATE.child("maxUnavailable"), Reason::Invalid, message, help)
-        .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("maxUnavailable")));
+        .removable(false);
 }
 
 /// The pods that an update takes down at once, if these are all. A value other than 100% needs the number of nodes in
