@@ -184,6 +184,14 @@ impl<T> Object<'_, T> {
         }
     }
 
+    /// Returns the spec of a DaemonSet, or `None` for a StatefulSet.
+    pub fn daemon_set(&self) -> Option<&DaemonSetSpec<T>> {
+        match &self.workload {
+            Workload::DaemonSet(spec) => Some(spec),
+            Workload::StatefulSet(_) => None,
+        }
+    }
+
     /// Returns the pod selector, if there is one.
     pub fn selector(&self) -> Option<&LabelSelector> {
         match &self.workload {

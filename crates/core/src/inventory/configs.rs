@@ -350,6 +350,18 @@ pub(crate) enum How {
 }
 
 impl Use {
+    /// Returns the use of a file in a mounted volume that has all keys of one object.
+    fn of_file(
+        volumes: &[(String, Kind, Box<str>)],
+        mount: &VolumeMount,
+        file: &str,
+        how: How,
+        field: Field,
+    ) -> Option<Self> {
+        let (_, kind, name) = volumes.iter().find(|it| it.0 == mount.name)?;
+        Some(Use { kind: *kind, name: name.clone(), key: Some(file.into()), how, field })
+    }
+
     /// Returns the uses of a pod, except optional ones.
     pub(super) fn all(pod: &PodSpec) -> Box<[Self]> {
         let mut uses = Vec::new();
@@ -397,10 +409,7 @@ fn of_mounts(
             continue;
         }
         let field = path.item("volumeMounts", i).child("subPath").to_field();
-        if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
-            let (name, key) = (name.clone(), Some(file.into()));
-            uses.push(Use { kind: *kind, name, key, how: How::SubPath, field });
-        }
+        uses.extend(Use::of_file(volumes, mount, file, How::SubPath, field));
     }
 }
 
@@ -427,11 +436,8 @@ fn of_arguments(
             }
             let is_whole = |it: &&VolumeMount| it.sub_path.is_none() && it.sub_path_expr.is_none();
             let Some(mount) = mounts.iter().find(is_folder).filter(is_whole) else { continue };
-            if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
-                let (name, key) = (name.clone(), Some(file.into()));
-                let field = at.index(i).to_field();
-                uses.push(Use { kind: *kind, name, key, how: How::Argument, field });
-            }
+            let field = at.index(i).to_field();
+            uses.extend(Use::of_file(volumes, mount, file, How::Argument, field));
         }
     }
 }
@@ -464,9 +470,6 @@ fn of_command(
     let mounts = list(&container.volume_mounts).iter().filter(|it| it.sub_path_expr.is_none());
     let nearest = mounts.filter_map(|it| Some((it, below(it)?)));
     let Some((mount, key)) = nearest.max_by_key(|(it, _)| it.mount_path.len()) else { return };
-    if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
-        let (name, key) = (name.clone(), Some(key.into()));
-        let field = path.child("command").index(i).to_field();
-        uses.push(Use { kind: *kind, name, key, how, field });
-    }
+    let field = path.child("command").index(i).to_field();
+    uses.extend(Use::of_file(volumes, mount, &key, how, field));
 }

@@ -98,13 +98,10 @@ impl<'a> Constraint<'a> {
             _ => None,
         };
         let test = match requirement.operator.as_str() {
-            "In" if !values.is_empty() => Test::OneOf(values),
-            "NotIn" => Test::NoneOf(values),
-            "Exists" => Test::Present,
-            "DoesNotExist" => Test::Absent,
+            "In" if values.is_empty() => return None,
             "Gt" => number(Test::Above)?,
             "Lt" => number(Test::Below)?,
-            _ => return None,
+            operator => Test::of(operator, values)?,
         };
         Some(Constraint { test, key: &requirement.key, written: Some(requirement) })
     }
@@ -112,16 +109,10 @@ impl<'a> Constraint<'a> {
     /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, in the file that [`why_not`] names.
     fn field(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
         let values @ [_] = requirement.values.as_deref()? else { return None };
-        let test = match requirement.operator.as_str() {
-            "In" => Test::OneOf(values),
-            "NotIn" => Test::NoneOf(values),
-            _ => return None,
-        };
-        (requirement.key == NAME).then_some(Constraint {
-            test,
-            key: NAME,
-            written: Some(requirement),
-        })
+        let is_of_name =
+            requirement.key == NAME && ["In", "NotIn"].contains(&&*requirement.operator);
+        let test = Test::of(&requirement.operator, values).filter(|_| is_of_name)?;
+        Some(Constraint { test, key: NAME, written: Some(requirement) })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::json;
 
-use super::{labels, names};
+use super::{allowed::Test, labels, names};
 use crate::finding::{At, Value};
 
 /// Validates a label selector. `any_value` decides whether expressions may contain invalid label values, and is called
@@ -92,15 +92,8 @@ pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l 
     let mut pairs = selector.match_labels.iter().flatten();
     pairs.all(|(key, value)| label(key) == Some(value))
         && expressions(selector).iter().all(|requirement| {
-            let actual = label(&requirement.key);
-            let listed = |actual: &str| values(requirement).iter().any(|value| value == actual);
-            match requirement.operator.as_str() {
-                "In" => actual.is_some_and(listed),
-                "NotIn" => !actual.is_some_and(listed),
-                "Exists" => actual.is_some(),
-                "DoesNotExist" => actual.is_none(),
-                _ => false,
-            }
+            let test = Test::of(&requirement.operator, values(requirement));
+            test.is_some_and(|test| test.holds(label(&requirement.key)))
         })
 }
 

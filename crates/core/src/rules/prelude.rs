@@ -54,7 +54,7 @@ pub(in crate::rules) use crate::{
         rule::{
             Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Runner, SETS, Scope,
             inventory::{Evidence, InventoryFindings, Query},
-            status::{Audit, ObjectName, Report, StatusCheck, StatusFindings, StatusQuery},
+            status::{Audit, ObjectName, StatusCheck, StatusFinding, StatusFindings, StatusQuery},
         },
         status::{
             daemon_set::Daemons,

@@ -78,20 +78,14 @@ fn validate_in_newest_words(
     }
     match &object.workload {
         Workload::DaemonSet(spec) => {
-            let old = old.and_then(|old| match &old.workload {
-                Workload::DaemonSet(spec) => Some(daemon_set::Old { spec, template: old_template }),
-                Workload::StatefulSet(_) => None,
-            });
-            daemon_set::validate(spec, old, cluster, found);
+            let old = old.and_then(Object::daemon_set);
+            daemon_set::validate(spec, old, old_template, cluster, found);
             Vec::new()
         }
         Workload::StatefulSet(spec) => {
-            let old = old.and_then(|old| match &old.workload {
-                Workload::DaemonSet(_) => None,
-                Workload::StatefulSet(spec) => {
-                    let metadata = &old.metadata;
-                    Some(stateful_set::Old { metadata, spec, template: old_template })
-                }
+            let old = old.and_then(|old| {
+                let (metadata, spec) = (&old.metadata, old.stateful_set()?);
+                Some(stateful_set::Old { metadata, spec, template: old_template })
             });
             stateful_set::validate(subject, spec, old, cluster, found)
         }

@@ -44,7 +44,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         };
         let facts = Facts::title(format!("{noun} {list} {is} {state}")).cause(reason);
         let facts = facts.since(begun).outlook(Outlook::new(state, hold));
-        let report = Report::new(&CLAIM_TEMPLATES, facts, help).instead_of(instead_of);
+        let report = StatusFinding::new(&CLAIM_TEMPLATES, facts, help).instead_of(instead_of);
         found.add(report.stuck(begun > 0));
     }
 }

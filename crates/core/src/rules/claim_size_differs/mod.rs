@@ -53,7 +53,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
                 _ => query.create_again(&format!("{first} in the template")),
             };
             let facts = Facts::title(title).cause(sizes);
-            found.add(Report::new(&CLAIM_TEMPLATES.index(index), facts, help));
+            found.add(StatusFinding::new(&CLAIM_TEMPLATES.index(index), facts, help));
         }
     }
 }

@@ -64,7 +64,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             .run(list)
             .and(" lists the existing ones");
         let about = ObjectName::new(Kind::StorageClass, "", class, "");
-        found.add(Report::new(&NAME, facts, help).about(about));
+        found.add(StatusFinding::new(&NAME, facts, help).about(about));
     }
 }
 

@@ -41,7 +41,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             "the last attempt was {last_attempt}; since then, the cause has been fixed: {gone}"
         );
         let facts = facts.effect(effect);
-        found.add(Report::new(&POD_SPEC, facts, wait(query, *last)).instead_of(instead_of));
+        found.add(StatusFinding::new(&POD_SPEC, facts, wait(query, *last)).instead_of(instead_of));
         return;
     }
     let pods = query.audit.observed.pods(query.set);
@@ -66,7 +66,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let cause = webhooks::fault_of_named(query, message).unwrap_or(said);
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
     let facts = facts.effect(attempt).since(*first).outlook(outlook);
-    let report = Report::new(&POD_SPEC, facts, help);
+    let report = StatusFinding::new(&POD_SPEC, facts, help);
     found.add(report.instead_of(instead_of).stuck(query.audit.is_long_ago(*first)));
 }
 

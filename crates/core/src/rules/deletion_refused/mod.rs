@@ -33,7 +33,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     });
     let help = refusal.try_again(query, help);
     let is_stuck = query.audit.is_long_ago(refusal.since);
-    found.add(Report::new(&STATUS, facts, help).stuck(is_stuck));
+    found.add(StatusFinding::new(&STATUS, facts, help).stuck(is_stuck));
 }
 
 fn effect(query: &StatusQuery<'_>) -> String {

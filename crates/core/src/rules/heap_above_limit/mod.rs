@@ -22,7 +22,7 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
             false => "leave a part of the limit to the rest of the program, for example a quarter",
         };
         let is_soft = heap.option.starts_with("GOMEMLIMIT");
-        found.report_at(heap.field, Reason::Invalid, message, help).noted_if(is_soft);
+        found.report(heap.field, Reason::Invalid, message, help).noted_if(is_soft);
     }
 }
 

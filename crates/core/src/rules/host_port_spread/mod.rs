@@ -18,7 +18,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         true => POD_SPEC.child("hostNetwork").to_field(),
         false => port.field(),
     };
-    found.report_at(
+    found.report(
         field,
         Reason::Invalid,
         format!(

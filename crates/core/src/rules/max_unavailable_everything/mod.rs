@@ -46,7 +46,7 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) ->
         return None;
     }
     let old = subject.old()?;
-    let Workload::DaemonSet(old_spec) = &old.workload else { return None };
+    let old_spec = old.daemon_set()?;
     let nodes = read::daemon_set_status(old)?.desired_number_scheduled;
     let at_once = read::scaled(value, nodes, true)?;
     let changes = || max_unavailable(old_spec) != Some(value) || subject.template_changes(cluster);

@@ -73,7 +73,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             }
         };
         let is_stuck = !group.pods.iter().any(|pod| pod.has_worked());
-        found.add(Report::new(&STATUS.child("numberAvailable"), facts, help).stuck(is_stuck));
+        found.add(StatusFinding::new(&STATUS.child("numberAvailable"), facts, help).stuck(is_stuck));
     }
 }
 

@@ -48,7 +48,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         .since(other.pod.created)
         .pods(taken.iter().map(|(name, _)| name.as_str()));
     let (path, help) = (STATUS.child("replicas"), advice(query, name, other));
-    found.add(Report::new(&path, facts, help).stuck(true));
+    found.add(StatusFinding::new(&path, facts, help).stuck(true));
 }
 
 /// Returns the names of missing pods that pods outside the set have, and those pods.

@@ -60,7 +60,7 @@ fn report(
         let facts = Facts::title(format!("{who} should be gone")).cause(why).since(*deleted);
         let facts = facts.pods(list.iter().copied()).nodes(first.node.as_deref());
         let facts = facts.effect(effect.cloned()).outlook(query.outlook(first));
-        found.add(Report::new(path, facts, help).stuck(is_stuck));
+        found.add(StatusFinding::new(path, facts, help).stuck(is_stuck));
     }
 }
 

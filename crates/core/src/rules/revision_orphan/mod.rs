@@ -43,6 +43,6 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         let about = ObjectName::new(Kind::ControllerRevision, namespace, &first.name, &first.uid);
         let metadata = Path::new("metadata");
         let path = metadata.child("ownerReferences");
-        found.add(Report::new(&path, facts, help).about(about));
+        found.add(StatusFinding::new(&path, facts, help).about(about));
     }
 }

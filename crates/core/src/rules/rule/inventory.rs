@@ -231,7 +231,7 @@ impl InventoryFindings {
         message: impl Into<String>,
         help: impl Into<Help>,
     ) -> Reported<'_> {
-        let reported = self.findings.report_at(field.into(), reason, message.into(), help);
+        let reported = self.findings.report(field.into(), reason, message.into(), help);
         if reported.is_kept() {
             self.through.push(through);
         }

@@ -42,7 +42,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             .cause(cause)
             .effect("no pod of it is created or replaced meanwhile".to_owned())
             .since(deletion.requested);
-        found.add(Report::new(&FINALIZERS, facts, help).about(ObjectName::from(set)));
+        found.add(StatusFinding::new(&FINALIZERS, facts, help).about(ObjectName::from(set)));
     }
 }
 
