@@ -22,6 +22,7 @@ mod store;
 mod webhook;
 mod workload;
 
+pub(crate) use self::workload::Counts;
 pub use self::{
     budget::PodDisruptionBudget,
     claim::{PersistentVolume, PersistentVolumeClaim},

@@ -3,7 +3,7 @@ use super::status::{
     refusal::{annotate, by_admission, quoted_after},
     webhooks,
 };
-use crate::observed::{LONGEST_WAIT, SLACK};
+use crate::observed::{Counts, LONGEST_WAIT, SLACK};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -231,14 +231,9 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
 }
 
 fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
-    let missing = match &query.set.state {
-        WorkloadState::DaemonSet(it) => {
-            it.status.desired_number_scheduled - it.status.current_number_scheduled
-        }
-        WorkloadState::StatefulSet(it) => it.spec.replicas.unwrap_or(1) - it.status.replicas,
-    };
+    let Counts { wanted, exist, .. } = query.set.counts();
     let kubectl = query.kubectl();
-    let raised = quota::raised(message, usize::try_from(missing).unwrap_or_default());
+    let raised = quota::raised(message, usize::try_from(wanted - exist).unwrap_or_default());
     let Some(hard) = raised else {
         let run = kubectl.looks("describe resourcequota", &[quota]);
         let others = if message.starts_with(OF_CLAIMS) { "claims" } else { "pods" };
