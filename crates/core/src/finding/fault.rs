@@ -11,6 +11,7 @@ use super::{
     reason::Reason,
     rule::Meta,
 };
+use crate::kubernetes::kind::Kind;
 
 /// A condition on the cluster or the applied object. Without it, a fault does no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub struct Finding {
     pub is_remedy: bool,
     /// The assumption without which this does no damage.
     pub assumption: Option<ClusterAssumption>,
+    /// The kind of other objects that the finding is based on.
+    pub through: Option<Kind>,
 }
 
 impl Finding {
@@ -85,6 +88,7 @@ impl Finding {
             is_in_plan: false,
             is_remedy: false,
             assumption: None,
+            through: None,
         }
     }
 
@@ -106,11 +110,6 @@ impl Finding {
 pub struct Reported<'f>(pub(super) Option<&'f mut Finding>);
 
 impl Reported<'_> {
-    /// Returns whether there was room for the finding.
-    pub const fn is_kept(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// Sets the change that removes the fault.
     pub fn fixed_by(self, fix: Fix) {
         if let Some(finding) = self.0 {

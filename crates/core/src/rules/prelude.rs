@@ -53,7 +53,7 @@ pub(in crate::rules) use crate::{
         read,
         rule::{
             Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Runner, SETS, Scope,
-            inventory::{Evidence, InventoryFindings, Query},
+            inventory::{Evidence, Query},
             status::{Audit, ObjectName, StatusCheck, StatusFinding, StatusFindings, StatusQuery},
         },
         status::{

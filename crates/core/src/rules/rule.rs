@@ -36,7 +36,7 @@ pub enum Scope {
         /// The evidence for the findings.
         evidence: Evidence,
         /// The function that finds the fault.
-        check: fn(&Query<'_>, &mut InventoryFindings),
+        check: fn(&Query<'_>, &mut Findings),
     },
     /// A part of the program reports the finding, not a function of the rule.
     Engine {
@@ -289,8 +289,8 @@ impl Rule {
     }
 
     /// Runs a rule about several objects on an object.
-    pub fn run_among(&'static self, query: &Query<'_>) -> InventoryFindings {
-        let mut found = InventoryFindings::of(&self.meta);
+    pub fn run_among(&'static self, query: &Query<'_>) -> Findings {
+        let mut found = Findings::of(&self.meta);
         for scope in self.scopes {
             if let Scope::Inventory { check, .. } = scope {
                 check(query, &mut found);

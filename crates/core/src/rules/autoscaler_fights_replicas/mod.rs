@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = rule! {
 /// A ScaledObject makes a HorizontalPodAutoscaler.
 pub(super) const SCALERS: [Kind; 2] = [Kind::HorizontalPodAutoscaler, Kind::ScaledObject];
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let item = query.item;
     // Zero replicas turn the autoscaler off.
     if query.details.replicas == 0 {
@@ -31,7 +31,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             "both {one} and {another} scale it, so neither does: each stops with AmbiguousSelector"
         );
         let help = "keep one of them, with the metrics of both";
-        found.report(another.kind(), field, Reason::Invalid, message, help);
+        found.via(another.kind(), field, Reason::Invalid, message, help);
         return;
     }
     let Some((other, autoscaler)) = all.first().filter(|_| query.details.sets_replicas) else { return };
@@ -42,5 +42,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         autoscaler.most
     );
     let help = "leave out replicas; first remove it with kubectl apply edit-last-applied";
-    found.report(other.kind(), &SPEC.child("replicas"), Reason::Invalid, message, help);
+    found.via(other.kind(), &SPEC.child("replicas"), Reason::Invalid, message, help);
 }

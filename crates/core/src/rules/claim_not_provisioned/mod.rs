@@ -14,7 +14,7 @@ const DISKS: [&str; 7] = [
     "ebs.csi.eks.amazonaws.com", "kubernetes.io/aws-ebs", "pd.csi.storage.gke.io",
 ];
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     // Existing claims show whether they are bound.
     if query.details.claim_needs.is_empty() || query.is_stored() || query.old().is_some() {
         return;
@@ -42,7 +42,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             _ => continue,
         };
         let path = CLAIM_TEMPLATES.index(*template);
-        found.report(Kind::StorageClass, &path.child("spec"), Reason::Invalid, message, help);
+        found.via(Kind::StorageClass, &path.child("spec"), Reason::Invalid, message, help);
     }
 }
 

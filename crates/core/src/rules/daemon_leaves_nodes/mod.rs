@@ -44,7 +44,7 @@ pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
     Some(leaving)
 }
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(leaving) = leaving(query) else { return };
     let (left, all) = leaving.counts();
     if left < 2 || left * 4 < all {
@@ -60,5 +60,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
     let help = "correct nodeSelector and node affinity; to leave nodes on purpose, take the label from one node after \
          the other";
-    found.report(Kind::Node, &POD_SPEC.child(field), Reason::Invalid, message, help);
+    found.via(Kind::Node, &POD_SPEC.child(field), Reason::Invalid, message, help);
 }

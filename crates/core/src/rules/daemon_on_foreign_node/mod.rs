@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = rule! {
 const VIRTUAL: [(&str, &str); 2] =
     [("type", "virtual-kubelet"), ("eks.amazonaws.com/compute-type", "fargate")];
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     if query.item.kind() != Kind::DaemonSet || !query.knows_nodes() {
         return;
     }
@@ -34,14 +34,14 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             system.name(),
         );
         let help = format!("set nodeSelector kubernetes.io/os: {}", system.label());
-        found.report(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
+        found.via(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
     }
     if virtual_.count() > 0 {
         let message = format!(
             "it also gets pods on {virtual_}, virtual and without daemons: they stay Pending"
         );
         let help = "tolerate only the taints of machines, or exclude these nodes by node affinity";
-        found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Invalid, message, help);
+        found.via(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Invalid, message, help);
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = rule! {
 const MOST_COMPARED: usize = 100;
 
 /// Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let missing = |it: &&Toleration| {
         let (key, effect) = (text(&it.key), text(&it.effect));
         let effect = if effect.is_empty() { "NoSchedule" } else { effect };
@@ -33,7 +33,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
     let help = format!("add a toleration with key {key} and operator Exists");
     let path = POD_SPEC.child("tolerations");
-    found.report(Kind::DaemonSet, &path, Reason::Required, message, help);
+    found.via(Kind::DaemonSet, &path, Reason::Required, message, help);
 }
 
 /// All nodes where the pods may run have a label about a GPU.

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = rule! {
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(requirement) = query.details.zones.filter(|_| !is_in_one_zone(query)) else { return };
     let inventory = query.inventory();
     let chooses = |item: &ObjectSummary| {
@@ -22,7 +22,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
              pods are {requirement}: a pod whose volume is elsewhere stays Pending"
         );
         let help = "use a StorageClass with volumeBindingMode: WaitForFirstConsumer";
-        found.report(Kind::StorageClass, path, Reason::Invalid, message, help);
+        found.via(Kind::StorageClass, path, Reason::Invalid, message, help);
     };
     for (template, name) in &query.details.storage_classes {
         let mut classes = inventory.named(Kind::StorageClass, "", name);

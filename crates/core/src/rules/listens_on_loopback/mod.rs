@@ -25,7 +25,7 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
     });
 }
 
-fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+fn among(query: &Query<'_>, found: &mut Findings) {
     in_files(query, true, found);
     let Some(traffic) = &query.details.traffic else { return };
     for (field, host, port) in &traffic.on_loopback {
@@ -37,7 +37,7 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
                 "the program listens on {host}:{port}, and its {item} connects to port {port} at the address of the \
                  pod, so nobody can connect"
             );
-            found.report(Kind::Service, field.clone(), Reason::Invalid, message, help(*port));
+            found.via(Kind::Service, field.clone(), Reason::Invalid, message, help(*port));
         }
     }
 }

@@ -61,7 +61,7 @@ fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
 }
 
 /// Kubernetes: `Dispatch`, apiserver pkg/admission/plugin/webhook/validating/dispatcher.go.
-fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
+fn webhook(query: &Query<'_>, found: &mut Findings) {
     if !query.details.replaces_all {
         return;
     }
@@ -80,7 +80,7 @@ fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
     let mut all = kinds.into_iter().flat_map(|kind| query.inventory().all(kind));
     let is_served = |it: &&ObjectSummary| query.counts(it) && it.webhooks().iter().any(serves);
     let Some(served) = all.find(is_served) else { return };
-    found.report(
+    found.via(
         served.kind(),
         &ROLLING_UPDATE.child("maxUnavailable"),
         Reason::Invalid,

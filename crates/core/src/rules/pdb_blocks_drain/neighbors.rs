@@ -6,7 +6,7 @@ use crate::{inventory::object_summary::DisruptionBudget, rules::neighbors::budge
 pub(super) const SCOPE: Scope =
     Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     // A DaemonSet has none.
     let replicas = i64::from(query.details.replicas);
     if replicas < 1 {
@@ -20,7 +20,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         (most.is_some() || !selects_others(query, budget)).then_some((item, wanted))
     });
     if let Some((item, wanted)) = first {
-        found.report(
+        found.via(
             Kind::PodDisruptionBudget,
             &SPEC.child("replicas"),
             Reason::Invalid,

@@ -6,7 +6,7 @@ use crate::rules::prelude::*;
 pub(super) const SCOPE: Scope =
     Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let replicas = i64::from(query.details.replicas);
     let keeps = |Protection { budget, .. }: &Protection<'_>| {
         let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
@@ -18,7 +18,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     // In a running cluster, the status shows whether pods are broken.
     let may_break = replicas > 1 && !query.is_stored();
     let Some(Protection { item, .. }) = budget.filter(|_| may_break) else { return };
-    found.report(
+    found.via(
         Kind::PodDisruptionBudget,
         &SPEC.child("replicas"),
         Reason::Invalid,

@@ -24,7 +24,7 @@ struct Restricted<'a> {
 }
 
 /// Kubernetes: `NetworkPolicySpec`, k8s.io/api/networking/v1/types.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (set, inventory) = (query.item, query.inventory());
     let Some(traffic) = query.details.traffic.as_ref().filter(|it| !it.is_of_node) else { return };
     // Policies of other groups may allow more.
@@ -39,7 +39,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let all: Vec<_> = all.filter(|it| selects(&it.1.pod_selector, labels)).collect();
     let peers = query.details.service_name.as_deref().filter(|_| query.details.uses_names);
     let mut report = |field: &Path<'_>, message: String, help: String| {
-        found.report(Kind::NetworkPolicy, field, Reason::Forbidden, message, help);
+        found.via(Kind::NetworkPolicy, field, Reason::Forbidden, message, help);
     };
     let mut has_dns = true;
     if let Some(Restricted { first, rules }) = Restricted::of(&all, "Egress") {

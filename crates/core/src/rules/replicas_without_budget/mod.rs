@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let namespace = query.item.namespace();
     // The webhook would repeat the finding on each change of the set.
     let is_repeated = query.knows_all(Kind::PodDisruptionBudget) && !query.is_stored();
@@ -25,7 +25,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     {
         return;
     }
-    found.report(
+    found.via(
         Kind::PodDisruptionBudget,
         &SPEC.child("replicas"),
         Reason::Required,

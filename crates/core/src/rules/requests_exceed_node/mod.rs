@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     // Once the pods exist, the scheduler's message shows it.
     if query.is_stored() || !query.knows_nodes() {
         return;
@@ -48,5 +48,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     } else {
         "lower the requests, or add larger nodes"
     };
-    found.report(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
+    found.via(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
 }

@@ -60,7 +60,7 @@ struct Granted<'a> {
 
 /// Kubernetes: `VisitRulesFor`, pkg/registry/rbac/validation/rule.go; `ValidateRoleBindingSubject`,
 /// pkg/apis/rbac/validation/validation.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(account) = query.details.service_account.as_deref().filter(|name| *name != "default") else { return };
     let bindings = bindings(query, account);
     let granted = Granted::by(&bindings, query, account);
@@ -68,7 +68,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         if let Some((message, help, through)) = fault(query, binding, account, &granted) {
             let field = POD_SPEC.child("serviceAccountName");
             let message = format!("the {} {message}", binding.item);
-            found.report(through, &field, Reason::Forbidden, message, help);
+            found.via(through, &field, Reason::Forbidden, message, help);
         }
     }
 }

@@ -1,14 +1,11 @@
-//! The object that a cross-object rule checks, its surroundings, and the rule's findings.
+//! The object that a cross-object rule checks, and its surroundings.
 
-use crate::rules::prelude::*;
-use crate::{
-    finding::Reported,
-    inventory::{
-        Inventory,
-        fixed::{Id, Refusals},
-        view::View,
-    },
+use crate::inventory::{
+    Inventory,
+    fixed::{Id, Refusals},
+    view::View,
 };
+use crate::rules::prelude::*;
 
 /// The evidence for a rule's findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,51 +202,5 @@ impl<'a> Query<'a> {
             Around::Input(..) => Freshness::Fresh,
             Around::Cluster(view) => view.freshness(kind),
         }
-    }
-}
-
-/// The findings of a cross-object rule about an object.
-#[derive(Debug)]
-pub struct InventoryFindings {
-    findings: Findings,
-    /// The kind of objects that each finding is based on.
-    through: Vec<Kind>,
-}
-
-impl InventoryFindings {
-    /// Creates an empty list for findings of this rule.
-    pub const fn of(rule: &'static Meta) -> Self {
-        InventoryFindings { findings: Findings::of(rule), through: Vec::new() }
-    }
-
-    /// `through` is the kind of objects that the finding is based on; see [`Findings::report`].
-    pub(in crate::rules) fn report(
-        &mut self,
-        through: Kind,
-        field: impl Into<Field>,
-        reason: Reason,
-        message: impl Into<String>,
-        help: impl Into<Help>,
-    ) -> Reported<'_> {
-        let reported = self.findings.report(field.into(), reason, message.into(), help);
-        if reported.is_kept() {
-            self.through.push(through);
-        }
-        reported
-    }
-
-    /// Returns the kept findings, each with the kind of objects that it is based on.
-    pub fn into_vec(self) -> Vec<(Kind, Finding)> {
-        self.through.into_iter().zip(self.findings.into_vec()).collect()
-    }
-
-    /// Returns the number of findings that did not fit.
-    pub fn left_out(&self) -> usize {
-        self.findings.left_out().map(|(_, count)| count).sum()
-    }
-
-    /// Returns whether there are no findings.
-    pub fn is_empty(&self) -> bool {
-        self.findings.is_empty()
     }
 }

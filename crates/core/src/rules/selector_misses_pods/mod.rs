@@ -19,7 +19,7 @@ const NAMES: [&str; 4] = ["app", "app.kubernetes.io/name", "k8s-app", "name"];
 const ROLES: [&str; 8] =
     ["active", "leader", "master", "primary", "replica", "role", "slave", "standby"];
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     for kind in [Kind::Service, Kind::PodDisruptionBudget, Kind::PodMonitor] {
         for (item, miss) in missing(query, kind) {
             let effect = match kind {
@@ -42,7 +42,7 @@ fn report(
     what: &str,
     miss: &Miss<'_>,
     effect: &str,
-    found: &mut InventoryFindings,
+    found: &mut Findings,
 ) {
     let (key, value) = miss.wanted;
     let (has, help) = match miss.own {
@@ -55,7 +55,7 @@ fn report(
     let message =
         format!("the selector of {item} has {key}={value}, and {who_has} {has}, so {effect}");
     let is_unsure = miss.own.is_none();
-    found.report(item.kind(), &TEMPLATE_LABELS, Reason::Invalid, message, help).noted_if(is_unsure);
+    found.via(item.kind(), &TEMPLATE_LABELS, Reason::Invalid, message, help).noted_if(is_unsure);
 }
 
 /// The monitors that select no Service of the input, but would select one of these if they required one label less.

@@ -12,13 +12,13 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some((other, overlap)) = first_overlap(query) else { return };
     let Some(other) = query.other(other) else { return };
     let message = overlap.message(other);
     let help = "give each controller's pods a label of their own and add it to the selector; a selector \
          cannot be changed later";
-    found.report(other.kind(), &SELECTOR, Reason::Invalid, message, help);
+    found.via(other.kind(), &SELECTOR, Reason::Invalid, message, help);
 }
 
 /// Only one of the two controllers reports.

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(it) = Governed::of(query) else { return };
     let is_known = query.knows(Kind::Service, it.set.namespace());
     if query.details.uses_names && is_known && it.services.is_empty() && !it.may_be_another {
@@ -18,6 +18,6 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             it.name
         );
         let help = "add this Service with clusterIP: None, or set serviceName to one that exists";
-        found.report(Kind::Service, &SPEC.child("serviceName"), Reason::NotFound, message, help);
+        found.via(Kind::Service, &SPEC.child("serviceName"), Reason::NotFound, message, help);
     }
 }

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(it) = Governed::of(query) else { return };
     if query.details.replicas < 2 {
         return;
@@ -16,6 +16,6 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let message = format!("its {first} is not headless, so the pods may get no DNS names");
         let help =
             "set serviceName to a Service with clusterIP: None; neither can be changed later";
-        found.report(Kind::Service, &SPEC.child("serviceName"), Reason::Invalid, message, help);
+        found.via(Kind::Service, &SPEC.child("serviceName"), Reason::Invalid, message, help);
     }
 }

@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// Kubernetes: `FindPort` and `getEndpointPorts`, endpointslice utils.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let inventory = query.inventory();
     let (namespace, details) = (query.item.namespace(), query.details);
     // The names of a headless Service lead to the pods themselves.
@@ -54,7 +54,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 "its {item} connects to a {protocol} port named {name}, and no container has one, so nothing answers \
                  there"
             );
-            found.report(Kind::Service, &CONTAINERS, Reason::NotFound, message, help);
+            found.via(Kind::Service, &CONTAINERS, Reason::NotFound, message, help);
         }
     }
 }
@@ -64,7 +64,7 @@ fn webhook(
     query: &Query<'_>,
     item: &ObjectSummary,
     service: &Service,
-    found: &mut InventoryFindings,
+    found: &mut Findings,
 ) {
     let inventory = query.inventory();
     // Of two Services with the name, one may be meant.
@@ -98,5 +98,5 @@ fn webhook(
     };
     let what = what.replace("{}", &name);
     let message = format!("its {item} {what}, so the API server {so}");
-    found.report(caller.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
+    found.via(caller.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
 }

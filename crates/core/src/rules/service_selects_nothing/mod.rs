@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(it) = Governed::of(query) else { return };
     let leads = |service: &Service| leads_to(service, query);
     let Some((first, service)) = it.first_unless_any(leads) else { return };
@@ -30,7 +30,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let help = "give the Service a selector that matches the labels of the template";
     let name = SPEC.child("serviceName");
     found
-        .report(Kind::Service, &name, Reason::Invalid, message, help)
+        .via(Kind::Service, &name, Reason::Invalid, message, help)
         .only_with(ClusterAssumption::TemplateLabels);
 }
 

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     if query.item.kind() != Kind::DaemonSet || !query.knows_nodes() {
         return;
     }
@@ -35,5 +35,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
     let help =
         "tolerate the taint again; if the pods are to leave, exclude the nodes by a label too";
-    found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Required, message, help);
+    found.via(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Required, message, help);
 }

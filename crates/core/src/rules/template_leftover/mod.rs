@@ -80,7 +80,7 @@ fn unrendered(text: &str) -> Option<&str> {
     rest.get(..rest.find("}}")? + 2)
 }
 
-fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+fn among(query: &Query<'_>, found: &mut Findings) {
     let mut names = HashSet::new();
     for it in &query.details.configs {
         let objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
@@ -91,7 +91,7 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
             let is_read = it.key.as_ref().is_none_or(|it| it == key);
             if is_read && names.insert((&it.name, key, left)) {
                 let message = format!("{left:?} in {key} of {object} {NUMBER}");
-                found.report(it.kind, it.field.clone(), Reason::Invalid, message, HELP);
+                found.via(it.kind, it.field.clone(), Reason::Invalid, message, HELP);
             }
         }
     }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// Kubernetes: `calculatePodRequestsFromContainers`, pkg/controller/podautoscaler/replica_calculator.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (set, kind) = (query.item, Kind::HorizontalPodAutoscaler);
     let Some((other, autoscaler)) = query.inventory().autoscaler(kind, set) else { return };
     // Its defaults may add the request.
@@ -31,6 +31,6 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 "add a request for {resource} to each container, or measure one with ContainerResource"
             ),
         };
-        found.report(kind, lacks.field.clone(), Reason::Required, message, help);
+        found.via(kind, lacks.field.clone(), Reason::Required, message, help);
     }
 }

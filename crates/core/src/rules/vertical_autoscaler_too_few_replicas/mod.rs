@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = rule! {
 const LEAST: i32 = 2;
 
 /// Vertical Pod Autoscaler: `GetCreatorMaps`, pkg/updater/restriction/pods_restriction_factory.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (item, kind) = (query.item, Kind::VerticalPodAutoscaler);
     let scaler = query.inventory().autoscaler(kind, item).filter(|_| query.details.replicas > 0);
     let Some((other, autoscaler)) = scaler else { return };
@@ -30,12 +30,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         );
         let help = "set updatePolicy.minReplicas to the replicas, or updateMode to Initial; in the mode \
                     InPlaceOrRecreate, the updater's --in-place-skip-disruption-budget lifts the limit too";
-        found.report(kind, field, Reason::Invalid, message, help);
+        found.via(kind, field, Reason::Invalid, message, help);
     } else if count == 1 {
         let message =
             format!("its {other} evicts the only pod whenever the recommendation changes enough");
         let help = "set updateMode to Initial, and replace the pod when it suits";
         // The author has asked for it.
-        found.report(kind, field, Reason::Invalid, message, help).noted_if(true);
+        found.via(kind, field, Reason::Invalid, message, help).noted_if(true);
     }
 }
