@@ -4,6 +4,7 @@ use super::limits;
 use crate::engine::prelude::*;
 use crate::{
     inventory::Inventory,
+    kubernetes::kind::Kind,
     rules::{
         cross_object,
         rule::inventory::{Coverage, Evidence, OldSummary, Query},
@@ -41,7 +42,8 @@ pub(super) fn in_cluster(
                 Some(Evidence::Absence | Evidence::AbsentNeighbor) => Mode::Warn,
                 Some(Evidence::Manifest | Evidence::Presence) | None => Mode::Deny,
             };
-            let freshness = view.freshness(finding.through.unwrap_or(own.kind()));
+            let freshness =
+                view.freshness(finding.through.and_then(Kind::named).unwrap_or(own.kind()));
             if let Freshness::Stale { as_of } = freshness {
                 most = most.min(Mode::Warn);
                 // A long message is cut at the end, so the time comes first.
@@ -170,9 +172,7 @@ impl<'a> Neighbors<'a> {
         index: usize,
         old: OldSummary<'q>,
     ) -> Findings {
-        match self.query(inventory, index, old) {
-            Some(query) => rule.run_among(&query),
-            None => Findings::of(&rule.meta),
-        }
+        let found = self.query(inventory, index, old).map(|query| rule.run_among(&query));
+        found.unwrap_or(Findings::of(&rule.meta))
     }
 }

@@ -14,7 +14,6 @@ use super::{
     rule::Meta,
     shorten,
 };
-use crate::kubernetes::kind::Kind;
 
 /// Limits one rule, so that an object with thousands of faults does not cause an answer of megabytes.
 const MAX_FINDINGS: usize = 100;
@@ -147,22 +146,6 @@ impl Findings {
         let Help { text, commands } = help.into();
         let help = Some(text);
         self.add(|rule| Finding { help, commands, ..Finding::new(rule, field, reason, message) })
-    }
-
-    /// Adds a finding that is based on other objects of a kind; see [`Self::report`].
-    pub(crate) fn via(
-        &mut self,
-        through: Kind,
-        field: impl Into<Field>,
-        reason: Reason,
-        message: impl Into<String>,
-        help: impl Into<Help>,
-    ) -> Reported<'_> {
-        let Reported(mut finding) = self.report(field, reason, message, help);
-        if let Some(finding) = &mut finding {
-            finding.through = Some(through);
-        }
-        Reported(finding)
     }
 
     /// Adds a warning in the API server's words.

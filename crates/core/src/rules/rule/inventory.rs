@@ -1,11 +1,14 @@
 //! The object that a cross-object rule checks, and its surroundings.
 
-use crate::inventory::{
-    Inventory,
-    fixed::{Id, Refusals},
-    view::View,
-};
 use crate::rules::prelude::*;
+use crate::{
+    finding::Reported,
+    inventory::{
+        Inventory,
+        fixed::{Id, Refusals},
+        view::View,
+    },
+};
 
 /// The evidence for a rule's findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,5 +205,19 @@ impl<'a> Query<'a> {
             Around::Input(..) => Freshness::Fresh,
             Around::Cluster(view) => view.freshness(kind),
         }
+    }
+}
+
+impl Findings {
+    /// `through` is the kind of objects that the finding is based on; see [`Findings::report`].
+    pub(in crate::rules) fn via(
+        &mut self,
+        through: Kind,
+        field: impl Into<Field>,
+        reason: Reason,
+        message: impl Into<String>,
+        help: impl Into<Help>,
+    ) -> Reported<'_> {
+        self.report(field, reason, message, help).through(through.as_str())
     }
 }

@@ -25,7 +25,8 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
 /// Follows `validatePodResourceConsistency`.
 fn consistency(spec: &PodSpec, resources: &ResourceRequirements, path: &At<'_>) {
     type Amounts = fn(&ResourceRequirements) -> Option<&ResourceList>;
-    let lists: [(&str, Amounts, fn(&str) -> bool); 2] = [
+    type List = (&'static str, Amounts, fn(&str) -> bool);
+    let lists: [List; 2] = [
         ("requests", |r| r.requests.as_ref(), |_| true),
         ("limits", |r| r.limits.as_ref(), is_huge_page),
     ];
