@@ -34,7 +34,9 @@ fn check(query: &Query<'_>, found: &mut Findings) {
         found.via(another.kind(), field, Reason::Invalid, message, help);
         return;
     }
-    let Some((other, autoscaler)) = all.first().filter(|_| query.details.sets_replicas) else { return };
+    let Some((other, autoscaler)) = all.first().filter(|_| query.details.sets_replicas) else {
+        return;
+    };
     let message = format!(
         "another writer of this field is {other}, with {} to {} replicas: each time the manifest is applied, it takes back what \
          the autoscaler has chosen",

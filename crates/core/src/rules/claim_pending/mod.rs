@@ -88,9 +88,7 @@ fn no_class(query: &StatusQuery<'_>, name: &str) -> Help {
         _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
             "claims of other sets wait for it too: see the finding about StorageClass {name}"
         )),
-        Some(_) => Help::say("create it as the driver of its volumes documents; ")
-            .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
-            .and(" lists the existing ones"),
+        Some(_) => class_of_claims_missing::create(query.audit),
         None => Help::say("create it; the cluster has no storage class"),
     }
 }

@@ -18,7 +18,8 @@ fn check(query: &Query<'_>, found: &mut Findings) {
     let missing = |it: &&Toleration| {
         let (key, effect) = (text(&it.key), text(&it.effect));
         let effect = if effect.is_empty() { "NoSchedule" } else { effect };
-        key.ends_with("/gpu") && !query.details.tolerations.iter().any(|own| tolerates(own, key, effect))
+        key.ends_with("/gpu")
+            && !query.details.tolerations.iter().any(|own| tolerates(own, key, effect))
     };
     let others = query.inventory().in_namespace(Kind::DaemonSet, query.item.namespace());
     let mut others = others.filter(|_| needs_gpu(query.details)).take(MOST_COMPARED);

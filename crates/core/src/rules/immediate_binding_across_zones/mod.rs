@@ -27,8 +27,7 @@ fn check(query: &Query<'_>, found: &mut Findings) {
     for (template, name) in &query.details.storage_classes {
         let mut classes = inventory.named(Kind::StorageClass, "", name);
         if let Some(class) = classes.find(|item| chooses(item)) {
-            let path = CLAIM_TEMPLATES.index(*template);
-            report(&path.child("spec").child("storageClassName"), class);
+            report(&CLAIM_TEMPLATES.index(*template).below("spec.storageClassName"), class);
         }
     }
     let default = inventory.default_classes().next().filter(|item| chooses(item));

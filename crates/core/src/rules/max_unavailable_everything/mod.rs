@@ -72,7 +72,9 @@ fn webhook(query: &Query<'_>, found: &mut Findings) {
                 let selector = it.service().map(|it| &it.selector);
                 selector.is_some_and(|it| {
                     it.iter().next().is_some()
-                        && it.iter().all(|(key, value)| query.controller.labels.get(key) == Some(value))
+                        && it
+                            .iter()
+                            .all(|(key, value)| query.controller.labels.get(key) == Some(value))
                 })
             })
     };

@@ -61,9 +61,7 @@ fn check(query: &Query<'_>, found: &mut Findings) {
 fn refusals(query: &Query<'_>, standard: Standard) -> Option<String> {
     let refusals = match query.template {
         Some(template) => FailedCheck::by(standard, template),
-        None => {
-            query.details.refusals.iter().filter(|it| it.is_by(standard)).cloned().collect()
-        }
+        None => query.details.refusals.iter().filter(|it| it.is_by(standard)).cloned().collect(),
     };
     let list: Vec<_> = refusals.iter().map(ToString::to_string).collect();
     (!list.is_empty()).then(|| list.join(", "))

@@ -61,7 +61,10 @@ struct Granted<'a> {
 /// Kubernetes: `VisitRulesFor`, pkg/registry/rbac/validation/rule.go; `ValidateRoleBindingSubject`,
 /// pkg/apis/rbac/validation/validation.go.
 fn check(query: &Query<'_>, found: &mut Findings) {
-    let Some(account) = query.details.service_account.as_deref().filter(|name| *name != "default") else { return };
+    let Some(account) = query.details.service_account.as_deref().filter(|name| *name != "default")
+    else {
+        return;
+    };
     let bindings = bindings(query, account);
     let granted = Granted::by(&bindings, query, account);
     for binding in &bindings {

@@ -60,12 +60,7 @@ fn check(query: &Query<'_>, found: &mut Findings) {
 }
 
 /// Kubernetes: `ResolveEndpoint`, apiserver pkg/util/proxy/proxy.go.
-fn webhook(
-    query: &Query<'_>,
-    item: &ObjectSummary,
-    service: &Service,
-    found: &mut Findings,
-) {
+fn webhook(query: &Query<'_>, item: &ObjectSummary, service: &Service, found: &mut Findings) {
     let inventory = query.inventory();
     // Of two Services with the name, one may be meant.
     if inventory.named(Kind::Service, item.namespace(), item.name()).count() > 1 {

@@ -48,11 +48,11 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
         }
         for (name, words) in [("command", &container.command), ("args", &container.args)] {
             for (i, word) in list(words).iter().enumerate() {
-                report(word, &path.child(name).index(i));
+                report(word, &path.item(name, i));
             }
         }
         for (i, variable) in list(&container.env).iter().enumerate() {
-            report(text(&variable.value), &path.child("env").index(i).child("value"));
+            report(text(&variable.value), &path.item("env", i).child("value"));
         }
     });
 }

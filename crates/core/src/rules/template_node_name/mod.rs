@@ -25,7 +25,5 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
         ),
     };
     let help = "leave nodeName out and choose nodes by nodeSelector or node affinity";
-    found
-        .report(&POD_SPEC.child("nodeName"), Reason::Forbidden, message, help)
-        .removable(false);
+    found.report(&POD_SPEC.child("nodeName"), Reason::Forbidden, message, help).removable(false);
 }

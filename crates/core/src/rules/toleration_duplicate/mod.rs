@@ -28,8 +28,6 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let what = if covers(&list[i], &list[j]) { "is the same" } else { "covers it" };
         let message = format!("the toleration adds nothing: tolerations[{j}] {what}");
         let help = "leave it out";
-        found
-            .report(&TOLERATIONS.index(i), Reason::Duplicate, message, help)
-            .removable(true);
+        found.report(&TOLERATIONS.index(i), Reason::Duplicate, message, help).removable(true);
     }
 }

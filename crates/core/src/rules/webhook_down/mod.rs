@@ -45,11 +45,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     }
 }
 
-fn report(
-    audit: &Audit<'_>,
-    webhook: &Webhook,
-    refused: &[Refused<'_>],
-) -> Option<StatusFinding> {
+fn report(audit: &Audit<'_>, webhook: &Webhook, refused: &[Refused<'_>]) -> Option<StatusFinding> {
     let here = refused.iter().filter(|(_, name, _)| **name == *webhook.name);
     let (sets, times): (Vec<&WorkloadStatus>, Vec<i64>) =
         here.map(|(set, _, at)| (*set, *at)).unzip();
