@@ -1,6 +1,5 @@
 //! Values that several traps read from an object.
 
-mod command;
 mod images;
 mod object;
 mod plugins;
@@ -8,8 +7,8 @@ mod pods;
 mod stateful_sets;
 mod wave;
 
+pub(crate) use self::object::{daemon_set_status, kubectl};
 pub use self::wave::{Cause, Wave};
-pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
     images::{Release, contains, database, image, is_mounted_near, numbers, release, server},
     object::{pod_spec, selector, stateful_set_status},

@@ -1,9 +1,8 @@
 pub mod cel;
 pub mod inventory;
-mod operation;
 pub mod status;
 
-pub use self::{cel::Cel, operation::Operation};
+pub use self::cel::Cel;
 use crate::rules::prelude::*;
 
 /// A rule: its description and its functions.
@@ -94,6 +93,18 @@ pub enum Phase {
     Warned,
     /// Once the API server has accepted the object, in `/validate` and in `check`.
     After,
+}
+
+words! {
+    /// An operation that the API server calls webhooks for.
+    #[derive(Clone, Copy, Debug, serde::Deserialize, PartialEq, Eq)]
+    #[serde(rename_all = "UPPERCASE")]
+    pub enum Operation {
+        /// The object is new.
+        Create => "CREATE",
+        /// The object replaces an older one.
+        Update => "UPDATE",
+    }
 }
 
 /// Whether a trap for the built-in controllers applies to OpenKruise's DaemonSets and StatefulSets.

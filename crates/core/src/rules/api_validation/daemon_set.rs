@@ -5,7 +5,7 @@
 use k8s_openapi::api::apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet};
 
 use super::{
-    rule::API_VALIDATION,
+    API_VALIDATION,
     template::{self, OldTemplate},
 };
 use crate::rules::prelude::*;

@@ -7,7 +7,6 @@
 mod advice;
 mod daemon_set;
 mod kruise;
-mod rule;
 mod stateful_set;
 mod template;
 pub(super) mod wording;
@@ -16,12 +15,22 @@ use std::cell::OnceCell;
 
 use self::advice::Advisor;
 pub use self::advice::{KEEP, title};
-pub use self::rule::{API_VALIDATION, RULE};
 use crate::rules::prelude::*;
 use crate::{
     rules::{pod_template_validation::POD_TEMPLATE_VALIDATION, schema::SCHEMA},
     validation::object_meta,
 };
+
+/// The rule for metadata and the workload's own fields.
+pub static RULE: Rule = rule! {
+    id: "api-validation", group: Refused, mode: Mode::Deny, adjustable: false;
+    title: "the API server refuses this",
+    summary: "what the API server refuses in metadata and the workload's own fields",
+    scopes: [Scope::Engine { kinds: SETS, by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
+};
+
+/// The description of this rule.
+pub static API_VALIDATION: &Meta = &RULE.meta;
 
 /// The rules for faults that the API server itself rejects.
 pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA];
