@@ -18,28 +18,12 @@ pub(crate) fn required_terms(affinity: Option<&Affinity>) -> Option<&[NodeSelect
     Some(&required.node_selector_terms)
 }
 
-/// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can. Ignores requirements that the
-/// API server rejects.
+/// Returns why no node, or no node with this name, can match both a `nodeSelector` and a term; `None` if one can. Ignores
+/// requirements that the API server rejects.
 ///
 /// Kubernetes: `RequiredNodeAffinity.Match` and `isEmptyNodeSelectorTerm`, component-helpers
 /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
 pub fn why_not(
-    node_selector: Option<&BTreeMap<String, String>>,
-    term: &NodeSelectorTerm,
-) -> Option<String> {
-    contradiction(node_selector, term, None)
-}
-
-/// Like [`why_not`], for a node with this name.
-pub fn why_not_node(
-    node_selector: Option<&BTreeMap<String, String>>,
-    term: &NodeSelectorTerm,
-    node: &str,
-) -> Option<String> {
-    contradiction(node_selector, term, Some(node))
-}
-
-fn contradiction(
     node_selector: Option<&BTreeMap<String, String>>,
     term: &NodeSelectorTerm,
     node: Option<&str>,
@@ -179,6 +163,13 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
+    fn why_not(
+        labels: Option<&BTreeMap<String, String>>,
+        term: &NodeSelectorTerm,
+    ) -> Option<String> {
+        super::why_not(labels, term, None)
+    }
+
     #[test]
     fn the_fewest_culprits_are_named() {
         let expressions = |list: Value| term(json!({"matchExpressions": list}));
@@ -311,7 +302,7 @@ mod tests {
             prop_assert_eq!(answer.is_none(), possible, "{:?}", answer);
             for name in NAMES {
                 let possible = brute_force(&BTreeMap::new(), &term, name);
-                prop_assert_eq!(why_not_node(None, &term, name).is_none(), possible, "{}", name);
+                prop_assert_eq!(super::why_not(None, &term, Some(name)).is_none(), possible, "{}", name);
             }
         }
     }
