@@ -104,18 +104,10 @@ pub fn evaluate_too_large(
     let mut verdict = Verdict::default();
     let mut findings = Findings::of(TOO_LARGE);
     too_large_to_check::too_large(size, &mut findings);
-    let object = Identity {
-        namespace: namespace_or_default(Some(namespace)),
-        name,
-        ignore: None,
-        file: None,
-        exceed: None,
-    };
+    let object = Identity::of(namespace_or_default(Some(namespace)), name);
     let was_too_large =
         |_: &Finding| old.is_some_and(|old| matches!(size::too_large(old), Ok(Some(_))));
-    for finding in findings.into_vec() {
-        verdict.add(finding, &object, was_too_large, cx);
-    }
+    verdict.add_all(findings, &object, was_too_large, cx);
     verdict
 }
 
@@ -177,15 +169,9 @@ fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: 
 }
 
 fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
-    let object = Identity::from(&subject.object.metadata);
-    let left_out: Vec<_> = findings.left_out().collect();
     let before = Before { subject, cx, traps: RefCell::default() };
-    for finding in findings.into_vec() {
-        verdict.add(finding, &object, |finding| before.had(finding.rule), cx);
-    }
-    for (rule, count) in left_out {
-        verdict.leave_out(rule, count);
-    }
+    let object = (&subject.object.metadata).into();
+    verdict.add_all(findings, &object, |finding| before.had(finding.rule), cx);
 }
 
 /// The faults of the old object, determined once per trap, and only when needed.

@@ -13,6 +13,7 @@ mod rule;
 mod shorten;
 mod value;
 
+pub(crate) use self::findings::MAX_MESSAGE;
 #[cfg(test)]
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{

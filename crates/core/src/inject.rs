@@ -46,13 +46,8 @@ pub struct Injection {
 }
 
 impl Injection {
-    const fn none(why_not: &'static str) -> Self {
-        Injection {
-            patch: Vec::new(),
-            injected: Vec::new(),
-            why_not: Some(why_not),
-            findings: Vec::new(),
-        }
+    fn none(why_not: &'static str) -> Self {
+        Injection { why_not: Some(why_not), ..Injection::default() }
     }
 
     /// Applies the patch to the object. `None` if the patch is empty.

@@ -36,7 +36,6 @@ use std::{
 pub use decode::DecodeError;
 use decode::RawObject;
 pub(crate) use decode::decode;
-use glance::Glance;
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
@@ -115,41 +114,30 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
     /// Sets all defaults except the template's.
     fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         let kind = resource.kind.as_str();
+        let own = kruise(resource, json);
         match resource.kind {
-            WorkloadKind::DaemonSet => {
-                let raw = decode(kind, json)?;
-                Self::of_daemon_set(resource, raw, kruise(resource, json)?)
-            }
-            WorkloadKind::StatefulSet => {
-                let raw = decode(kind, json)?;
-                Self::of_stateful_set(resource, raw, kruise(resource, json)?)
-            }
+            WorkloadKind::DaemonSet => Self::check(
+                resource,
+                decode(kind, json)?,
+                own?,
+                |mut spec: Box<DaemonSetSpec<T>>, own| {
+                    own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
+                    defaults::daemon_set(&mut spec);
+                    Workload::DaemonSet(spec)
+                },
+            ),
+            WorkloadKind::StatefulSet => Self::check(
+                resource,
+                decode(kind, json)?,
+                own?,
+                |mut spec: Box<StatefulSetSpec<T>>, own| {
+                    // OpenKruise keeps this field in `rollingUpdate` and drops it here.
+                    spec.min_ready_seconds.take_if(|_| own.is_some());
+                    defaults::stateful_set(&mut spec);
+                    Workload::StatefulSet(spec)
+                },
+            ),
         }
-    }
-
-    fn of_daemon_set(
-        resource: &'static Resource,
-        raw: RawObject<'a, Box<DaemonSetSpec<T>>>,
-        kruise: Option<KruiseSpec>,
-    ) -> Result<Self, DecodeError> {
-        Self::check(resource, raw, kruise, |mut spec, own| {
-            own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
-            defaults::daemon_set(&mut spec);
-            Workload::DaemonSet(spec)
-        })
-    }
-
-    fn of_stateful_set(
-        resource: &'static Resource,
-        raw: RawObject<'a, Box<StatefulSetSpec<T>>>,
-        kruise: Option<KruiseSpec>,
-    ) -> Result<Self, DecodeError> {
-        Self::check(resource, raw, kruise, |mut spec, own| {
-            // OpenKruise keeps this field in `rollingUpdate` and drops it here.
-            spec.min_ready_seconds.take_if(|_| own.is_some());
-            defaults::stateful_set(&mut spec);
-            Workload::StatefulSet(spec)
-        })
     }
 
     fn check<S: Default>(
@@ -193,6 +181,14 @@ impl<T> Object<'_, T> {
         match &self.workload {
             Workload::StatefulSet(spec) => Some(spec),
             Workload::DaemonSet(_) => None,
+        }
+    }
+
+    /// Returns the spec of a DaemonSet, or `None` for a StatefulSet.
+    pub fn daemon_set(&self) -> Option<&DaemonSetSpec<T>> {
+        match &self.workload {
+            Workload::DaemonSet(spec) => Some(spec),
+            Workload::StatefulSet(_) => None,
         }
     }
 
@@ -241,11 +237,12 @@ pub struct Subject<'a> {
     summary: OnceCell<ObjectSummary>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Old<'a> {
     json: &'a str,
     parsed: OnceCell<Option<Object<'a, LazyJson<'a>>>>,
-    glance: Glance,
+    /// Whether a glance shows a difference. Several rules ask.
+    differs: OnceCell<bool>,
     template: OnceCell<Option<PodTemplateSpec>>,
     alone: OnceCell<Option<Box<Subject<'a>>>>,
 }
@@ -265,13 +262,7 @@ impl<'a> Subject<'a> {
 
     /// Creates the subject for an object that replaces `old`, given as JSON.
     pub fn update(object: Object<'a>, old: &'a str) -> Self {
-        let old = Old {
-            json: old,
-            parsed: OnceCell::new(),
-            glance: Glance::new(),
-            template: OnceCell::new(),
-            alone: OnceCell::new(),
-        };
+        let old = Old { json: old, ..Old::default() };
         Subject { is_update: true, old: Some(old), ..Subject::create(object) }
     }
 
@@ -338,7 +329,7 @@ impl<'a> Subject<'a> {
         let new = self.object.template();
         let Some((old, object)) = self.old.as_ref().zip(self.old()) else { return false };
         let text = *object.template();
-        if old.template.get().is_none() && old.glance.differs(text, new) {
+        if old.template.get().is_none() && *old.differs.get_or_init(|| glance::differs(text, new)) {
             return true;
         }
         let Some(old) = self.old_template().filter(|old| *old != new) else { return false };

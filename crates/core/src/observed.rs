@@ -7,7 +7,6 @@
 mod budget;
 mod claim;
 mod event;
-mod foreign_pod;
 mod managed;
 mod member;
 mod meta;
@@ -23,11 +22,11 @@ mod store;
 mod webhook;
 mod workload;
 
+pub(crate) use self::workload::Counts;
 pub use self::{
     budget::PodDisruptionBudget,
     claim::{PersistentVolume, PersistentVolumeClaim},
     event::Event,
-    foreign_pod::ForeignPod,
     member::Member,
     meta::Owner,
     node::Node,

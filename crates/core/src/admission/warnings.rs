@@ -22,7 +22,7 @@ const CAUSE: usize = 80;
 #[derive(Debug, Default)]
 pub(super) struct Warnings(Vec<Warning>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Warning {
     long: String,
     short: String,
@@ -40,13 +40,7 @@ impl Warnings {
     pub(super) fn text(&mut self, text: &str) {
         let (long, short) = (cut(text, LONGEST), cut(text, SHORT));
         if !self.0.iter().any(|it| it.long == long) {
-            self.0.push(Warning {
-                long,
-                short,
-                kind: String::new(),
-                field: String::new(),
-                more: Vec::new(),
-            });
+            self.0.push(Warning { long, short, ..Warning::default() });
         }
     }
 

@@ -108,14 +108,19 @@ pub struct Identity<'a> {
     pub(super) exceed: Option<&'a str>,
 }
 
+impl<'a> Identity<'a> {
+    /// Returns the identity of an object of which only the name is known.
+    pub(super) const fn of(namespace: &'a str, name: &'a str) -> Self {
+        Identity { namespace, name, ignore: None, file: None, exceed: None }
+    }
+}
+
 impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
     fn from(metadata: &'a Metadata<'_>) -> Self {
         Identity {
-            namespace: metadata.namespace(),
-            name: metadata.name(),
             ignore: metadata.annotation(IGNORE_ANNOTATION),
-            file: None,
             exceed: metadata.annotation(EXCEED_ANNOTATION),
+            ..Identity::of(metadata.namespace(), metadata.name())
         }
     }
 }
@@ -144,7 +149,22 @@ impl Verdict {
         }
     }
 
-    /// The policy, its exceptions and the old object decide the mode.
+    /// The policy, its exceptions and the old object decide the modes.
+    pub(super) fn add_all(
+        &mut self,
+        found: Findings,
+        object: &Identity<'_>,
+        had_before: impl Fn(&Finding) -> bool,
+        cx: &Context<'_>,
+    ) {
+        let left_out: Vec<_> = found.left_out().collect();
+        for finding in found.into_vec() {
+            self.add(finding, object, &had_before, cx);
+        }
+        self.leave_out(left_out);
+    }
+
+    /// As [`Self::add_all`].
     pub(super) fn add(
         &mut self,
         finding: Finding,

@@ -4,9 +4,10 @@ use super::limits;
 use crate::engine::prelude::*;
 use crate::{
     inventory::Inventory,
+    kubernetes::kind::Kind,
     rules::{
         cross_object,
-        rule::inventory::{Coverage, Evidence, InventoryFindings, OldSummary, Query},
+        rule::inventory::{Coverage, Evidence, OldSummary, Query},
     },
 };
 
@@ -35,13 +36,15 @@ pub(super) fn in_cluster(
         }
         let query = Query::in_cluster(view, subject, &cx.policy.cluster);
         let found = rule.run_among(&query.changed_from(&old));
-        let left_out = found.left_out();
-        for (through, mut finding) in found.into_vec() {
+        let left_out = found.left_out().collect();
+        for mut finding in found.into_vec() {
             let mut most = match rule.evidence() {
                 Some(Evidence::Absence | Evidence::AbsentNeighbor) => Mode::Warn,
                 Some(Evidence::Manifest | Evidence::Presence) | None => Mode::Deny,
             };
-            if let Freshness::Stale { as_of } = view.freshness(through) {
+            let freshness =
+                view.freshness(finding.through.and_then(Kind::named).unwrap_or(own.kind()));
+            if let Freshness::Stale { as_of } = freshness {
                 most = most.min(Mode::Warn);
                 // A long message is cut at the end, so the time comes first.
                 let when = format!("as of {} UTC: ", as_of.strftime("%H:%M:%S"));
@@ -59,7 +62,7 @@ pub(super) fn in_cluster(
                 violation.mode = violation.mode.min(most);
             }
         }
-        verdict.leave_out(&rule.meta, left_out);
+        verdict.leave_out(left_out);
     }
     too_late
 }
@@ -73,11 +76,7 @@ pub fn evaluate_stored(item: &ObjectSummary, view: &View, cx: &Context<'_>) -> V
         .filter(|rule| rule.is_about(kind) && rule.evidence() != Some(Evidence::Manifest));
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
         let found = rule.run_among(&Query::stored(view, item, &cx.policy.cluster));
-        let left_out = found.left_out();
-        for (_, finding) in found.into_vec() {
-            verdict.add(finding, &item.into(), |_| false, cx);
-        }
-        verdict.leave_out(&rule.meta, left_out);
+        verdict.add_all(found, &item.into(), |_| false, cx);
     }
     verdict
 }
@@ -137,34 +136,23 @@ impl<'a> Neighbors<'a> {
                 continue;
             }
             is_found = true;
-            let left_out = found.left_out();
-            for (_, finding) in found.into_vec() {
-                let had_before = |_: &Finding| {
-                    let mut old = self.before.same_as(item);
-                    old.any(|old| {
-                        let file = self.before.get(old).and_then(ObjectSummary::file);
-                        !self.run(rule, self.before, old, &|| None).is_empty()
-                            && !self.cx.was_exempt(&rule.meta, &item.into(), file)
-                    })
-                };
-                verdict.add(finding, &item.into(), had_before, self.cx);
-            }
-            verdict.leave_out(&rule.meta, left_out);
+            let had_before = |_: &Finding| {
+                let mut old = self.before.same_as(item);
+                old.any(|old| {
+                    let file = self.before.get(old).and_then(ObjectSummary::file);
+                    !self.run(rule, self.before, old, &|| None).is_empty()
+                        && !self.cx.was_exempt(&rule.meta, &item.into(), file)
+                })
+            };
+            verdict.add_all(found, &item.into(), had_before, self.cx);
         }
-        let of_limits = self.beyond_limits(item, self.query(self.inventory, index, &old)?);
+        let (query, mut of_limits) = (self.query(self.inventory, index, &old)?, Verdict::default());
+        limits::add_nodes(&query, item, self.cx, &mut of_limits);
         if of_limits.violations.is_empty() {
             return is_found.then_some(verdict);
         }
         verdict.join(of_limits);
         Some(verdict)
-    }
-
-    fn beyond_limits(&self, item: &ObjectSummary, query: Query<'_>) -> Verdict {
-        let mut verdict = Verdict::default();
-        if !self.cx.policy.limits.is_empty() {
-            limits::add_nodes(&query, item, self.cx, &mut verdict);
-        }
-        verdict
     }
 
     fn query<'q>(
@@ -183,10 +171,8 @@ impl<'a> Neighbors<'a> {
         inventory: &'q Inventory,
         index: usize,
         old: OldSummary<'q>,
-    ) -> InventoryFindings {
-        match self.query(inventory, index, old) {
-            Some(query) => rule.run_among(&query),
-            None => InventoryFindings::of(&rule.meta),
-        }
+    ) -> Findings {
+        let found = self.query(inventory, index, old).map(|query| rule.run_among(&query));
+        found.unwrap_or(Findings::of(&rule.meta))
     }
 }

@@ -80,9 +80,7 @@ pub(super) fn add_beyond(
         let mut findings = Findings::of(LIMIT_EXCEEDED);
         find(limits, &mut findings);
         let mut own = Verdict::default();
-        for finding in findings.into_vec() {
-            own.add(finding, object, |_| false, cx);
-        }
+        own.add_all(findings, object, |_| false, cx);
         own.at_most(limit.mode);
         own
     };

@@ -29,7 +29,7 @@ pub struct Scaling<'a> {
 pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let &Scaling { namespace, name, from, to, version } = scaling;
-    let unknown = Identity { namespace, name, ignore: None, exceed: None, file: None };
+    let unknown = Identity::of(namespace, name);
     let mut limits = covering(&unknown, cx).filter(|it| !it.limits.deletes_claims).peekable();
     if to >= from || limits.peek().is_none() {
         return verdict;

@@ -135,13 +135,7 @@ fn add(
     verdicts: &mut BTreeMap<ObjectName, StatusVerdict>,
 ) {
     let mut verdict = Verdict::default();
-    let object = Identity {
-        namespace: &about.namespace,
-        name: &about.name,
-        ignore,
-        exceed: None,
-        file: None,
-    };
+    let object = Identity { ignore, ..Identity::of(&about.namespace, &about.name) };
     verdict.add(finding, &object, |_| false, cx);
     if is_note {
         verdict.at_most(Mode::Audit);

@@ -54,11 +54,12 @@ impl Verdict {
     }
 
     /// The findings that did not fit get the mode of the last finding that did.
-    pub(super) fn leave_out(&mut self, rule: &'static Meta, count: usize) {
-        let kept = self.violations.iter().rfind(|it| it.finding.rule == rule);
-        if let Some(mode) = kept.map(|it| it.mode).filter(|_| count > 0) {
-            self.left_out.push((rule, mode, count));
-            self.remarks.push(format!("{}: and {count} more like these", rule.id));
+    pub(super) fn leave_out(&mut self, left_out: Vec<(&'static Meta, usize)>) {
+        for (rule, count) in left_out {
+            if let Some(kept) = self.violations.iter().rfind(|it| it.finding.rule == rule) {
+                self.left_out.push((rule, kept.mode, count));
+                self.remarks.push(format!("{}: and {count} more like these", rule.id));
+            }
         }
     }
 

@@ -85,6 +85,13 @@ impl<'a> At<'a> {
         self.push(Reason::Forbidden, format_args!("Forbidden"), &detail);
     }
 
+    /// Adds `Forbidden` to each of these fields that is set.
+    pub fn forbid(&self, fields: &[(&str, bool)], detail: &str) {
+        for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
+            self.child(field).forbidden(detail);
+        }
+    }
+
     /// Adds `Invalid value: …` (`field.Invalid`).
     pub fn invalid<'v>(&self, value: impl Into<Value<'v>>, detail: impl fmt::Display) {
         let value = value.into();

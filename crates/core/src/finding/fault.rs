@@ -4,7 +4,13 @@ use std::borrow::Cow;
 
 use kube_yaml::Field;
 
-use super::{facts::Facts, fix::Fix, help::Command, reason::Reason, rule::Meta};
+use super::{
+    facts::Facts,
+    fix::{Change, Fix},
+    help::Command,
+    reason::Reason,
+    rule::Meta,
+};
 
 /// A condition on the cluster or the applied object. Without it, a fault does no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +64,8 @@ pub struct Finding {
     pub is_remedy: bool,
     /// The assumption without which this does no damage.
     pub assumption: Option<ClusterAssumption>,
+    /// The kind of other objects that the finding is based on.
+    pub through: Option<&'static str>,
 }
 
 impl Finding {
@@ -79,6 +87,7 @@ impl Finding {
             is_in_plan: false,
             is_remedy: false,
             assumption: None,
+            through: None,
         }
     }
 
@@ -100,55 +109,49 @@ impl Finding {
 pub struct Reported<'f>(pub(super) Option<&'f mut Finding>);
 
 impl Reported<'_> {
-    /// Returns whether there was room for the finding.
-    pub const fn is_kept(&self) -> bool {
-        self.0.is_some()
+    fn set(mut self, change: impl FnOnce(&mut Finding)) -> Self {
+        self.0.as_deref_mut().map(change);
+        self
+    }
+
+    /// Sets the kind of other objects that the finding is based on.
+    pub(crate) fn through(self, kind: &'static str) -> Self {
+        self.set(|it| it.through = Some(kind))
     }
 
     /// Sets the change that removes the fault.
     pub fn fixed_by(self, fix: Fix) {
-        if let Some(finding) = self.0 {
-            finding.fix = Some(fix);
-        }
+        self.set(|it| it.fix = Some(fix));
+    }
+
+    /// Lets a program remove the field. That is safe only if the field has no effect.
+    pub fn removable(self, is_safe: bool) {
+        self.set(|it| it.fix = Some(Fix { change: Change::Remove(it.field.clone()), is_safe }));
     }
 
     /// Makes the finding a note if its fault is uncertain or does little harm.
-    pub fn noted_if(mut self, is_note: bool) -> Self {
-        if let Some(finding) = &mut self.0 {
-            finding.is_note = is_note;
-        }
-        self
+    pub fn noted_if(self, is_note: bool) -> Self {
+        self.set(|it| it.is_note = is_note)
     }
 
     /// Sets whether a plan shows the finding too, because the pods would not run as the plan assumes.
-    pub fn planned_if(mut self, is_in_plan: bool) -> Self {
-        if let Some(finding) = &mut self.0 {
-            finding.is_in_plan = is_in_plan;
-        }
-        self
+    pub fn planned_if(self, is_in_plan: bool) -> Self {
+        self.set(|it| it.is_in_plan = is_in_plan)
     }
 
     /// Marks the finding as advice about a change that the API server refuses.
     pub fn instead(self) {
-        if let Some(finding) = self.0 {
-            finding.is_remedy = true;
-        }
+        self.set(|it| it.is_remedy = true);
     }
 
     /// Sets the first minor release where this is a fault. For an older release the finding is only a note.
-    pub fn since(mut self, minor: u32) -> Self {
-        if let Some(finding) = &mut self.0 {
-            finding.since = Some(minor);
-        }
-        self
+    pub fn since(self, minor: u32) -> Self {
+        self.set(|it| it.since = Some(minor))
     }
 
     /// Sets the assumption without which this does no damage. In `check` the finding is a note if the file is for a
     /// cluster that doesn't meet it.
-    pub fn only_with(mut self, assumption: ClusterAssumption) -> Self {
-        if let Some(finding) = &mut self.0 {
-            finding.assumption = Some(assumption);
-        }
-        self
+    pub fn only_with(self, assumption: ClusterAssumption) -> Self {
+        self.set(|it| it.assumption = Some(assumption))
     }
 }

@@ -18,7 +18,7 @@ use super::{
 /// Limits one rule, so that an object with thousands of faults does not cause an answer of megabytes.
 const MAX_FINDINGS: usize = 100;
 /// In bytes. A longer message loses its middle.
-const MAX_MESSAGE: usize = 16 << 10;
+pub(crate) const MAX_MESSAGE: usize = 16 << 10;
 /// Bytes of messages of one rule. The first finding is kept even if it is longer.
 const MAX_BYTES: usize = 64 << 10;
 
@@ -137,22 +137,12 @@ impl Findings {
     /// case without a full stop.
     pub fn report(
         &mut self,
-        path: &Path<'_>,
+        field: impl Into<Field>,
         reason: Reason,
         message: impl Into<String>,
         help: impl Into<Help>,
     ) -> Reported<'_> {
-        self.report_at(path.to_field(), reason, message.into(), help)
-    }
-
-    /// Like [`Findings::report`], with an owned field.
-    pub fn report_at(
-        &mut self,
-        field: Field,
-        reason: Reason,
-        message: String,
-        help: impl Into<Help>,
-    ) -> Reported<'_> {
+        let (field, message) = (field.into(), message.into());
         let Help { text, commands } = help.into();
         let help = Some(text);
         self.add(|rule| Finding { help, commands, ..Finding::new(rule, field, reason, message) })

@@ -27,11 +27,6 @@ pub enum Change {
 }
 
 impl Fix {
-    /// Removes a field that has no effect.
-    pub fn remove(path: &Path<'_>) -> Self {
-        Fix { change: Change::Remove(path.to_field()), is_safe: true }
-    }
-
     /// Removes a field. It gets its default, so the object behaves differently.
     pub fn use_default(path: &Path<'_>) -> Self {
         Fix { change: Change::Remove(path.to_field()), is_safe: false }

@@ -98,8 +98,8 @@ impl Command {
 /// The advice: lower case, no full stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Help {
-    pub(super) text: Cow<'static, str>,
-    pub(super) commands: Vec<Command>,
+    pub(crate) text: Cow<'static, str>,
+    pub(crate) commands: Vec<Command>,
 }
 
 impl Help {

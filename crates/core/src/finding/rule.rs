@@ -5,6 +5,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 words! {
+    all
     /// How strictly a rule is enforced.
     #[derive(
         Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
@@ -40,13 +41,8 @@ impl FromStr for Mode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "audit" => Ok(Mode::Audit),
-            "deny" => Ok(Mode::Deny),
-            "off" => Ok(Mode::Off),
-            "warn" => Ok(Mode::Warn),
-            _ => Err(format!("{text:?} is not a mode: use deny, warn, audit or off")),
-        }
+        let mode = Mode::ALL.into_iter().find(|mode| mode.as_str() == text);
+        mode.ok_or_else(|| format!("{text:?} is not a mode: use deny, warn, audit or off"))
     }
 }
 

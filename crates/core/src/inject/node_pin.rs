@@ -16,7 +16,7 @@ use crate::{
     kubernetes::{
         absent::list,
         names,
-        node_selector::{NAME, is_empty, required_terms, why_not_node},
+        node_selector::{self, NAME, is_empty, required_terms},
     },
     object::annotations::NODE_ANNOTATION,
 };
@@ -97,7 +97,7 @@ fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOper
 }
 
 fn why_not(spec: &PodSpec, term: &NodeSelectorTerm, node: &str) -> Option<String> {
-    why_not_node(spec.node_selector.as_ref(), term, node)
+    node_selector::why_not(spec.node_selector.as_ref(), term, Some(node))
 }
 
 fn requirement(node: &str) -> serde_json::Value {

@@ -352,6 +352,18 @@ pub(crate) enum How {
 }
 
 impl Use {
+    /// Returns the use of a file in a mounted volume that has all keys of one object.
+    fn of_file(
+        volumes: &[(String, Kind, Box<str>)],
+        mount: &VolumeMount,
+        file: &str,
+        how: How,
+        field: Field,
+    ) -> Option<Self> {
+        let (_, kind, name) = volumes.iter().find(|it| it.0 == mount.name)?;
+        Some(Use { kind: *kind, name: name.clone(), key: Some(file.into()), how, field })
+    }
+
     /// Returns the uses of a pod, except optional ones.
     pub(super) fn all(pod: &PodSpec) -> Box<[Self]> {
         let mut uses = Vec::new();
@@ -407,11 +419,8 @@ fn of_mounts(
         if file.is_empty() || file.starts_with('.') || !is_file {
             continue;
         }
-        if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
-            let field = path.item("volumeMounts", i).child(field).to_field();
-            let (name, key) = (name.clone(), Some(file.into()));
-            uses.push(Use { kind: *kind, name, key, how, field });
-        }
+        let field = path.item("volumeMounts", i).child(field).to_field();
+        uses.extend(Use::of_file(volumes, mount, file, how, field));
     }
 }
 
@@ -438,11 +447,8 @@ fn of_arguments(
             }
             let is_whole = |it: &&VolumeMount| it.sub_path.is_none() && it.sub_path_expr.is_none();
             let Some(mount) = mounts.iter().find(is_folder).filter(is_whole) else { continue };
-            if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
-                let (name, key) = (name.clone(), Some(file.into()));
-                let field = at.index(i).to_field();
-                uses.push(Use { kind: *kind, name, key, how: How::Argument, field });
-            }
+            let field = at.index(i).to_field();
+            uses.extend(Use::of_file(volumes, mount, file, How::Argument, field));
         }
     }
 }
@@ -475,9 +481,6 @@ fn of_command(
     let mounts = list(&container.volume_mounts).iter().filter(|it| it.sub_path_expr.is_none());
     let nearest = mounts.filter_map(|it| Some((it, below(it)?)));
     let Some((mount, key)) = nearest.max_by_key(|(it, _)| it.mount_path.len()) else { return };
-    if let Some((_, kind, name)) = volumes.iter().find(|it| it.0 == mount.name) {
-        let (name, key) = (name.clone(), Some(key.into()));
-        let field = path.child("command").index(i).to_field();
-        uses.push(Use { kind: *kind, name, key, how, field });
-    }
+    let field = path.child("command").index(i).to_field();
+    uses.extend(Use::of_file(volumes, mount, &key, how, field));
 }

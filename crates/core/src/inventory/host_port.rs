@@ -78,10 +78,22 @@ impl HostPort {
         self.port == other.port && self.protocol == other.protocol && same_ip
     }
 
-    pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
+    /// Returns the first host port, with the name of its container.
+    pub(crate) fn first(pod: &PodSpec) -> Option<(Self, &str)> {
+        let port = HostPort::all(pod).into_iter().next()?;
+        let of_port = (port.origin.list, port.origin.container);
+        let (.., container) = running(pod).find(|it| (it.0, it.1) == of_port)?;
+        Some((port, &container.name))
+    }
+
+    /// Returns whether the port is one of the node only because of `hostNetwork`.
+    pub(crate) fn is_by_network(&self) -> bool {
+        self.origin.field == "containerPort"
+    }
+
+    pub(crate) fn field(&self) -> Field {
         let PortField { list, container, index, field } = self.origin;
-        let path = POD_SPEC.item(list, container);
-        see(&path.item("ports", index).child(field));
+        POD_SPEC.item(list, container).item("ports", index).child(field).to_field()
     }
 }
 

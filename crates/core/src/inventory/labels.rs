@@ -141,16 +141,9 @@ impl Selector {
         }
         let labels = selector.match_labels.iter().flatten();
         let labels = labels.map(|(key, value)| (key, Test::Is(value)));
-        let expressions = selector.match_expressions.iter().flatten().map(|requirement| {
-            let values = requirement.values.as_deref().unwrap_or_default();
-            let test = match requirement.operator.as_str() {
-                "In" => Test::OneOf(values),
-                "NotIn" => Test::NoneOf(values),
-                "Exists" => Test::Present,
-                _ => Test::Absent,
-            };
-            (&requirement.key, test)
-        });
+        let expressions = list(&selector.match_expressions).iter();
+        let expressions =
+            expressions.filter_map(|it| Some((&it.key, Test::of(&it.operator, list(&it.values))?)));
         let mut tests: BTreeMap<&str, Vec<Test<'_>>> = BTreeMap::new();
         for (key, test) in labels.chain(expressions) {
             tests.entry(key).or_default().push(test);

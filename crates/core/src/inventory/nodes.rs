@@ -102,7 +102,7 @@ impl Nodes {
         let mut selector = self.selector.clone();
         selector.extend(other.selector.clone());
         let meets =
-            |term: &NodeSelectorTerm| node_selector::why_not(Some(&selector), term).is_none();
+            |term: &NodeSelectorTerm| node_selector::why_not(Some(&selector), term, None).is_none();
         match (&self.terms, &other.terms) {
             (None, None) => true,
             (Some(terms), None) | (None, Some(terms)) => terms.iter().any(meets),

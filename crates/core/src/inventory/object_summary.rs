@@ -48,18 +48,6 @@ pub struct ObjectSummary {
     /// What the API server refuses to change in an object other than a set; only in an input.
     pub fixed: Option<Box<Fixed>>,
     pub(crate) location: Option<Box<Location>>,
-    pub(super) memory: MemorySize,
-}
-
-/// The approximate bytes of an object, without the parts that it shares with earlier objects. Does not count in
-/// comparisons.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MemorySize(pub(super) u32);
-
-impl PartialEq for MemorySize {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 /// The namespace, the name and the port of a Service.
@@ -254,12 +242,8 @@ impl ObjectSummary {
             add(*field == "nodeSelector", POD_SPEC.child("affinity"));
         }
         add(self.kind == Kind::DaemonSet, POD_SPEC.child("tolerations"));
-        if let Some(wait) = &details.waits {
-            wait.at(|path| fields.push(path.to_field()));
-        }
-        for port in controller.host_ports() {
-            port.at(|path| fields.push(path.to_field()));
-        }
+        fields.extend(details.waits.iter().map(|it| it.field.clone()));
+        fields.extend(controller.host_ports().iter().map(HostPort::field));
         fields.extend(details.misread.iter().map(|(field, _)| field.clone()));
         fields.extend(details.demand.iter().map(|it| it.field.clone()));
         fields.extend((0..details.claims.len()).map(Details::claim_field));

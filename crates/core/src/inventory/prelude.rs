@@ -22,7 +22,7 @@ pub(in crate::inventory) use crate::{
         labels::{Bucket, Labels, Selector},
         node::Node,
         nodes::Nodes,
-        object_summary::{Controller, MemorySize, ObjectSummary, Role},
+        object_summary::{Controller, ObjectSummary, Role},
         store::Inventory,
     },
     kubernetes::{

@@ -82,7 +82,6 @@ fn object(object: &Object<'_>) -> ObjectSummary {
         role: Role::Controller(controller),
         fixed: None,
         location: None,
-        memory: MemorySize::default(),
     }
 }
 

@@ -13,7 +13,8 @@ use crate::inventory::prelude::*;
 /// Objects in insertion order, with indexes.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    items: Shards<Arc<ObjectSummary>>,
+    /// Each with its approximate bytes, without the parts that it shares with earlier objects.
+    items: Shards<(usize, Arc<ObjectSummary>)>,
     pub(super) index: Index,
     /// Ids are never reused.
     next: u32,
@@ -198,7 +199,7 @@ impl Inventory {
     }
 
     pub(crate) fn item(&self, id: u32) -> Option<&ObjectSummary> {
-        self.items.get(spread(id)).map(|item| &**item)
+        self.items.get(spread(id)).map(|(_, item)| &**item)
     }
 
     pub(super) fn ids(&self, kind: Kind) -> &[u32] {
@@ -228,13 +229,12 @@ impl Inventory {
                 self.index.insert(Key::Filed(selecting, &item.namespace, bucket), id);
             }
         }
-        item.memory = MemorySize(u32::try_from(bytes).unwrap_or(u32::MAX));
-        self.items.insert(spread(id), Arc::new(item));
+        self.items.insert(spread(id), (bytes, Arc::new(item)));
     }
 
     pub(super) fn remove_id(&mut self, id: u32) -> bool {
-        let Some(item) = self.items.remove(spread(id)) else { return false };
-        self.bytes = self.bytes.saturating_sub(item.memory.0 as usize);
+        let Some((bytes, item)) = self.items.remove(spread(id)) else { return false };
+        self.bytes = self.bytes.saturating_sub(bytes);
         file::keys(&item, &mut |key| self.index.remove(key, id));
         if let Some((selecting, selector)) = file::selects(&item) {
             // The selector is filed in one of these places; the index does not record which.

@@ -8,9 +8,7 @@ use crate::{kubernetes::exec::is_shell, object::StatefulSetSpec};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) on: On,
-    list: &'static str,
-    container: usize,
-    field: &'static str,
+    pub(crate) field: Field,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,10 +39,6 @@ impl Wait {
         let pod = spec.template.spec.as_ref()?;
         in_init_containers(pod, &names).or_else(|| in_probes(pod, &names))
     }
-
-    pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
-        see(&POD_SPEC.item(self.list, self.container).child(self.field));
-    }
 }
 
 struct Names<'a> {
@@ -61,7 +55,7 @@ fn in_init_containers(pod: &PodSpec, names: &Names<'_>) -> Option<Wait> {
             .filter_map(|(field, words)| Some((field, words.as_ref()?.join(" "))))
             .find(|(_, words)| LOOPS.iter().any(|it| words.contains(it)))?;
         let on = names.waited_for(&words)?;
-        Some(Wait { on, list: "initContainers", container, field })
+        Some(Wait { on, field: POD_SPEC.item("initContainers", container).child(field).to_field() })
     })
 }
 
@@ -69,7 +63,7 @@ fn in_probes(pod: &PodSpec, names: &Names<'_>) -> Option<Wait> {
     pod.containers.iter().enumerate().find_map(|(container, it)| {
         probes(it).into_iter().find_map(|(field, probe)| {
             let on = names.probed(probe?)?;
-            Some(Wait { on, list: "containers", container, field })
+            Some(Wait { on, field: POD_SPEC.item("containers", container).child(field).to_field() })
         })
     })
 }

@@ -24,7 +24,18 @@ pub(crate) enum Test<'a> {
     Never,
 }
 
-impl Test<'_> {
+impl<'a> Test<'a> {
+    /// The test of a requirement in a selector of labels; `None` for other operators.
+    pub(crate) fn of(operator: &str, values: &'a [String]) -> Option<Self> {
+        Some(match operator {
+            "In" => Test::OneOf(values),
+            "NotIn" => Test::NoneOf(values),
+            "Exists" => Test::Present,
+            "DoesNotExist" => Test::Absent,
+            _ => return None,
+        })
+    }
+
     /// `None` is the absence of the label.
     pub(crate) fn holds(&self, value: Option<&str>) -> bool {
         let listed = |list: &[String]| value.is_some_and(|it| list.iter().any(|own| own == it));

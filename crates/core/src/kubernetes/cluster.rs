@@ -9,13 +9,6 @@ use crate::finding::nearest_of;
 
 pub use super::version::Version;
 
-#[derive(Clone, Copy, Debug)]
-struct Gate {
-    name: &'static str,
-    /// Pairs of the first minor release and the default from there on, oldest first.
-    defaults: &'static [(u32, bool)],
-}
-
 /// While this gate is off, the API server drops `maxUnavailable` of a StatefulSet, and the controller ignores it.
 pub const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
 
@@ -23,54 +16,55 @@ pub const MAX_UNAVAILABLE_STATEFUL_SET: &str = "MaxUnavailableStatefulSet";
 pub const STATEFUL_SET_RECREATE_STRATEGY: &str = "StatefulSetRecreateStrategy";
 
 /// Off in every supported release.
-const OFF: &[(u32, bool)] = &[(0, false)];
+const OFF: u32 = u32::MAX;
 
-/// Kubernetes: `pkg/features/kube_features.go`.
-const GATES: &[Gate] = &[
+/// With the first minor release where the gate is on by default. Kubernetes: `pkg/features/kube_features.go`.
+const GATES: &[(&str, u32)] = &[
     // Also on in the first patch releases of 1.35; see `EARLY_PATCHES`.
-    Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: &[(37, true)] },
-    Gate { name: STATEFUL_SET_RECREATE_STRATEGY, defaults: OFF },
+    (MAX_UNAVAILABLE_STATEFUL_SET, 37),
+    (STATEFUL_SET_RECREATE_STRATEGY, OFF),
     // The gates below are for fields of the pod template.
-    Gate { name: "AtomicWriteVolumeUserFields", defaults: OFF },
-    Gate { name: "ClusterTrustBundleProjection", defaults: &[(37, true)] },
-    Gate { name: "ContainerRestartRules", defaults: &[(35, true)] },
-    Gate { name: "ContainerStopSignals", defaults: OFF },
-    Gate { name: "DynamicResourceAllocation", defaults: &[(34, true)] },
-    Gate { name: "EmptyDirVolumeMode", defaults: OFF },
-    Gate { name: "EnvFiles", defaults: &[(35, true)] },
-    Gate { name: "EvictionRequestAPI", defaults: OFF },
-    Gate { name: "GRPCContainerProbeTLS", defaults: OFF },
-    Gate { name: "GenericWorkload", defaults: OFF },
-    Gate { name: "H2CContainerProbe", defaults: OFF },
-    Gate { name: "GitRepoVolumeDriver", defaults: OFF },
-    Gate { name: "HostnameOverride", defaults: &[(35, true)] },
-    Gate { name: "ImageVolume", defaults: &[(35, true)] },
-    Gate { name: "InPlacePodVerticalScaling", defaults: &[(33, true)] },
-    Gate { name: "MatchLabelKeysInPodAffinity", defaults: &[(0, true)] },
-    Gate { name: "MatchLabelKeysInPodTopologySpread", defaults: &[(0, true)] },
-    Gate { name: "MatchLabelKeysInPodTopologySpreadSelectorMerge", defaults: &[(34, true)] },
-    Gate { name: "PodCertificateRequest", defaults: &[(37, true)] },
-    Gate { name: "PodDeletionCost", defaults: &[(0, true)] },
-    Gate { name: "PodLevelResources", defaults: &[(34, true)] },
-    Gate { name: "PodLifecycleSleepActionAllowZero", defaults: &[(33, true)] },
-    Gate { name: "ProcMountType", defaults: &[(33, true)] },
-    Gate { name: "RelaxedDNSSearchValidation", defaults: &[(33, true)] },
-    Gate { name: "RelaxedEnvironmentVariableValidation", defaults: &[(0, true)] },
-    Gate { name: "RestartAllContainersOnContainerExits", defaults: &[(36, true)] },
-    Gate { name: "SELinuxChangePolicy", defaults: &[(33, true)] },
-    Gate { name: "SELinuxMount", defaults: &[(37, true)] },
-    Gate { name: "StrictIPCIDRValidation", defaults: &[(36, true)] },
-    Gate { name: "SupplementalGroupsPolicy", defaults: &[(33, true)] },
-    Gate { name: "TaintTolerationComparisonOperators", defaults: OFF },
-    Gate { name: "UserNamespacesHostNetworkSupport", defaults: OFF },
-    Gate { name: "UserNamespacesSupport", defaults: &[(33, true)] },
-    Gate { name: "VolumeAttributesClass", defaults: &[(34, true)] },
-    Gate { name: "VolumeBindMountOptions", defaults: OFF },
+    ("AtomicWriteVolumeUserFields", OFF),
+    ("ClusterTrustBundleProjection", 37),
+    ("ContainerRestartRules", 35),
+    ("ContainerStopSignals", OFF),
+    ("DynamicResourceAllocation", 34),
+    ("EmptyDirVolumeMode", OFF),
+    ("EnvFiles", 35),
+    ("EvictionRequestAPI", OFF),
+    ("GRPCContainerProbeTLS", OFF),
+    ("GenericWorkload", OFF),
+    ("H2CContainerProbe", OFF),
+    ("GitRepoVolumeDriver", OFF),
+    ("HostnameOverride", 35),
+    ("ImageVolume", 35),
+    ("InPlacePodVerticalScaling", 33),
+    ("MatchLabelKeysInPodAffinity", 0),
+    ("MatchLabelKeysInPodTopologySpread", 0),
+    ("MatchLabelKeysInPodTopologySpreadSelectorMerge", 34),
+    ("PodCertificateRequest", 37),
+    ("PodDeletionCost", 0),
+    ("PodLevelResources", 34),
+    ("PodLifecycleSleepActionAllowZero", 33),
+    ("ProcMountType", 33),
+    ("RelaxedDNSSearchValidation", 33),
+    ("RelaxedEnvironmentVariableValidation", 0),
+    ("RestartAllContainersOnContainerExits", 36),
+    ("SELinuxChangePolicy", 33),
+    ("SELinuxMount", 37),
+    ("StrictIPCIDRValidation", 36),
+    ("SupplementalGroupsPolicy", 33),
+    ("TaintTolerationComparisonOperators", OFF),
+    ("UserNamespacesHostNetworkSupport", OFF),
+    ("UserNamespacesSupport", 33),
+    ("VolumeAttributesClass", 34),
+    ("VolumeBindMountOptions", OFF),
 ];
 
 /// (gate, minor release, first patch release with the default of [`GATES`], default before it). Kubernetes: the gate
 /// was on in 1.35.0 to 1.35.3 (kubernetes#137904).
-const EARLY_PATCHES: &[(&str, u32, u32, bool)] = &[(MAX_UNAVAILABLE_STATEFUL_SET, 35, 4, true)];
+pub(super) const EARLY_PATCHES: &[(&str, u32, u32, bool)] =
+    &[(MAX_UNAVAILABLE_STATEFUL_SET, 35, 4, true)];
 
 /// The releases that changed the API server's validation without a feature gate.
 ///
@@ -201,14 +195,14 @@ impl Cluster {
 
     /// Returns clusters that cover the extremes: each accepts something that the others may refuse.
     pub(crate) fn extremes() -> [Self; 3] {
-        let all_on = GATES.iter().map(|gate| (gate.name.to_owned(), true)).collect();
+        let all_on = gates().map(|gate| (gate.to_owned(), true)).collect();
         let newest = Cluster::new(Version::NEWEST, all_on);
         [newest, Cluster::default(), Cluster::new(Version::OLDEST, BTreeMap::new())]
     }
 
     #[cfg(test)]
     pub(crate) fn without_features(version: Version) -> Self {
-        Cluster::new(version, GATES.iter().map(|gate| (gate.name.to_owned(), false)).collect())
+        Cluster::new(version, gates().map(|gate| (gate.to_owned(), false)).collect())
     }
 
     /// Returns whether a feature gate is on. A gate that is neither set nor in the table is off.
@@ -220,12 +214,8 @@ impl Cluster {
             if let Some((.., on)) = early {
                 return *on;
             }
-            let known = GATES.iter().find(|known| known.name == gate);
-            known
-                .and_then(|known| {
-                    known.defaults.iter().rev().find(|(since, _)| *since <= self.version.minor())
-                })
-                .is_some_and(|(_, on)| *on)
+            let known = GATES.iter().find(|(name, _)| *name == gate);
+            known.is_some_and(|(_, since)| *since <= self.version.minor())
         })
     }
 }
@@ -237,7 +227,7 @@ pub fn suggest_gate(name: &str) -> Option<&'static str> {
 
 /// Returns the names of the gates that rules depend on.
 pub fn gates() -> impl Iterator<Item = &'static str> {
-    GATES.iter().map(|gate| gate.name)
+    GATES.iter().map(|(name, _)| *name)
 }
 
 /// Parses `A=true,B=false`. The error quotes the part that is neither `GATE=true` nor `GATE=false`, or the misspelt

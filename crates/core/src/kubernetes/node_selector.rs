@@ -18,28 +18,12 @@ pub(crate) fn required_terms(affinity: Option<&Affinity>) -> Option<&[NodeSelect
     Some(&required.node_selector_terms)
 }
 
-/// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can. Ignores requirements that the
-/// API server rejects.
+/// Returns why no node, or no node with this name, can match both a `nodeSelector` and a term; `None` if one can. Ignores
+/// requirements that the API server rejects.
 ///
 /// Kubernetes: `RequiredNodeAffinity.Match` and `isEmptyNodeSelectorTerm`, component-helpers
 /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
 pub fn why_not(
-    node_selector: Option<&BTreeMap<String, String>>,
-    term: &NodeSelectorTerm,
-) -> Option<String> {
-    contradiction(node_selector, term, None)
-}
-
-/// Like [`why_not`], for a node with this name.
-pub fn why_not_node(
-    node_selector: Option<&BTreeMap<String, String>>,
-    term: &NodeSelectorTerm,
-    node: &str,
-) -> Option<String> {
-    contradiction(node_selector, term, Some(node))
-}
-
-fn contradiction(
     node_selector: Option<&BTreeMap<String, String>>,
     term: &NodeSelectorTerm,
     node: Option<&str>,
@@ -98,13 +82,10 @@ impl<'a> Constraint<'a> {
             _ => None,
         };
         let test = match requirement.operator.as_str() {
-            "In" if !values.is_empty() => Test::OneOf(values),
-            "NotIn" => Test::NoneOf(values),
-            "Exists" => Test::Present,
-            "DoesNotExist" => Test::Absent,
+            "In" if values.is_empty() => return None,
             "Gt" => number(Test::Above)?,
             "Lt" => number(Test::Below)?,
-            _ => return None,
+            operator => Test::of(operator, values)?,
         };
         Some(Constraint { test, key: &requirement.key, written: Some(requirement) })
     }
@@ -112,16 +93,10 @@ impl<'a> Constraint<'a> {
     /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, in the file that [`why_not`] names.
     fn field(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
         let values @ [_] = requirement.values.as_deref()? else { return None };
-        let test = match requirement.operator.as_str() {
-            "In" => Test::OneOf(values),
-            "NotIn" => Test::NoneOf(values),
-            _ => return None,
-        };
-        (requirement.key == NAME).then_some(Constraint {
-            test,
-            key: NAME,
-            written: Some(requirement),
-        })
+        let is_of_name =
+            requirement.key == NAME && ["In", "NotIn"].contains(&&*requirement.operator);
+        let test = Test::of(&requirement.operator, values).filter(|_| is_of_name)?;
+        Some(Constraint { test, key: NAME, written: Some(requirement) })
     }
 }
 
@@ -186,6 +161,13 @@ mod tests {
 
     fn labels(json: Value) -> BTreeMap<String, String> {
         serde_json::from_value(json).unwrap()
+    }
+
+    fn why_not(
+        labels: Option<&BTreeMap<String, String>>,
+        term: &NodeSelectorTerm,
+    ) -> Option<String> {
+        super::why_not(labels, term, None)
     }
 
     #[test]
@@ -320,7 +302,7 @@ mod tests {
             prop_assert_eq!(answer.is_none(), possible, "{:?}", answer);
             for name in NAMES {
                 let possible = brute_force(&BTreeMap::new(), &term, name);
-                prop_assert_eq!(why_not_node(None, &term, name).is_none(), possible, "{}", name);
+                prop_assert_eq!(super::why_not(None, &term, Some(name)).is_none(), possible, "{}", name);
             }
         }
     }

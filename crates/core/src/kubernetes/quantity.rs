@@ -10,6 +10,11 @@ mod print;
 /// As a power of ten.
 const NANO: i32 = -9;
 
+/// The suffixes for powers of 1000, from `NANO` on.
+const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+/// The suffixes for powers of 1024.
+const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// `12e6`
@@ -93,21 +98,17 @@ impl<'a> Quantity<'a> {
 
     /// Returns the value in thousandths, rounded up. `None` if it is negative or too large.
     pub fn thousandths(&self) -> Option<u128> {
-        let scale = self.scale.checked_add(3)?;
-        let (mantissa, scale) = match scale {
-            ..0 => round_up(self.mantissa, scale, 0),
-            _ => (self.mantissa, scale),
-        };
-        let shift = 10u128.checked_pow(scale.unsigned_abs())?;
-        mantissa.checked_mul(shift).filter(|_| !self.is_negative())
+        self.rounded_up(-3).filter(|_| !self.is_negative())
     }
 
     fn to_whole(&self) -> Option<u128> {
-        if self.scale < 0 {
-            let (mantissa, scale) = round_up(self.mantissa, self.scale, 0);
-            return mantissa.checked_mul(10u128.checked_pow(scale.unsigned_abs())?);
-        }
-        self.mantissa.checked_mul(10u128.checked_pow(self.scale.unsigned_abs())?)
+        self.rounded_up(0)
+    }
+
+    /// As a multiple of `10^to`.
+    fn rounded_up(&self, to: i32) -> Option<u128> {
+        let (mantissa, scale) = round_up(self.mantissa, self.scale, to);
+        mantissa.checked_mul(10u128.checked_pow(scale.checked_sub(to)?.unsigned_abs())?)
     }
 }
 

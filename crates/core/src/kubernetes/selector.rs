@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::json;
 
-use super::{labels, names};
+use super::{absent::list, allowed::Test, labels, names};
 use crate::finding::{At, Value};
 
 /// Validates a label selector. `any_value` decides whether expressions may contain invalid label values, and is called
@@ -14,7 +14,7 @@ use crate::finding::{At, Value};
 /// Kubernetes: `ValidateLabelSelector`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
 pub fn validate(selector: &LabelSelector, any_value: &dyn Fn() -> bool, path: &At<'_>) {
     labels::labels(selector.match_labels.as_ref(), &path.child("matchLabels"));
-    for (i, requirement) in expressions(selector).iter().enumerate() {
+    for (i, requirement) in list(&selector.match_expressions).iter().enumerate() {
         validate_requirement(requirement, any_value, &path.item("matchExpressions", i));
     }
 }
@@ -25,7 +25,7 @@ fn validate_requirement(
     any_value: &dyn Fn() -> bool,
     path: &At<'_>,
 ) {
-    let values = values(requirement);
+    let values = list(&requirement.values);
     match requirement.operator.as_str() {
         "In" | "NotIn" => {
             if values.is_empty() {
@@ -56,25 +56,28 @@ fn validate_requirement(
 /// Returns whether an expression contains a value that no label can have. Kubernetes:
 /// `LabelSelectorHasInvalidLabelValue`, in the same file.
 pub fn has_invalid_value(selector: &LabelSelector) -> bool {
-    expressions(selector).iter().flat_map(values).any(|value| !names::is_label_value(value))
+    list(&selector.match_expressions)
+        .iter()
+        .flat_map(|it| list(&it.values))
+        .any(|value| !names::is_label_value(value))
 }
 
 /// Returns whether the selector has neither labels nor expressions, and so matches everything.
 pub fn is_empty(selector: &LabelSelector) -> bool {
     selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
-        && expressions(selector).is_empty()
+        && list(&selector.match_expressions).is_empty()
 }
 
 /// Returns whether the selector can be evaluated at all. Kubernetes: `LabelSelectorAsSelector`, apimachinery
 /// `pkg/apis/meta/v1/helpers.go`, and `NewRequirement`, `pkg/labels/selector.go`.
 pub fn parses(selector: &LabelSelector) -> bool {
     let pairs = selector.match_labels.iter().flatten();
-    let mut expressions = expressions(selector).iter();
+    let mut expressions = list(&selector.match_expressions).iter();
     pairs
         .into_iter()
         .all(|(key, value)| names::label_key(key).is_empty() && names::is_label_value(value))
         && expressions.all(|requirement| {
-            let values = values(requirement);
+            let values = list(&requirement.values);
             let counted = match requirement.operator.as_str() {
                 "In" | "NotIn" => !values.is_empty(),
                 "Exists" | "DoesNotExist" => values.is_empty(),
@@ -91,16 +94,9 @@ pub fn parses(selector: &LabelSelector) -> bool {
 pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l str>) -> bool {
     let mut pairs = selector.match_labels.iter().flatten();
     pairs.all(|(key, value)| label(key) == Some(value))
-        && expressions(selector).iter().all(|requirement| {
-            let actual = label(&requirement.key);
-            let listed = |actual: &str| values(requirement).iter().any(|value| value == actual);
-            match requirement.operator.as_str() {
-                "In" => actual.is_some_and(listed),
-                "NotIn" => !actual.is_some_and(listed),
-                "Exists" => actual.is_some(),
-                "DoesNotExist" => actual.is_none(),
-                _ => false,
-            }
+        && list(&selector.match_expressions).iter().all(|requirement| {
+            let test = Test::of(&requirement.operator, list(&requirement.values));
+            test.is_some_and(|test| test.holds(label(&requirement.key)))
         })
 }
 
@@ -121,9 +117,9 @@ pub fn to_json(selector: Option<&LabelSelector>) -> serde_json::Value {
     if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
         object.insert("matchLabels".to_owned(), json!(labels));
     }
-    let expressions: Vec<_> = expressions(selector)
+    let expressions: Vec<_> = list(&selector.match_expressions)
         .iter()
-        .map(|requirement| match values(requirement) {
+        .map(|requirement| match list(&requirement.values) {
             [] => json!({"key": requirement.key, "operator": requirement.operator}),
             values => {
                 json!({"key": requirement.key, "operator": requirement.operator, "values": values})
@@ -134,14 +130,6 @@ pub fn to_json(selector: Option<&LabelSelector>) -> serde_json::Value {
         object.insert("matchExpressions".to_owned(), expressions.into());
     }
     object.into()
-}
-
-fn expressions(selector: &LabelSelector) -> &[LabelSelectorRequirement] {
-    selector.match_expressions.as_deref().unwrap_or_default()
-}
-
-fn values(requirement: &LabelSelectorRequirement) -> &[String] {
-    requirement.values.as_deref().unwrap_or_default()
 }
 
 #[cfg(test)]

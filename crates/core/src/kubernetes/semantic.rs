@@ -69,26 +69,18 @@ enum Form {
 }
 
 impl Form {
-    fn inner(self) -> Self {
+    const fn of(self, is_amount: bool) -> Self {
         match self {
             Form::Written => self,
-            Form::Canonical { .. } => Form::Canonical { is_amount: false },
+            Form::Canonical { .. } => Form::Canonical { is_amount },
         }
     }
 
-    /// An empty list or map.
-    fn empty(self, value: Value) -> Value {
-        match self {
-            Form::Written => value,
-            Form::Canonical { .. } => Value::Null,
-        }
+    /// A list or map.
+    fn list(self, value: Value) -> Value {
+        let is_empty = value == Value::Array(Vec::new()) || value == Value::Object(Map::new());
+        if is_empty && !matches!(self, Form::Written) { Value::Null } else { value }
     }
-}
-
-struct Struct {
-    form: Form,
-    name: &'static str,
-    fields: Map<String, Value>,
 }
 
 struct Seq {
@@ -96,13 +88,15 @@ struct Seq {
     elements: Vec<Value>,
 }
 
-struct Entries {
+/// A struct, which has a name, or a map, whose next value has a key.
+struct Fields {
     form: Form,
+    name: &'static str,
     key: String,
     map: Map<String, Value>,
 }
 
-impl SerializeStruct for Struct {
+impl SerializeStruct for Fields {
     type Ok = Value;
     type Error = Error;
 
@@ -111,7 +105,7 @@ impl SerializeStruct for Struct {
         field: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        let value = value.serialize(self.form.inner())?;
+        let value = value.serialize(self.form.of(false))?;
         let absent = match &value {
             _ if matches!(self.form, Form::Written) => false,
             Value::Null => true,
@@ -124,13 +118,13 @@ impl SerializeStruct for Struct {
             Value::Array(_) => false,
         };
         if !absent {
-            self.fields.insert(field.to_owned(), value);
+            self.map.insert(field.to_owned(), value);
         }
         Ok(())
     }
 
     fn end(self) -> Result<Value, Error> {
-        Ok(Value::Object(self.fields))
+        Ok(Value::Object(self.map))
     }
 }
 
@@ -139,18 +133,16 @@ impl SerializeSeq for Seq {
     type Error = Error;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.elements.push(value.serialize(self.form.inner())?);
+        self.elements.push(value.serialize(self.form.of(false))?);
         Ok(())
     }
 
     fn end(self) -> Result<Value, Error> {
-        let is_empty = self.elements.is_empty();
-        let value = Value::Array(self.elements);
-        Ok(if is_empty { self.form.empty(value) } else { value })
+        Ok(self.form.list(Value::Array(self.elements)))
     }
 }
 
-impl SerializeMap for Entries {
+impl SerializeMap for Fields {
     type Ok = Value;
     type Error = Error;
 
@@ -163,18 +155,13 @@ impl SerializeMap for Entries {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        let value = value.serialize(match self.form {
-            Form::Written => Form::Written,
-            Form::Canonical { .. } => Form::Canonical { is_amount: true },
-        })?;
+        let value = value.serialize(self.form.of(true))?;
         self.map.insert(std::mem::take(&mut self.key), value);
         Ok(())
     }
 
     fn end(self) -> Result<Value, Error> {
-        let is_empty = self.map.is_empty();
-        let value = Value::Object(self.map);
-        Ok(if is_empty { self.form.empty(value) } else { value })
+        Ok(self.form.list(Value::Object(self.map)))
     }
 }
 
@@ -193,8 +180,8 @@ impl Serializer for Form {
     type SerializeTuple = Impossible<Value, Error>;
     type SerializeTupleStruct = Impossible<Value, Error>;
     type SerializeTupleVariant = Impossible<Value, Error>;
-    type SerializeMap = Entries;
-    type SerializeStruct = Struct;
+    type SerializeMap = Fields;
+    type SerializeStruct = Fields;
     type SerializeStructVariant = Impossible<Value, Error>;
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -202,7 +189,7 @@ impl Serializer for Form {
         name: &'static str,
         value: &T,
     ) -> Result<Value, Error> {
-        let value = value.serialize(self.inner())?;
+        let value = value.serialize(self.of(false))?;
         let Form::Canonical { is_amount } = self else { return Ok(value) };
         if name == "Time" && value == ZERO_TIME {
             return Ok(Value::Null);
@@ -220,16 +207,16 @@ impl Serializer for Form {
         })
     }
 
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Struct, Error> {
-        Ok(Struct { form: self, name, fields: Map::new() })
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Fields, Error> {
+        Ok(Fields { form: self, name, key: String::new(), map: Map::new() })
     }
 
     fn serialize_seq(self, len: Option<usize>) -> Result<Seq, Error> {
         Ok(Seq { form: self, elements: Vec::with_capacity(len.unwrap_or(0)) })
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Entries, Error> {
-        Ok(Entries { form: self, key: String::new(), map: Map::new() })
+    fn serialize_map(self, _: Option<usize>) -> Result<Fields, Error> {
+        self.serialize_struct("", 0)
     }
 
     fn serialize_none(self) -> Result<Value, Error> {

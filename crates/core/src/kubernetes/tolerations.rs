@@ -9,20 +9,8 @@ pub use super::absent::text;
 /// Returns whether `broad` tolerates every taint that `narrow` tolerates, for at least as long. Kubernetes:
 /// `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
 pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
-    let lasts = match (broad.toleration_seconds, narrow.toleration_seconds) {
-        (None, _) => true,
-        (Some(_), None) => false,
-        (Some(broad), Some(narrow)) => broad >= narrow,
-    };
-    let effect = text(&broad.effect).is_empty() || text(&broad.effect) == text(&narrow.effect);
-    let key = text(&broad.key).is_empty() || text(&broad.key) == text(&narrow.key);
-    let value = match (operator(broad), operator(narrow)) {
-        ("Exists", _) => true,
-        // `Equal` tolerates a single value, so it cannot cover `Exists`.
-        ("Equal", "Equal") => text(&broad.value) == text(&narrow.value),
-        _ => false,
-    };
-    lasts && effect && key && value
+    let own = scope(broad);
+    seconds(broad) >= seconds(narrow) && broader_scopes(narrow).any(|it| Some(it) == own)
 }
 
 pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
@@ -143,6 +131,7 @@ fn scope(toleration: &Toleration) -> Option<Scope<'_>> {
 fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
     let keys = [text(&narrow.key), ""];
     let effects = [text(&narrow.effect), ""];
+    // `Equal` tolerates a single value, so it cannot cover `Exists`.
     let equal = (operator(narrow) == "Equal").then(|| text(&narrow.value));
     keys.into_iter().flat_map(move |key| {
         effects.into_iter().flat_map(move |effect| {

@@ -2,8 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// Minor releases whose feature gates changed in a patch release, with that patch release. `cluster` has the gates.
-const EARLY_PATCHES: &[(u32, u32)] = &[(35, 4)];
+use super::cluster::EARLY_PATCHES;
 
 /// A Kubernetes release such as 1.36, or a patch release with different feature gates, such as 1.35.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,10 +42,9 @@ impl Version {
             let end = patch.find(|c: char| !c.is_ascii_digit()).unwrap_or(patch.len());
             patch[..end].parse().ok()
         });
-        let patch = patch.filter(|patch| {
-            EARLY_PATCHES.iter().any(|(minor, first)| *minor == self.minor && patch < first)
-        });
-        Version { minor: self.minor, patch }
+        let exact = Version { minor: self.minor, patch };
+        let is_early = |(_, minor, first, _): &(_, _, _, _)| exact.is_before_patch(*minor, *first);
+        if EARLY_PATCHES.iter().any(is_early) { exact } else { Version::of_minor(self.minor) }
     }
 
     /// Returns whether this is an earlier patch release of the same minor release.

@@ -103,12 +103,10 @@ const FEATURES: &[Feature] = &[
                 container.restart_policy_rules = None;
             }
             for container in &mut spec.containers {
-                container.restart_policy = None;
-                container.restart_policy_rules = None;
+                (container.restart_policy, container.restart_policy_rules) = (None, None);
             }
             for container in spec.ephemeral_containers.iter_mut().flatten() {
-                container.restart_policy = None;
-                container.restart_policy_rules = None;
+                (container.restart_policy, container.restart_policy_rules) = (None, None);
             }
         },
     },

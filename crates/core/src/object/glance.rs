@@ -1,26 +1,11 @@
 //! A quick look at an old pod template that finds the usual changes without reading the rest.
 
-use std::{cell::OnceCell, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde::Deserialize;
 
 use super::lazy_json::LazyJson;
-
-/// Cached, because several rules ask.
-#[derive(Debug)]
-pub(super) struct Glance(OnceCell<bool>);
-
-impl Glance {
-    pub(super) const fn new() -> Self {
-        Glance(OnceCell::new())
-    }
-
-    /// Compares images and annotations. `false` means that the templates may differ in the rest.
-    pub(super) fn differs(&self, old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
-        *self.0.get_or_init(|| differs(old, new))
-    }
-}
 
 /// The parts that nearly every change of a pod template touches.
 #[derive(Deserialize)]
@@ -45,7 +30,8 @@ struct Container {
     image: Option<String>,
 }
 
-fn differs(old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
+/// Compares images and annotations. `false` means that the templates may differ in the rest.
+pub(super) fn differs(old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
     let Some((old, spec)) = old.read::<Template>().zip(new.spec.as_ref()) else { return false };
     let images = old.spec.containers.iter().map(|it| it.image.as_deref().unwrap_or_default());
     let new_images = spec.containers.iter().map(|it| it.image.as_deref().unwrap_or_default());

@@ -77,13 +77,6 @@ impl Pod {
         self.ready.0 || self.created + LONGEST_START + in_loop < self.ready.1
     }
 
-    pub(super) fn read_in_namespace(
-        json: &str,
-    ) -> serde_json::Result<(Box<str>, Option<Owner>, Self)> {
-        let raw: RawPod = serde_json::from_str(json)?;
-        Ok((raw.metadata.namespace().into(), raw.metadata.owner(), Pod::of(&raw)))
-    }
-
     pub(super) fn of(RawPod { metadata, spec, status }: &RawPod) -> Self {
         let label = |label| metadata.label(label).unwrap_or_default().into();
         let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));

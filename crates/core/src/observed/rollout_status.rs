@@ -1,4 +1,4 @@
-use super::workload::{DaemonSet, StatefulSet, WorkloadState};
+use super::workload::{Counts, StatefulSet, WorkloadState};
 use crate::observed::prelude::*;
 use crate::{
     kubernetes::cluster::Cluster,
@@ -83,11 +83,10 @@ impl RolloutStatus {
         allow_none: bool,
     ) -> Self {
         let mut progress = match &set.state {
-            WorkloadState::StatefulSet(it) => stateful_set(set.name(), it, cluster, allow_none),
-            WorkloadState::DaemonSet(it) => {
+            WorkloadState::StatefulSet(it) => stateful_set(set, it, cluster, allow_none),
+            WorkloadState::DaemonSet(_) => {
                 let stale = observed.stale_pods(set).count();
-                let stale = i32::try_from(stale).unwrap_or(i32::MAX);
-                daemon_set(it, stale, set.is_on_delete(), allow_none)
+                daemon_set(set, i32::try_from(stale).unwrap_or(i32::MAX), allow_none)
             }
         };
         if set.is_being_deleted() {
@@ -156,26 +155,22 @@ impl RolloutStatus {
 /// Unlike kubectl, requires the pods of an old revision to be ready. Kubernetes: `Status` of `StatefulSetStatusViewer`,
 /// kubectl pkg/polymorphichelpers/rollout_status.go.
 fn stateful_set(
-    name: &str,
-    set: &StatefulSet,
+    set: &WorkloadStatus,
+    StatefulSet { spec, status }: &StatefulSet,
     cluster: &Cluster,
     allow_none: bool,
 ) -> RolloutStatus {
-    let StatefulSet { spec, status } = set;
-    let wanted = spec.replicas.unwrap_or(1);
-    let strategy = Settings::of(name, spec, cluster).map(|it| it.strategy);
+    let Counts { wanted, exist, ready, available, updated } = set.counts();
+    let strategy = Settings::of(set.name(), spec, cluster).map(|it| it.strategy);
     let partition = match strategy {
         Some(Strategy::RollingUpdate { partition, .. }) => partition.max(0),
         _ => 0,
     };
     let kept = i32::try_from(partition).unwrap_or(i32::MAX).min(wanted);
     let is_on_delete = strategy == Some(Strategy::OnDelete);
-    let updated = status.updated_replicas.unwrap_or_default();
     let old = wanted.saturating_sub(updated).max(0);
     let to_update = if is_on_delete { wanted } else { wanted - kept };
-    let ready = status.ready_replicas.unwrap_or_default();
-    let available = status.available_replicas.unwrap_or_default();
-    let serves = status.replicas == wanted && ready == wanted && available >= wanted;
+    let serves = exist == wanted && ready == wanted && available >= wanted;
     let is_new = status.current_revision != status.update_revision;
     let is_covered = is_new && wanted > 0 && to_update == 0 && updated == 0;
     let phase = if is_covered && !allow_none {
@@ -193,19 +188,15 @@ fn stateful_set(
     // The status also counts pods below the partition, and pods that a scale-down has yet to delete.
     let to_update = if old == 0 { wanted } else { to_update };
     let (updated, ready) = (updated.min(to_update), ready.min(wanted));
-    RolloutStatus { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
+    RolloutStatus { updated, to_update, ready, available, wanted, exist, phase }
 }
 
 /// Unlike kubectl, does not count stale pods as updated. Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl
 /// pkg/polymorphichelpers/rollout_status.go.
-fn daemon_set(set: &DaemonSet, stale: i32, is_on_delete: bool, allow_none: bool) -> RolloutStatus {
-    let status = &set.status;
-    let wanted = status.desired_number_scheduled;
-    let updated = status.updated_number_scheduled.unwrap_or_default().saturating_sub(stale).max(0);
-    let ready = status.number_ready;
-    let available = status.number_available.unwrap_or_default();
-    let serves =
-        status.current_number_scheduled >= wanted && ready >= wanted && available >= wanted;
+fn daemon_set(set: &WorkloadStatus, stale: i32, allow_none: bool) -> RolloutStatus {
+    let Counts { wanted, exist, ready, available, updated } = set.counts();
+    let (updated, is_on_delete) = (updated.saturating_sub(stale).max(0), set.is_on_delete());
+    let serves = exist >= wanted && ready >= wanted && available >= wanted;
     let phase = if wanted == 0 {
         if allow_none { Phase::Ended(Completion::Empty) } else { Phase::NoNode }
     } else if !serves || !is_on_delete && updated < wanted {
@@ -216,6 +207,5 @@ fn daemon_set(set: &DaemonSet, stale: i32, is_on_delete: bool, allow_none: bool)
             kept => Completion::OnDelete { kept },
         })
     };
-    let exist = status.current_number_scheduled;
     RolloutStatus { updated, to_update: wanted, ready, available, wanted, exist, phase }
 }

@@ -10,7 +10,7 @@ use super::{
     budget::PodDisruptionBudget,
     claim::{PersistentVolume, PersistentVolumeClaim},
     event::{Event, LONGEST_GAP},
-    foreign_pod::ForeignPod,
+    member::Member,
     node::Node,
     revision::Revision,
     webhook::{Endpoints, Webhook},
@@ -36,7 +36,7 @@ pub struct Observed {
     nodes: BTreeMap<Box<str>, Node>,
     pods: BTreeMap<Owner, Vec<Pod>>,
     /// Pods with the name of a StatefulSet's pod that don't belong to the set, by namespace and name.
-    foreign_pods: BTreeMap<(Box<str>, Box<str>), ForeignPod>,
+    foreign_pods: BTreeMap<(Box<str>, Box<str>), Member>,
     /// By namespace and name, like the maps below with this type of key.
     claims: BTreeMap<(Box<str>, Box<str>), PersistentVolumeClaim>,
     volumes: BTreeMap<Box<str>, PersistentVolume>,

@@ -72,6 +72,16 @@ pub struct WorkloadStatus {
     pub state: WorkloadState,
 }
 
+/// How many pods a set should have, and how many its status counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counts {
+    pub(crate) wanted: i32,
+    pub(crate) exist: i32,
+    pub(crate) ready: i32,
+    pub(crate) available: i32,
+    pub(crate) updated: i32,
+}
+
 /// How many pods of a set are ready, and how many should be.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
@@ -231,22 +241,36 @@ impl WorkloadStatus {
 
     /// Returns whether fewer pods exist than desired, according to the status.
     pub fn lacks_pods(&self) -> bool {
+        let Counts { wanted, exist, .. } = self.counts();
+        exist < wanted
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
         match &self.state {
-            WorkloadState::DaemonSet(it) => {
-                it.status.current_number_scheduled < it.status.desired_number_scheduled
-            }
-            WorkloadState::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
+            WorkloadState::DaemonSet(it) => Counts {
+                wanted: it.status.desired_number_scheduled,
+                exist: it.status.current_number_scheduled,
+                ready: it.status.number_ready,
+                available: it.status.number_available.unwrap_or_default(),
+                updated: it.status.updated_number_scheduled.unwrap_or_default(),
+            },
+            WorkloadState::StatefulSet(it) => Counts {
+                wanted: it.spec.replicas.unwrap_or(1),
+                exist: it.status.replicas,
+                ready: it.status.ready_replicas.unwrap_or_default(),
+                available: it.status.available_replicas.unwrap_or_default(),
+                updated: it.status.updated_replicas.unwrap_or_default(),
+            },
         }
     }
 
     /// Returns whether a DaemonSet with `maxSurge` still waits for new pods next to old ones.
     pub(crate) fn lacks_surge(&self) -> bool {
         let WorkloadState::DaemonSet(it) = &self.state else { return false };
-        let (spec, status) = (&it.spec, &it.status);
-        let wanted = status.desired_number_scheduled;
-        let settings = Settings::of(spec);
+        let Counts { wanted, updated, .. } = self.counts();
+        let settings = Settings::of(&it.spec);
         !settings.is_on_delete()
-            && status.updated_number_scheduled.unwrap_or_default() < wanted
+            && updated < wanted
             && settings.budget(usize::try_from(wanted).unwrap_or_default()).max_surge > 0
     }
 
@@ -310,16 +334,11 @@ impl WorkloadStatus {
 
     /// Returns how many pods are ready and desired, according to the status.
     pub fn ready(&self) -> Ready {
-        match &self.state {
-            WorkloadState::DaemonSet(it) => {
-                let status = &it.status;
-                Ready { ready: status.number_ready, wanted: status.desired_number_scheduled }
-            }
-            WorkloadState::StatefulSet(it) => {
-                let wanted = it.spec.replicas.unwrap_or(1);
-                // The status also counts pods that a scale-down has yet to delete.
-                Ready { ready: it.status.ready_replicas.unwrap_or_default().min(wanted), wanted }
-            }
+        let Counts { wanted, ready, .. } = self.counts();
+        match self.kind() {
+            WorkloadKind::DaemonSet => Ready { ready, wanted },
+            // The status also counts pods that a scale-down has yet to delete.
+            WorkloadKind::StatefulSet => Ready { ready: ready.min(wanted), wanted },
         }
     }
 
@@ -330,33 +349,19 @@ impl WorkloadStatus {
         if !self.is_current() {
             return true;
         }
-        match &self.state {
-            WorkloadState::DaemonSet(it) => is_healthy_daemon_set(&it.status),
-            WorkloadState::StatefulSet(it) => is_healthy_stateful_set(&it.spec, &it.status),
-        }
+        let Counts { wanted, exist, ready, available, updated } = self.counts();
+        let is_through = match &self.state {
+            WorkloadState::DaemonSet(it) => it.status.number_misscheduled == 0,
+            WorkloadState::StatefulSet(it) => {
+                it.status.current_revision == it.status.update_revision
+            }
+        };
+        // A ready pod that is being deleted counts as ready but not as updated.
+        is_through && [exist, ready, available, updated] == [wanted; 4]
     }
 }
 
 fn template(json: &str) -> serde_json::Result<PodTemplateSpec> {
     let Whole::<IgnoredAny, WithTemplate> { spec, .. } = serde_json::from_str(json)?;
     Ok(spec.template)
-}
-
-fn is_healthy_daemon_set(status: &DaemonSetStatus) -> bool {
-    let wanted = status.desired_number_scheduled;
-    status.current_number_scheduled == wanted
-        && status.number_ready == wanted
-        && status.number_available.unwrap_or_default() == wanted
-        && status.updated_number_scheduled.unwrap_or_default() == wanted
-        && status.number_misscheduled == 0
-}
-
-fn is_healthy_stateful_set<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> bool {
-    let wanted = spec.replicas.unwrap_or(1);
-    status.replicas == wanted
-        && status.ready_replicas.unwrap_or_default() == wanted
-        && status.available_replicas.unwrap_or_default() == wanted
-        && status.current_revision == status.update_revision
-        // A ready pod that is being deleted counts as ready but not as updated.
-        && status.updated_replicas.unwrap_or_default() == wanted
 }

@@ -20,32 +20,23 @@ impl<K: Ord + Copy> Clock<K> {
         Clock { now: 0, min_ready, starting: BTreeSet::new(), ready: BTreeMap::new() }
     }
 
-    pub(super) fn add(&mut self, pod: K, health: Health) {
+    fn changing(&mut self, health: Health) -> Option<&mut BTreeSet<K>> {
         match health {
-            Health::Starting => {
-                self.starting.insert(pod);
-            }
+            Health::Starting => Some(&mut self.starting),
             Health::Ready(since) => {
                 let at = (since + self.min_ready).max(self.now);
-                self.ready.entry(at).or_default().insert(pod);
+                Some(self.ready.entry(at).or_default())
             }
-            Health::Available | Health::Broken | Health::Ended => {}
+            Health::Available | Health::Broken | Health::Ended => None,
         }
     }
 
+    pub(super) fn add(&mut self, pod: K, health: Health) {
+        self.changing(health).map(|pods| pods.insert(pod));
+    }
+
     pub(super) fn remove(&mut self, pod: K, health: Health) {
-        match health {
-            Health::Starting => {
-                self.starting.remove(&pod);
-            }
-            Health::Ready(since) => {
-                let at = (since + self.min_ready).max(self.now);
-                if let Some(pods) = self.ready.get_mut(&at) {
-                    pods.remove(&pod);
-                }
-            }
-            Health::Available | Health::Broken | Health::Ended => {}
-        }
+        self.changing(health).map(|pods| pods.remove(&pod));
     }
 
     /// Lets time pass until the next pods change, and returns them with their new health.

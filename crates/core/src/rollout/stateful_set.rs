@@ -74,11 +74,8 @@ pub fn simulate(settings: &Settings, state: State, never_ready: &NeverReady) -> 
 struct Simulation<'a> {
     settings: &'a Settings,
     never_ready: &'a NeverReady,
-    pods: BTreeMap<i64, Replica>,
-    claims: BTreeSet<String>,
-    owned: BTreeMap<i64, BTreeSet<String>>,
-    ending_claims: BTreeMap<i64, BTreeSet<String>>,
-    is_current: bool,
+    /// `pods` also has those that are terminating.
+    state: State,
     clock: Clock<i64>,
     /// Missing, terminating or unavailable, within the set's range.
     unavailable: BTreeSet<i64>,
@@ -88,11 +85,6 @@ struct Simulation<'a> {
     condemned: BTreeSet<i64>,
     /// With the step that deleted the pod; `None` if it was already terminating.
     terminating: BTreeMap<i64, Option<usize>>,
-    strays: BTreeSet<i64>,
-    misfits: BTreeSet<i64>,
-    taken: BTreeSet<i64>,
-    pending: BTreeSet<i64>,
-    stranded: BTreeMap<i64, Waits>,
     /// The ordinals that have a pod both before and after.
     lasting: BTreeSet<i64>,
     down: usize,
@@ -144,7 +136,7 @@ impl Controller for Simulation<'_> {
             self.looping.clear();
         }
         for (ordinal, health) in &changes {
-            if let Some(pod) = self.pods.get_mut(ordinal) {
+            if let Some(pod) = self.state.pods.get_mut(ordinal) {
                 pod.health = *health;
                 self.set_unavailable(*ordinal, !self.settings.suffices(*health));
             }
@@ -166,44 +158,38 @@ impl Controller for Simulation<'_> {
 }
 
 impl<'a> Simulation<'a> {
-    fn new(settings: &'a Settings, state: State, never_ready: &'a NeverReady) -> Self {
+    fn new(settings: &'a Settings, mut state: State, never_ready: &'a NeverReady) -> Self {
         let wanted = |ordinal: &i64| settings.ordinals.contains(ordinal);
+        for of_set in [&mut state.misfits, &mut state.taken, &mut state.pending] {
+            of_set.retain(wanted);
+        }
+        for claim in state.doomed.iter().flat_map(|(_, claims)| claims) {
+            state.claims.remove(claim);
+        }
+        state.claims.extend(state.ending_claims.values().flatten().cloned());
         let mut simulation = Simulation {
             settings,
             never_ready,
-            claims: state.claims,
-            owned: state.owned,
-            ending_claims: state.ending_claims,
-            is_current: state.is_current,
             clock: Clock::new(settings.min_ready_seconds),
             unavailable: BTreeSet::new(),
             outdated: BTreeSet::new(),
             condemned: state.pods.keys().copied().filter(|it| !wanted(it)).collect(),
             terminating: state.terminating.keys().map(|ordinal| (*ordinal, None)).collect(),
-            strays: state.strays,
-            misfits: state.misfits.into_iter().filter(wanted).collect(),
-            taken: state.taken.into_iter().filter(wanted).collect(),
-            pending: state.pending.into_iter().filter(wanted).collect(),
-            stranded: state.stranded,
             lasting: state.pods.keys().copied().filter(wanted).collect(),
             down: 0,
             serving: BTreeSet::new(),
             expected: 0,
             made_old: BTreeSet::new(),
             looping: BTreeSet::new(),
-            course: Course::default(),
-            pods: BTreeMap::new(),
+            course: Course { going: mem::take(&mut state.doomed), ..Course::default() },
+            state,
         };
-        for claim in state.doomed.iter().flat_map(|(_, claims)| claims) {
-            simulation.claims.remove(claim);
-        }
-        simulation.course.going = state.doomed;
-        simulation.claims.extend(simulation.ending_claims.values().flatten().cloned());
         settings.ordinals.clone().for_each(|ordinal| simulation.set_unavailable(ordinal, true));
-        for (ordinal, pod) in state.pods {
+        for (ordinal, pod) in mem::take(&mut simulation.state.pods) {
             simulation.add(ordinal, pod);
         }
-        simulation.pods.extend(state.terminating);
+        let terminating = mem::take(&mut simulation.state.terminating);
+        simulation.state.pods.extend(terminating);
         simulation.expected = simulation.serving.len().min(simulation.wanted_count());
         simulation.course.at_most_unavailable = simulation.down;
         simulation
@@ -212,12 +198,13 @@ impl<'a> Simulation<'a> {
     fn end_pods(&mut self, which: impl Fn(&Range<i64>, i64) -> bool) -> bool {
         let ordinals = &self.settings.ordinals;
         let gone = self.terminating.iter().map(|(ordinal, step)| (*ordinal, *step));
-        let ends = |ordinal| which(ordinals, ordinal) && !self.stranded.contains_key(&ordinal);
+        let ends =
+            |ordinal| which(ordinals, ordinal) && !self.state.stranded.contains_key(&ordinal);
         let gone: Vec<_> = gone.filter(|(ordinal, _)| ends(*ordinal)).collect();
         for (ordinal, step) in &gone {
             self.terminating.remove(ordinal);
-            self.pods.remove(ordinal);
-            self.pending.remove(ordinal);
+            self.state.pods.remove(ordinal);
+            self.state.pending.remove(ordinal);
             self.lose_claims(*ordinal, *step);
         }
         !gone.is_empty()
@@ -228,11 +215,12 @@ impl<'a> Simulation<'a> {
     }
 
     fn create(&mut self, ordinal: i64) {
-        let is_old = |it: &&i64| self.pods.get(it).is_some_and(|pod| pod.revision == Revision::Old);
+        let is_old =
+            |it: &&i64| self.state.pods.get(it).is_some_and(|pod| pod.revision == Revision::Old);
         // The strays are among them. A count of all of them for each pod would be quadratic.
         let old = self.outdated.len() + self.condemned.iter().filter(is_old).count();
-        let others = old.saturating_sub(self.strays.len());
-        let mut is_old = !self.is_current && self.settings.creates_old(ordinal, others);
+        let others = old.saturating_sub(self.state.strays.len());
+        let mut is_old = !self.state.is_current && self.settings.creates_old(ordinal, others);
         if is_old && !self.made_old.insert(ordinal) {
             // The round that made and deleted the pod wrote a status with one pod less.
             is_old = self.settings.creates_old(ordinal, others.saturating_sub(1));
@@ -249,16 +237,16 @@ impl<'a> Simulation<'a> {
     }
 
     fn delete(&mut self, ordinal: i64) {
-        let Some(pod) = self.pods.get(&ordinal).copied() else { return };
+        let Some(pod) = self.state.pods.get(&ordinal).copied() else { return };
         if self.terminating.contains_key(&ordinal) {
             return;
         }
         self.clock.remove(ordinal, pod.health);
         self.condemned.remove(&ordinal);
         self.outdated.remove(&ordinal);
-        self.strays.remove(&ordinal);
-        self.misfits.remove(&ordinal);
-        self.pending.remove(&ordinal);
+        self.state.strays.remove(&ordinal);
+        self.state.misfits.remove(&ordinal);
+        self.state.pending.remove(&ordinal);
         self.terminating.insert(ordinal, Some(self.course.steps.len()));
         self.set_unavailable(ordinal, true);
         self.step(Action::Delete, ordinal, pod.revision, Vec::new());
@@ -270,7 +258,7 @@ impl<'a> Simulation<'a> {
             self.outdated.insert(ordinal);
         }
         self.set_unavailable(ordinal, !self.settings.suffices(pod.health));
-        self.pods.insert(ordinal, pod);
+        self.state.pods.insert(ordinal, pod);
     }
 
     fn set_unavailable(&mut self, ordinal: i64, is_unavailable: bool) {
@@ -303,7 +291,7 @@ impl<'a> Simulation<'a> {
         let unfinished = remain || !self.condemned.is_empty();
         let stop = |ordinal: i64, why| Stop::new(Target::Ordinal(ordinal), why);
         let first = self.unavailable.first().copied();
-        let exists = |ordinal| self.pods.contains_key(&ordinal);
+        let exists = |ordinal| self.state.pods.contains_key(&ordinal);
         let failing = self.failing().next();
         self.course.stop = match self.settings.strategy {
             _ if !self.looping.is_empty() => {
@@ -313,7 +301,7 @@ impl<'a> Simulation<'a> {
                 || (failing.is_some() && !self.settings.is_ordered) =>
             {
                 failing.map(|it| {
-                    let is_misfit = self.pods.contains_key(&it);
+                    let is_misfit = self.state.pods.contains_key(&it);
                     stop(it, if is_misfit { Waits::Volumes } else { Waits::Name })
                 })
             }
@@ -337,12 +325,13 @@ impl<'a> Simulation<'a> {
             }
         };
         // Nothing waits for a pod outside the range that was already terminating.
-        let stays =
-            |(it, step): (&i64, &Option<usize>)| Some(stop(*it, *step.and(self.stranded.get(it))?));
+        let stays = |(it, step): (&i64, &Option<usize>)| {
+            Some(stop(*it, *step.and(self.state.stranded.get(it))?))
+        };
         self.course.stop =
             self.course.stop.take().or_else(|| self.terminating.iter().find_map(stays));
         if let Some(Stop { target: Target::Ordinal(ordinal), why, .. }) = &mut self.course.stop
-            && let Some(stranded) = self.stranded.get(ordinal)
+            && let Some(stranded) = self.state.stranded.get(ordinal)
             && !matches!(why, Waits::Volumes | Waits::Name)
         {
             *why = *stranded;

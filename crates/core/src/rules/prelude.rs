@@ -28,6 +28,7 @@ pub(in crate::rules) use crate::{
     inventory::{
         demand::Demand,
         details::Details,
+        host_port::HostPort,
         object_summary::{Controller, ObjectSummary},
         view::Freshness,
     },
@@ -52,8 +53,8 @@ pub(in crate::rules) use crate::{
         read,
         rule::{
             Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Runner, SETS, Scope,
-            inventory::{Evidence, InventoryFindings, Query},
-            status::{Audit, ObjectName, Report, StatusCheck, StatusFindings, StatusQuery},
+            inventory::{Evidence, Query},
+            status::{Audit, ObjectName, StatusCheck, StatusFinding, StatusFindings, StatusQuery},
         },
         status::{
             daemon_set::Daemons,

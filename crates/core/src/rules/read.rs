@@ -1,6 +1,5 @@
 //! Values that several traps read from an object.
 
-mod command;
 mod images;
 mod object;
 mod plugins;
@@ -8,16 +7,13 @@ mod pods;
 mod stateful_sets;
 mod wave;
 
+pub(crate) use self::object::{daemon_set_status, kubectl};
 pub use self::wave::{Cause, Wave};
-pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
     images::{Release, contains, database, image, is_mounted_near, numbers, release, server},
     object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,
-    pods::{
-        capability, claimed, host_port, is_privileged, self_affinity, self_anti_affinity, user,
-        volumes,
-    },
+    pods::{capability, claimed, is_privileged, self_affinity, self_anti_affinity, user, volumes},
     stateful_sets::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,
         removed_names, replaced,

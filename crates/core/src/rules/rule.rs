@@ -1,9 +1,8 @@
 pub mod cel;
 pub mod inventory;
-mod operation;
 pub mod status;
 
-pub use self::{cel::Cel, operation::Operation};
+pub use self::cel::Cel;
 use crate::rules::prelude::*;
 
 /// A rule: its description and its functions.
@@ -36,7 +35,7 @@ pub enum Scope {
         /// The evidence for the findings.
         evidence: Evidence,
         /// The function that finds the fault.
-        check: fn(&Query<'_>, &mut InventoryFindings),
+        check: fn(&Query<'_>, &mut Findings),
     },
     /// A part of the program reports the finding, not a function of the rule.
     Engine {
@@ -94,6 +93,18 @@ pub enum Phase {
     Warned,
     /// Once the API server has accepted the object, in `/validate` and in `check`.
     After,
+}
+
+words! {
+    /// An operation that the API server calls webhooks for.
+    #[derive(Clone, Copy, Debug, serde::Deserialize, PartialEq, Eq)]
+    #[serde(rename_all = "UPPERCASE")]
+    pub enum Operation {
+        /// The object is new.
+        Create => "CREATE",
+        /// The object replaces an older one.
+        Update => "UPDATE",
+    }
 }
 
 /// Whether a trap for the built-in controllers applies to OpenKruise's DaemonSets and StatefulSets.
@@ -289,8 +300,8 @@ impl Rule {
     }
 
     /// Runs a rule about several objects on an object.
-    pub fn run_among(&'static self, query: &Query<'_>) -> InventoryFindings {
-        let mut found = InventoryFindings::of(&self.meta);
+    pub fn run_among(&'static self, query: &Query<'_>) -> Findings {
+        let mut found = Findings::of(&self.meta);
         for scope in self.scopes {
             if let Scope::Inventory { check, .. } = scope {
                 check(query, &mut found);

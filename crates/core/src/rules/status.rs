@@ -7,7 +7,6 @@ pub(crate) mod claims;
 pub(crate) mod daemon_set;
 pub(crate) mod external_faults;
 pub(crate) mod flapping;
-pub(crate) mod foreign_text;
 pub(crate) mod nearest_nodes;
 pub(crate) mod node_without_pod_since;
 pub mod outlook;

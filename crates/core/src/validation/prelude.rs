@@ -11,9 +11,9 @@ pub(super) use super::pod::{
     context::PodContext,
     options::Options,
     util::{
-        Seen, each, file_mode, filled, finds_nothing, label, label_key, label_selector, list,
-        local_path, named, one_of, pull_policy, required, required_one_of, secret_ref, subdomain,
-        text, unix_id, visit,
+        Seen, each, file_mode, filled, finds_nothing, is_reserved, label, label_key,
+        label_selector, list, local_path, named, one_of, pull_policy, required, required_one_of,
+        secret_ref, subdomain, text, unix_id, visit,
     },
     volumes::Volumes,
 };

@@ -287,7 +287,6 @@ fn item<M>(kind: Kind, (metadata, role): (Metadata<M>, Role)) -> ObjectSummary {
         role,
         fixed: None,
         location: None,
-        memory: MemorySize::default(),
     }
 }
 

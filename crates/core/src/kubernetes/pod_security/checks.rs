@@ -107,8 +107,7 @@ fn annotations(
 
 fn app_armor(pod: &PodTemplateSpec) -> Vec<String> {
     let is_refused = |profile: &Option<AppArmorProfile>| {
-        let type_ = profile.as_ref().map(|profile| &*profile.type_);
-        type_.is_some_and(|type_| !matches!(type_, "RuntimeDefault" | "Localhost"))
+        profile.as_ref().is_some_and(|profile| is_type_refused(&profile.type_))
     };
     let in_pod = of_pod(pod).is_some_and(|context| is_refused(&context.app_armor_profile));
     let mut all =
@@ -229,9 +228,12 @@ fn seccomp_annotations(pod: &PodTemplateSpec) -> Vec<String> {
     annotations(pod, |key, value| is_read(key) && !is_allowed(value)).collect()
 }
 
+fn is_type_refused(type_: &str) -> bool {
+    !matches!(type_, "RuntimeDefault" | "Localhost")
+}
+
 fn is_seccomp_refused(profile: &Option<SeccompProfile>) -> bool {
-    let type_ = profile.as_ref().map(|profile| &*profile.type_);
-    type_.is_some_and(|type_| !matches!(type_, "RuntimeDefault" | "Localhost"))
+    profile.as_ref().is_some_and(|profile| is_type_refused(&profile.type_))
 }
 
 fn seccomp(pod: &PodTemplateSpec) -> Vec<String> {

@@ -1,6 +1,6 @@
 use std::cmp::Ordering;
 
-use super::{Format, NANO, Quantity, round_up, strip};
+use super::{BINARY, DECIMAL, Format, NANO, Quantity, round_up, strip};
 
 /// How many significant digits are kept. No real quantity has this many.
 const DIGITS: u32 = 36;
@@ -47,30 +47,17 @@ fn split(text: &str) -> Option<Parts<'_>> {
 
 /// `suffixHandler.interpret`
 fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
-    Some(match suffix {
-        "n" => (10, -9, Format::DecimalSi),
-        "u" => (10, -6, Format::DecimalSi),
-        "m" => (10, -3, Format::DecimalSi),
-        "" => (10, 0, Format::DecimalSi),
-        "k" => (10, 3, Format::DecimalSi),
-        "M" => (10, 6, Format::DecimalSi),
-        "G" => (10, 9, Format::DecimalSi),
-        "T" => (10, 12, Format::DecimalSi),
-        "P" => (10, 15, Format::DecimalSi),
-        "E" => (10, 18, Format::DecimalSi),
-        "Ki" => (2, 10, Format::BinarySi),
-        "Mi" => (2, 20, Format::BinarySi),
-        "Gi" => (2, 30, Format::BinarySi),
-        "Ti" => (2, 40, Format::BinarySi),
-        "Pi" => (2, 50, Format::BinarySi),
-        "Ei" => (2, 60, Format::BinarySi),
-        _ => {
-            let exponent: i64 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-            // Go wraps the exponent to 32 bits. No sensible quantity is outside this range.
-            let exponent = exponent.clamp(-1_000_000, 1_000_000);
-            (10, i32::try_from(exponent).ok()?, Format::DecimalExponent)
-        }
-    })
+    let power = |all: &[&str]| all.iter().position(|it| *it == suffix).map(|i| i as i32);
+    if let Some(power) = power(&DECIMAL) {
+        return Some((10, 3 * power + NANO, Format::DecimalSi));
+    }
+    if let Some(power) = power(&BINARY) {
+        return Some((2, 10 * power, Format::BinarySi));
+    }
+    let exponent: i64 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
+    // Go wraps the exponent to 32 bits. No sensible quantity is outside this range.
+    let exponent = exponent.clamp(-1_000_000, 1_000_000);
+    Some((10, i32::try_from(exponent).ok()?, Format::DecimalExponent))
 }
 
 impl<'a> Quantity<'a> {
@@ -81,9 +68,8 @@ impl<'a> Quantity<'a> {
         let (base, exponent, mut format) = interpret(parts.suffix)?;
         let negative = parts.negative;
         let (mut mantissa, mut scale, written) = number(parts.whole, parts.fraction);
-        if base == 10 {
-            scale = scale.saturating_add(exponent);
-        }
+        let power = if base == 10 { exponent } else { 0 };
+        scale = scale.saturating_add(power);
         let digits = i32::try_from(parts.whole.len().max(1) + parts.fraction.len()).ok()?;
         let precision = match format {
             Format::BinarySi if parts.fraction.is_empty() => {
@@ -92,8 +78,7 @@ impl<'a> Quantity<'a> {
             Format::BinarySi => -1,
             _ => 18 - digits,
         };
-        let raw_scale =
-            exponent_of(base, exponent).saturating_sub(i32::try_from(parts.fraction.len()).ok()?);
+        let raw_scale = power.saturating_sub(i32::try_from(parts.fraction.len()).ok()?);
         let fast = precision >= 0 && raw_scale >= NANO;
         if !fast && !parts.has_number {
             return None;
@@ -128,10 +113,6 @@ impl<'a> Quantity<'a> {
         let text = (canonical || text == "0").then_some(text);
         Some(Quantity { negative, mantissa, scale, format, text, is_big: !fast })
     }
-}
-
-const fn exponent_of(base: u32, exponent: i32) -> i32 {
-    if base == 10 { exponent } else { 0 }
 }
 
 fn ends_with_thousand(whole: &str, fraction: &str) -> bool {

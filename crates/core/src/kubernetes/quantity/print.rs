@@ -3,7 +3,7 @@ use std::{
     fmt::{self, Write as _},
 };
 
-use super::{Format, Quantity};
+use super::{BINARY, DECIMAL, Format, NANO, Quantity};
 
 impl<'a> Quantity<'a> {
     /// Returns the same text for all equal quantities.
@@ -41,7 +41,7 @@ impl<'a> Quantity<'a> {
                 whole /= 1024;
                 times += 1;
             }
-            let suffix = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].get(times).unwrap_or(&"");
+            let suffix = BINARY.get(times).unwrap_or(&"");
             return write!(out, "{whole}{suffix}");
         }
         let shift = self.scale.rem_euclid(3);
@@ -51,18 +51,8 @@ impl<'a> Quantity<'a> {
         if self.format == Format::DecimalExponent {
             return if exponent == 0 { Ok(()) } else { write!(out, "e{exponent}") };
         }
-        out.write_str(match exponent {
-            -9 => "n",
-            -6 => "u",
-            -3 => "m",
-            3 => "k",
-            6 => "M",
-            9 => "G",
-            12 => "T",
-            15 => "P",
-            18 => "E",
-            _ => "",
-        })
+        let power = usize::try_from((exponent - NANO) / 3).ok();
+        out.write_str(power.and_then(|power| DECIMAL.get(power)).unwrap_or(&""))
     }
 }
 

@@ -17,16 +17,17 @@ pub(super) fn drop(spec: &mut PodSpec) {
         term.match_label_keys = None;
         term.mismatch_label_keys = None;
     };
-    if let Some(pods) = &mut affinity.pod_affinity {
-        let required = &mut pods.required_during_scheduling_ignored_during_execution;
+    let (together, apart) = (&mut affinity.pod_affinity, &mut affinity.pod_anti_affinity);
+    let of = together.iter_mut().map(|it| {
+        let required = &mut it.required_during_scheduling_ignored_during_execution;
+        (required, &mut it.preferred_during_scheduling_ignored_during_execution)
+    });
+    let of = of.chain(apart.iter_mut().map(|it| {
+        let required = &mut it.required_during_scheduling_ignored_during_execution;
+        (required, &mut it.preferred_during_scheduling_ignored_during_execution)
+    }));
+    for (required, preferred) in of {
         required.iter_mut().flatten().for_each(drop);
-        let preferred = &mut pods.preferred_during_scheduling_ignored_during_execution;
-        preferred.iter_mut().flatten().for_each(|term| drop(&mut term.pod_affinity_term));
-    }
-    if let Some(pods) = &mut affinity.pod_anti_affinity {
-        let required = &mut pods.required_during_scheduling_ignored_during_execution;
-        required.iter_mut().flatten().for_each(drop);
-        let preferred = &mut pods.preferred_during_scheduling_ignored_during_execution;
         preferred.iter_mut().flatten().for_each(|term| drop(&mut term.pod_affinity_term));
     }
 }

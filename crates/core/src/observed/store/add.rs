@@ -3,7 +3,7 @@
 use super::owner;
 use crate::observed::prelude::*;
 use crate::observed::{
-    Endpoints, Event, ForeignPod, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod,
+    Endpoints, Event, Member, Node, Owner, PersistentVolume, PersistentVolumeClaim,
     PodDisruptionBudget, Revision, StorageClass, Webhook, WorkloadStatus, meta,
 };
 
@@ -109,13 +109,13 @@ impl Observed {
     }
 
     fn put_pod(&mut self, json: &str) -> Result<(), serde_json::Error> {
-        let (namespace, owner, pod) = Pod::read_in_namespace(json)?;
+        let Member { namespace, owner, pod, .. } = Member::read(json)?;
         let of_name = pod.set_of_name(&namespace).filter(|it| {
             owner.as_ref() != Some(it) && self.sets.contains_key(it) && self.may_matter(it)
         });
         if of_name.is_some() {
-            self.foreign_pods
-                .insert((namespace.clone(), pod.name.clone()), ForeignPod::read(json)?);
+            let key = (namespace.clone(), pod.name.clone());
+            self.foreign_pods.insert(key, Member::read(json)?);
         }
         if owner.is_none() && !pod.revision().is_empty() && pod.deleted.is_none() {
             *self.strays.entry((namespace, pod.revision().into())).or_default() += 1;

@@ -5,7 +5,7 @@ use crate::observed::prelude::*;
 use crate::{
     object::storage::{Storage, is_shareable},
     observed::{
-        Endpoints, Event, ForeignPod, Node, PersistentVolume, PersistentVolumeClaim, Pod,
+        Endpoints, Event, Member, Node, PersistentVolume, PersistentVolumeClaim, Pod,
         PodDisruptionBudget, Revision, StorageClass, WorkloadState, WorkloadStatus,
     },
 };
@@ -21,7 +21,7 @@ impl Observed {
     }
 
     /// Returns the pod with the name of an unhealthy StatefulSet's pod that doesn't belong to the set.
-    pub fn foreign_pod(&self, namespace: &str, name: &str) -> Option<&ForeignPod> {
+    pub fn foreign_pod(&self, namespace: &str, name: &str) -> Option<&Member> {
         self.foreign_pods.get(&(namespace.into(), name.into()))
     }
 

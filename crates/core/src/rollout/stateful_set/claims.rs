@@ -13,18 +13,18 @@ impl Simulation<'_> {
     ///
     /// Kubernetes: `ClaimsMatchRetentionPolicy` and `createMissingPersistentVolumeClaims` in `processReplica`.
     pub(super) fn take_claims(&mut self, end: Option<i64>) {
-        if self.owned.is_empty() {
+        if self.state.owned.is_empty() {
             return;
         }
         let first = self.unavailable.first().copied().filter(|_| self.settings.is_ordered);
-        let first = first.map(|it| if self.pending.contains(&it) { it + 1 } else { it });
+        let first = first.map(|it| if self.state.pending.contains(&it) { it + 1 } else { it });
         let end = end.into_iter().chain(first).min().unwrap_or(i64::MAX);
         let is_reached = |ordinal: &i64| {
-            let pod = self.pods.get(ordinal);
+            let pod = self.state.pods.get(ordinal);
             let has_ended = pod.is_some_and(|pod| pod.health == Health::Ended);
             self.settings.ordinals.contains(ordinal) && *ordinal < end && !has_ended
         };
-        let reached: Vec<_> = self.owned.keys().copied().filter(is_reached).collect();
+        let reached: Vec<_> = self.state.owned.keys().copied().filter(is_reached).collect();
         for ordinal in reached {
             self.disown(ordinal);
         }
@@ -38,9 +38,10 @@ impl Simulation<'_> {
         for ordinal in outside {
             if self.settings.deletes_claims {
                 let claims = self.settings.claims_of(ordinal);
-                let claims: Vec<_> = claims.filter(|claim| self.claims.contains(claim)).collect();
+                let claims: Vec<_> =
+                    claims.filter(|claim| self.state.claims.contains(claim)).collect();
                 if !claims.is_empty() {
-                    self.owned.entry(ordinal).or_default().extend(claims);
+                    self.state.owned.entry(ordinal).or_default().extend(claims);
                 }
             } else {
                 self.disown(ordinal);
@@ -49,12 +50,12 @@ impl Simulation<'_> {
     }
 
     fn disown(&mut self, ordinal: i64) {
-        if let Some(owned) = self.owned.get_mut(&ordinal) {
+        if let Some(owned) = self.state.owned.get_mut(&ordinal) {
             for claim in self.settings.claims_of(ordinal) {
                 owned.remove(&claim);
             }
             if owned.is_empty() {
-                self.owned.remove(&ordinal);
+                self.state.owned.remove(&ordinal);
             }
         }
     }
@@ -62,13 +63,13 @@ impl Simulation<'_> {
     /// Deletes the claims that a terminated pod owned, and the claims that it alone kept from deletion. `step` deleted
     /// the pod.
     pub(super) fn lose_claims(&mut self, ordinal: i64, step: Option<usize>) {
-        let mut lost = self.owned.remove(&ordinal).unwrap_or_default();
-        lost.append(&mut self.ending_claims.remove(&ordinal).unwrap_or_default());
+        let mut lost = self.state.owned.remove(&ordinal).unwrap_or_default();
+        lost.append(&mut self.state.ending_claims.remove(&ordinal).unwrap_or_default());
         if lost.is_empty() {
             return;
         }
         for claim in &lost {
-            self.claims.remove(claim);
+            self.state.claims.remove(claim);
         }
         match step.and_then(|step| self.course.steps.get_mut(step)) {
             Some(step) => step.claims.extend(lost),

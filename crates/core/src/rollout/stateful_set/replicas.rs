@@ -38,13 +38,13 @@ impl Simulation<'_> {
     /// The ordinals that make a round of the controller fail. An ordered set looks at a pod's volumes only once the pod
     /// is available.
     pub(super) fn failing(&self) -> impl Iterator<Item = i64> {
-        let is_tried = |ordinal: &i64| match self.pods.get(ordinal) {
-            None => self.taken.contains(ordinal),
+        let is_tried = |ordinal: &i64| match self.state.pods.get(ordinal) {
+            None => self.state.taken.contains(ordinal),
             Some(pod) if pod.health == Health::Ended => false,
             Some(_) if self.settings.is_ordered && self.unavailable.contains(ordinal) => false,
-            Some(_) => self.misfits.contains(ordinal),
+            Some(_) => self.state.misfits.contains(ordinal),
         };
-        self.misfits.union(&self.taken).copied().filter(is_tried)
+        self.state.misfits.union(&self.state.taken).copied().filter(is_tried)
     }
 
     /// Creates the pod's missing claims. The API server then refuses to add their volumes to the pod. Kubernetes:
@@ -57,18 +57,18 @@ impl Simulation<'_> {
     }
 
     pub(super) fn new_claims(&mut self, ordinal: i64) -> Vec<String> {
-        let claims = self.settings.claims_of(ordinal).filter(|it| !self.claims.contains(it));
+        let claims = self.settings.claims_of(ordinal).filter(|it| !self.state.claims.contains(it));
         let claims: Vec<_> = claims.collect();
-        self.claims.extend(claims.iter().cloned());
+        self.state.claims.extend(claims.iter().cloned());
         claims
     }
 
     fn keep_replica(&mut self, ordinal: i64) {
-        match self.pods.get(&ordinal) {
-            None if self.taken.contains(&ordinal) => {}
+        match self.state.pods.get(&ordinal) {
+            None if self.state.taken.contains(&ordinal) => {}
             None => self.create(ordinal),
             Some(pod) if pod.health == Health::Ended => self.delete(ordinal),
-            Some(_) if self.pending.remove(&ordinal) => self.refill(ordinal),
+            Some(_) if self.state.pending.remove(&ordinal) => self.refill(ordinal),
             Some(_) => {}
         }
     }

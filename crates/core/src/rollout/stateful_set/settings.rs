@@ -99,20 +99,13 @@ impl Settings {
 
     /// The controller goes on without waiting for a pod in this state. Ordered pods must always be available.
     pub(super) fn suffices(&self, health: Health) -> bool {
-        match health {
-            Health::Available => true,
-            Health::Ready(_) => !self.is_ordered && self.ready_is_healthy,
-            Health::Starting | Health::Broken | Health::Ended => false,
-        }
+        health == Health::Available || !self.is_ordered && self.is_healthy(health)
     }
 
     /// Of the pods outside the range, only the first unhealthy one may be deleted before it is available.
     pub(super) fn is_healthy(&self, health: Health) -> bool {
-        match health {
-            Health::Available => true,
-            Health::Ready(_) => self.ready_is_healthy,
-            Health::Starting | Health::Broken | Health::Ended => false,
-        }
+        let is_ready = matches!(health, Health::Ready(_)) && self.ready_is_healthy;
+        is_ready || health == Health::Available
     }
 
     /// Returns whether the controller makes a missing pod from the old template while this many other pods have it and

@@ -11,7 +11,7 @@ impl Simulation<'_> {
     ///
     /// Kubernetes: `recreateDeleteAndWait`.
     pub(super) fn delete_old(&mut self) -> bool {
-        let old = self.pods.iter().filter(|(_, pod)| pod.revision == Revision::Old);
+        let old = self.state.pods.iter().filter(|(_, pod)| pod.revision == Revision::Old);
         let old: Vec<_> = old.map(|(ordinal, _)| *ordinal).collect();
         for ordinal in &old {
             self.delete(*ordinal);
@@ -24,8 +24,8 @@ impl Simulation<'_> {
     pub(super) fn complete(&mut self) {
         let is_rolling = self.settings.strategy != Strategy::OnDelete;
         let is_complete = self.unavailable.is_empty() && self.outdated.is_empty();
-        if is_rolling && is_complete && self.pods.len() == self.wanted_count() {
-            self.is_current = true;
+        if is_rolling && is_complete && self.state.pods.len() == self.wanted_count() {
+            self.state.is_current = true;
         }
     }
 
@@ -42,7 +42,8 @@ impl Simulation<'_> {
             return true;
         }
         let Some(last) = self.condemned.last().copied() else { return false };
-        let is_available = self.pods.get(&last).is_some_and(|it| self.settings.suffices(it.health));
+        let is_available =
+            self.state.pods.get(&last).is_some_and(|it| self.settings.suffices(it.health));
         if is_available || self.first_unhealthy_outside() == Some(last) {
             self.delete(last);
         }
@@ -64,7 +65,7 @@ impl Simulation<'_> {
     /// Unhealthy or terminating.
     fn first_unhealthy_outside(&self) -> Option<i64> {
         let is_healthy = |ordinal: &i64| {
-            self.pods.get(ordinal).is_some_and(|pod| self.settings.is_healthy(pod.health))
+            self.state.pods.get(ordinal).is_some_and(|pod| self.settings.is_healthy(pod.health))
         };
         let unhealthy = self.condemned.iter().find(|ordinal| !is_healthy(ordinal));
         let is_outside = |ordinal: &&i64| !self.settings.ordinals.contains(*ordinal);

@@ -5,7 +5,7 @@
 use k8s_openapi::api::apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet};
 
 use super::{
-    rule::API_VALIDATION,
+    API_VALIDATION,
     template::{self, OldTemplate},
 };
 use crate::rules::prelude::*;
@@ -20,29 +20,24 @@ use crate::{
     },
 };
 
-#[derive(Clone, Copy)]
-pub(super) struct Old<'a> {
-    pub(super) spec: &'a DaemonSetSpec<LazyJson<'a>>,
-    pub(super) template: OldTemplate<'a>,
-}
-
 /// `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. Both validate the whole spec, whatever the old
 /// one was.
 pub(super) fn validate(
     spec: &DaemonSetSpec,
-    old: Option<Old<'_>>,
+    old: Option<&DaemonSetSpec<LazyJson<'_>>>,
+    old_template: OldTemplate<'_>,
     cluster: &Cluster,
     found: &mut Findings,
 ) {
     let selector = spec.selector.as_ref();
     if let Some(old) = old
-        && !semantic::equal(&spec.selector, &old.spec.selector)
+        && !semantic::equal(&spec.selector, &old.selector)
     {
         let value = selector::to_value(selector);
         found.at(&SELECTOR).invalid(value, object_meta::IMMUTABLE);
     }
     if let Some(selector) = selector {
-        selector::validate(selector, &|| any_value(old), &found.at(&SELECTOR));
+        selector::validate(selector, &|| any_value(old, old_template), &found.at(&SELECTOR));
     }
     if selector.is_none_or(selector::parses) {
         template::matches(selector, &spec.template, &found.at(&TEMPLATE));
@@ -52,7 +47,7 @@ pub(super) fn validate(
         found.at(&SELECTOR).invalid(value, "empty selector is invalid for daemonset");
     }
 
-    let old_template = || (old?.template)();
+    let old_template = || old_template().filter(|_| old.is_some());
     template::metadata(&spec.template, &old_template, &found.at(&TEMPLATE));
     if let Some(pod) = &spec.template.spec {
         let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
@@ -76,10 +71,10 @@ pub(super) fn validate(
 /// pod affinity term.
 ///
 /// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`, `pkg/api/pod/util.go`.
-fn any_value(old: Option<Old<'_>>) -> bool {
+fn any_value(old: Option<&DaemonSetSpec<LazyJson<'_>>>, template: OldTemplate<'_>) -> bool {
     old.is_some_and(|old| {
-        let pod = || (old.template)()?.spec.as_ref();
-        old.spec.selector.as_ref().is_some_and(selector::has_invalid_value)
+        let pod = || template()?.spec.as_ref();
+        old.selector.as_ref().is_some_and(selector::has_invalid_value)
             || pod().is_some_and(affinity::has_invalid_selector)
     })
 }

@@ -7,7 +7,6 @@
 mod advice;
 mod daemon_set;
 mod kruise;
-mod rule;
 mod stateful_set;
 mod template;
 pub(super) mod wording;
@@ -16,12 +15,22 @@ use std::cell::OnceCell;
 
 use self::advice::Advisor;
 pub use self::advice::{KEEP, title};
-pub use self::rule::{API_VALIDATION, RULE};
 use crate::rules::prelude::*;
 use crate::{
     rules::{pod_template_validation::POD_TEMPLATE_VALIDATION, schema::SCHEMA},
     validation::object_meta,
 };
+
+/// The rule for metadata and the workload's own fields.
+pub static RULE: Rule = rule! {
+    id: "api-validation", group: Refused, mode: Mode::Deny, adjustable: false;
+    title: "the API server refuses this",
+    summary: "what the API server refuses in metadata and the workload's own fields",
+    scopes: [Scope::Engine { kinds: SETS, by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
+};
+
+/// The description of this rule.
+pub static API_VALIDATION: &Meta = &RULE.meta;
 
 /// The rules for faults that the API server itself rejects.
 pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA];
@@ -78,20 +87,14 @@ fn validate_in_newest_words(
     }
     match &object.workload {
         Workload::DaemonSet(spec) => {
-            let old = old.and_then(|old| match &old.workload {
-                Workload::DaemonSet(spec) => Some(daemon_set::Old { spec, template: old_template }),
-                Workload::StatefulSet(_) => None,
-            });
-            daemon_set::validate(spec, old, cluster, found);
+            let old = old.and_then(Object::daemon_set);
+            daemon_set::validate(spec, old, old_template, cluster, found);
             Vec::new()
         }
         Workload::StatefulSet(spec) => {
-            let old = old.and_then(|old| match &old.workload {
-                Workload::DaemonSet(_) => None,
-                Workload::StatefulSet(spec) => {
-                    let metadata = &old.metadata;
-                    Some(stateful_set::Old { metadata, spec, template: old_template })
-                }
+            let old = old.and_then(|old| {
+                let (metadata, spec) = (&old.metadata, old.stateful_set()?);
+                Some(stateful_set::Old { metadata, spec, template: old_template })
             });
             stateful_set::validate(subject, spec, old, cluster, found)
         }

@@ -10,8 +10,7 @@ use k8s_openapi::api::apps::v1::{
 };
 
 use super::{
-    kruise,
-    rule::API_VALIDATION,
+    API_VALIDATION, kruise,
     template::{self, OldTemplate},
 };
 use crate::rules::prelude::*;

@@ -174,9 +174,8 @@ fn node_term(
     label: &dyn Fn(&str) -> Option<&'static str>,
     found: &mut Findings,
 ) {
-    let path = path.child("matchExpressions");
     for (i, expression) in list(&term.match_expressions).iter().enumerate() {
-        let path = path.index(i);
+        let path = path.item("matchExpressions", i);
         if let Some(text) = label(&expression.key) {
             say(&path.child("key"), format!("{} is {text}", expression.key), None, found);
         }
@@ -302,18 +301,16 @@ fn amounts(
 
 /// Follows the parts about host aliases, pull secrets and the grace period.
 fn lists(spec: &PodSpec, found: &mut Findings) {
-    let path = POD_SPEC.child("hostAliases");
     let mut seen = Seen::new();
     for (i, alias) in list(&spec.host_aliases).iter().enumerate() {
         if !seen.insert(alias.ip.as_str()) {
             let text = format!("duplicate ip {}", Value::Str(&alias.ip));
-            say(&path.index(i).child("ip"), text, TWICE, found);
+            say(&POD_SPEC.item("hostAliases", i).child("ip"), text, TWICE, found);
         }
     }
-    let path = POD_SPEC.child("imagePullSecrets");
     let mut seen = Seen::new();
     for (i, secret) in list(&spec.image_pull_secrets).iter().enumerate() {
-        let (path, name) = (path.index(i), Value::Str(&secret.name));
+        let (path, name) = (POD_SPEC.item("imagePullSecrets", i), Value::Str(&secret.name));
         if !seen.insert(secret.name.as_str()) {
             say(&path.child("name"), format!("duplicate name {name}"), TWICE, found);
         }
@@ -341,8 +338,7 @@ fn addresses(spec: &PodSpec, cluster: &Cluster, found: &mut Findings) {
     let path = POD_SPEC.below("dnsConfig.nameservers");
     let servers = spec.dns_config.iter().flat_map(|it| list(&it.nameservers));
     servers.enumerate().for_each(|(i, server)| check(server, &path.index(i)));
-    let path = POD_SPEC.child("hostAliases");
     for (i, alias) in list(&spec.host_aliases).iter().enumerate() {
-        check(&alias.ip, &path.index(i).child("ip"));
+        check(&alias.ip, &POD_SPEC.item("hostAliases", i).child("ip"));
     }
 }

@@ -18,9 +18,8 @@ pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
     let mut all: HashMap<_, Vec<_>> = HashMap::new();
     let mut index = 0;
     visit(spec, &POD_SPEC, &mut |container, path| {
-        let path = path.child("ports");
         for (i, port) in list(&container.ports).iter().enumerate() {
-            let (path, protocol) = (path.index(i), text(&port.protocol).to_owned());
+            let (path, protocol) = (path.item("ports", i), text(&port.protocol).to_owned());
             if !text(&port.host_ip).is_empty() && host_port(port) == 0 {
                 let text = format!("hostIP set without hostPort: {}", as_go(port));
                 say(&path, text, None, found);

@@ -8,11 +8,10 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Manifest, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (mut seen, none) = (HashSet::new(), Order::default());
-    let Some(details) = query.item.details() else { return };
-    let own = details.order.as_deref().unwrap_or(&none);
-    for it in details.configs.iter().filter(|it| seen.insert((it.kind, &it.name))) {
+    let own = query.details.order.as_deref().unwrap_or(&none);
+    for it in query.details.configs.iter().filter(|it| seen.insert((it.kind, &it.name))) {
         let objects: Vec<_> =
             query.inventory().named(it.kind, query.item.namespace(), &it.name).collect();
         let late = |it: &&ObjectSummary| why_late(&it.rare()?.order, own);
@@ -21,7 +20,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             && objects.iter().all(|it| late(it).is_some())
         {
             let message = format!("its {} {why}", objects.first().map_or(query.item, |it| it));
-            found.report(it.kind, it.field.clone(), Reason::Invalid, message, help);
+            found.via(it.kind, it.field.clone(), Reason::Invalid, message, help);
         }
     }
 }

@@ -18,7 +18,7 @@ const KINDS: [Kind; 5] = [
 ];
 
 /// Kubernetes: `scaleForResourceMappings`, pkg/controller/podautoscaler/horizontal.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (set, inventory) = (query.item, query.inventory());
     let all = SCALERS.into_iter().flat_map(|kind| inventory.autoscalers(kind, set));
     for (other, autoscaler) in all {
@@ -48,8 +48,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             own => format!("write kind: {own} in scaleTargetRef"),
         };
         let replicas = SPEC.child("replicas");
-        let sets_replicas = set.details().is_some_and(|it| it.sets_replicas);
-        let field = if sets_replicas { &replicas } else { &POD_SPEC };
-        found.report(other.kind(), field, Reason::NotFound, message, help);
+        let field = if query.details.sets_replicas { &replicas } else { &POD_SPEC };
+        found.via(other.kind(), field, Reason::NotFound, message, help);
     }
 }

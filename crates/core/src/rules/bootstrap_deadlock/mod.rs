@@ -57,9 +57,9 @@ fn listens(container: &Container, port: u16) -> bool {
         || [&container.command, &container.args].into_iter().any(|it| list(it).contains(&option))
 }
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     // The status of a stored set shows whether its pods came up.
-    let waits = query.item.details().and_then(|details| details.waits.as_deref());
+    let waits = query.details.waits.as_deref();
     let Some(wait) = waits.filter(|_| !query.is_stored()) else { return };
     let (through, message) = match &wait.on {
         On::Peer(pod) => (
@@ -80,11 +80,9 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             )
         }
     };
-    wait.at(|path| {
-        let help = "set publishNotReadyAddresses: true in the headless Service and podManagementPolicy: \
-                    Parallel here, or let the probe ask only its own pod";
-        found.report(through, path, Reason::Invalid, message, help);
-    });
+    let help = "set publishNotReadyAddresses: true in the headless Service and podManagementPolicy: \
+                Parallel here, or let the probe ask only its own pod";
+    found.via(through, wait.field.clone(), Reason::Invalid, message, help);
 }
 
 /// The set's Service must be headless and publish only ready pods.

@@ -50,5 +50,5 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     };
     let title = format!("no controller has observed generation {} of this set", first.generation());
     let facts = Facts::title(title).since(at).cause(seen).effect(effect);
-    found.add(Report::new(&GENERATION, facts, help).about(ObjectName::from(first)));
+    found.add(StatusFinding::new(&GENERATION, facts, help).about(ObjectName::from(first)));
 }

@@ -35,5 +35,5 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let delete = query.kubectl().does(Effect::LosesData, "delete pvc", list);
     let help = Help::say("").run(look).and(" shows their age; if the data is not wanted, run ");
     let facts = Facts::title(title).effect(effect);
-    found.add(Report::new(&CLAIM_TEMPLATES, facts, help.run(delete).and(more)));
+    found.add(StatusFinding::new(&CLAIM_TEMPLATES, facts, help.run(delete).and(more)));
 }

@@ -50,10 +50,10 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
             continue;
         };
         let help = "keep the mount as it was, or move the data with an init container";
-        let path = POD_SPEC.child("containers");
-        let path = path.index(i);
-        let path = path.child("volumeMounts");
-        found.report(&path.index(at), Reason::Invalid, message, help).noted_if(is_unsure);
+        let path = POD_SPEC.item("containers", i);
+        found
+            .report(&path.item("volumeMounts", at), Reason::Invalid, message, help)
+            .noted_if(is_unsure);
     }
 }
 

@@ -12,7 +12,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
     for (i, (name, _)) in read::claims(spec).enumerate() {
         if !names.insert(name) {
             found.report(
-                &CLAIM_TEMPLATES.index(i).child("metadata").child("name"),
+                &CLAIM_TEMPLATES.index(i).below("metadata.name"),
                 Reason::Duplicate,
                 format!(
                     "more than one claim template is named {name:?}, and each pod will get only \

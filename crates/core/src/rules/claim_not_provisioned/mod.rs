@@ -14,16 +14,15 @@ const DISKS: [&str; 7] = [
     "ebs.csi.eks.amazonaws.com", "kubernetes.io/aws-ebs", "pd.csi.storage.gke.io",
 ];
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details() else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
     // Existing claims show whether they are bound.
-    if details.claim_needs.is_empty() || query.is_stored() || query.old().is_some() {
+    if query.details.claim_needs.is_empty() || query.is_stored() || query.old().is_some() {
         return;
     }
     let inventory = query.inventory();
     let has_volumes = inventory.count(Kind::PersistentVolume) > 0;
-    for (template, need) in &details.claim_needs {
-        let named = details.storage_classes.iter().find(|(at, _)| at == template);
+    for (template, need) in &query.details.claim_needs {
+        let named = query.details.storage_classes.iter().find(|(at, _)| at == template);
         let class = match named {
             Some((_, name)) => inventory.named(Kind::StorageClass, "", name).next(),
             None => inventory.default_classes().next(),
@@ -43,7 +42,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             _ => continue,
         };
         let path = CLAIM_TEMPLATES.index(*template);
-        found.report(Kind::StorageClass, &path.child("spec"), Reason::Invalid, message, help);
+        found.via(Kind::StorageClass, &path.child("spec"), Reason::Invalid, message, help);
     }
 }
 

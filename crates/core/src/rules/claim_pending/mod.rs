@@ -44,7 +44,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         };
         let facts = Facts::title(format!("{noun} {list} {is} {state}")).cause(reason);
         let facts = facts.since(begun).outlook(Outlook::new(state, hold));
-        let report = Report::new(&CLAIM_TEMPLATES, facts, help).instead_of(instead_of);
+        let report = StatusFinding::new(&CLAIM_TEMPLATES, facts, help).instead_of(instead_of);
         found.add(report.stuck(begun > 0));
     }
 }
@@ -88,9 +88,7 @@ fn no_class(query: &StatusQuery<'_>, name: &str) -> Help {
         _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
             "claims of other sets wait for it too: see the finding about StorageClass {name}"
         )),
-        Some(_) => Help::say("create it as the driver of its volumes documents; ")
-            .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
-            .and(" lists the existing ones"),
+        Some(_) => class_of_claims_missing::create(query.audit),
         None => Help::say("create it; the cluster has no storage class"),
     }
 }

@@ -1,10 +1,8 @@
 use std::cmp::Ordering;
 
+use super::status::claims::of_set;
+use crate::observed::PersistentVolumeClaim;
 use crate::rules::prelude::*;
-use crate::{
-    kubernetes::managed_labels::written_ordinal, observed::PersistentVolumeClaim,
-    rollout::stateful_set::Settings,
-};
 
 pub(super) static RULE: Rule = rule! {
     id: "claim-size-differs", group: Cluster, mode: Mode::Audit;
@@ -15,29 +13,17 @@ pub(super) static RULE: Rule = rule! {
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let WorkloadState::StatefulSet(set) = &query.set.state else { return };
-    let observed = query.audit.observed;
-    let Some(settings) = Settings::of(query.set.name(), &set.spec, query.audit.cluster) else {
-        return;
-    };
     for (index, template) in set.spec.volume_claim_templates.iter().flatten().enumerate() {
-        let name = template.metadata.name.as_deref().unwrap_or_default();
         let resources = template.spec.as_ref().and_then(|spec| spec.resources.as_ref());
         let requests = resources.and_then(|it| it.requests.as_ref());
         let Some(size) = requests.and_then(|it| it.get("storage")) else { continue };
         let Some(wanted) = Quantity::parse_resource(&size.0) else { continue };
-        let prefix = format!("{name}-{}-", query.set.name());
-        let claims = observed.claims(query.set.namespace(), &prefix);
+        let claims = of_set(query).filter(|it| it.template == index && it.is_wanted);
         // Claims that are not bound cannot be resized, and other rules report them.
-        let claims = claims.filter(|(_, it)| &*it.phase == "Bound").filter_map(|(claim, it)| {
-            let ordinal = written_ordinal(claim.strip_prefix(&prefix)?)?;
-            let request = settings.ordinals.contains(&ordinal).then_some(it.request.as_ref()?)?;
-            let has = Quantity::parse_resource(&request.0)?;
-            Some(OtherSize {
-                name: claim,
-                claim: it,
-                ordering: has.cmp(&wanted),
-                request: &request.0,
-            })
+        let claims = claims.filter(|it| &*it.claim.phase == "Bound").filter_map(|it| {
+            let (name, claim, request) = (it.name, it.claim, &it.claim.request.as_ref()?.0);
+            let ordering = Quantity::parse_resource(request)?.cmp(&wanted);
+            Some(OtherSize { name, claim, ordering, request })
         });
         let differ: Vec<_> = claims.filter(|it| it.ordering.is_ne()).collect();
         for (which, word) in [(Ordering::Less, "less"), (Ordering::Greater, "more")] {
@@ -53,7 +39,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
                 _ => query.create_again(&format!("{first} in the template")),
             };
             let facts = Facts::title(title).cause(sizes);
-            found.add(Report::new(&CLAIM_TEMPLATES.index(index), facts, help));
+            found.add(StatusFinding::new(&CLAIM_TEMPLATES.index(index), facts, help));
         }
     }
 }

@@ -43,7 +43,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let is_lost = |name: &&str| query.audit.observed.volume(name).is_some_and(|it| !it.is_retained);
     let volumes = ending.values().filter_map(|(_, claim)| claim.volume.as_deref());
     let volumes = volumes.filter(is_lost);
-    found.add(Report::new(&CLAIM_TEMPLATES, facts, advice(query, volumes)));
+    found.add(StatusFinding::new(&CLAIM_TEMPLATES, facts, advice(query, volumes)));
 }
 
 fn advice<'v>(query: &StatusQuery<'_>, volumes: impl Iterator<Item = &'v str>) -> Help {

@@ -24,7 +24,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
         // The API server rejects a template without a name.
         if !name.is_empty() && !used.contains(name) {
             found.report(
-                &CLAIM_TEMPLATES.index(i).child("metadata").child("name"),
+                &CLAIM_TEMPLATES.index(i).below("metadata.name"),
                 Reason::NotFound,
                 format!(
                     "each pod gets a claim {name:?} and waits for it, but no container mounts it"

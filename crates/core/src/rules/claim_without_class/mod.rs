@@ -31,7 +31,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
                 ),
                 "leave it out for the default class, or add a selector for volumes created by hand",
             )
-    .fixed_by(Fix::use_default(&CLAIM_TEMPLATES.index(i).child("spec").child("storageClassName")));
+    .removable(false);
         }
     }
 }

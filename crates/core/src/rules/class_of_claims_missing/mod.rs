@@ -18,6 +18,12 @@ pub(super) fn is_reported(audit: &Audit<'_>, class: &str) -> bool {
     sets.filter(waits).take(SEVERAL).count() == SEVERAL
 }
 
+pub(super) fn create(audit: &Audit<'_>) -> Help {
+    Help::say("create it as the driver of its volumes documents; ")
+        .run(audit.kubectl_anywhere().looks("get storageclasses", &[]))
+        .and(" lists the existing ones")
+}
+
 /// With the time since when claims have waited.
 fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a WorkloadStatus) -> Vec<(&'a str, i64)> {
     let (observed, query) = (audit.observed, StatusQuery { set, audit });
@@ -59,12 +65,9 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         let (claims, sets) = (count(waiting.claims, "claim"), sets_of(&waiting.sets));
         let facts = Facts::title(format!("{claims} of {sets} wait"));
         let facts = facts.cause("the StorageClass does not exist").since(first);
-        let list = audit.kubectl_anywhere().looks("get storageclasses", &[]);
-        let help = Help::say("create it as the driver of its volumes documents; ")
-            .run(list)
-            .and(" lists the existing ones");
+        let help = create(audit);
         let about = ObjectName::new(Kind::StorageClass, "", class, "");
-        found.add(Report::new(&NAME, facts, help).about(about));
+        found.add(StatusFinding::new(&NAME, facts, help).about(about));
     }
 }
 

@@ -78,8 +78,7 @@ fn user_of_image(rights: &Rights<'_>, spec: &PodSpec, path: &Path<'_>, found: &m
     let help = "set runAsUser to the number of a user that can run the program, and fsGroup for its volumes";
     let is_own = container.security_context.as_ref().is_some_and(|it| it.run_as_non_root.is_some());
     let path = if is_own { path } else { &POD_SPEC };
-    let path = path.child("securityContext");
-    found.report(&path.child("runAsNonRoot"), Reason::Forbidden, message, help);
+    found.report(&path.below("securityContext.runAsNonRoot"), Reason::Forbidden, message, help);
 }
 
 /// Reports an official image of a database that cannot become its own user.
@@ -95,8 +94,7 @@ fn entrypoint(rights: &Rights<'_>, path: &Path<'_>, found: &mut Findings) {
         let message = "postgres never starts: it creates a lock file in /var/run/postgresql, and the root \
                        filesystem is read-only";
         let help = "mount an emptyDir at /var/run/postgresql";
-        let path = path.child("securityContext");
-        let path = path.child("readOnlyRootFilesystem");
+        let path = path.below("securityContext.readOnlyRootFilesystem");
         found.report(&path, Reason::Forbidden, message, help);
     }
     if rights.is_privileged || name == "redis" && !is_old() {
@@ -112,8 +110,7 @@ fn entrypoint(rights: &Rights<'_>, path: &Path<'_>, found: &mut Findings) {
              user of the database"
         );
         let help = "set runAsUser to the number of that user, and fsGroup for its volume, or add SETUID, SETGID and CHOWN";
-        let path = path.child("securityContext");
-        found.report(&path.child("capabilities"), Reason::Forbidden, message, help);
+        found.report(&path.below("securityContext.capabilities"), Reason::Forbidden, message, help);
     }
 }
 

@@ -23,10 +23,10 @@ const SHORTEST: usize = 5;
 
 /// Kubernetes: `makeEnvironmentVariables` and `makeMounts`, pkg/kubelet/kubelet_pods.go; `MakePayload`,
 /// pkg/volume/configmap/configmap.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     // Several containers often read the same key.
     let (mut keys, mut names) = (HashSet::new(), HashSet::new());
-    for it in query.item.details().iter().flat_map(|it| &it.configs) {
+    for it in &query.details.configs {
         if query.inventory().named_anywhere(Kind::ExternalSecret, &it.name).next().is_some() {
             continue;
         }
@@ -50,7 +50,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             let lost = if *kind == Kind::PersistentVolumeClaim { DATA_LOST } else { "" };
             let message =
                 format!("the change {change}, and new pods do not start without it{lost}");
-            found.report(*kind, field.clone(), Reason::NotFound, message, help);
+            found.via(*kind, field.clone(), Reason::NotFound, message, help);
         } else if is_new
             && it.kind == Kind::ConfigMap
             && let Some(other) = only_elsewhere(query, it.kind, &it.name)
@@ -60,7 +60,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 "its {other} is in namespace {at}: no pod starts in {namespace} without one there"
             );
             let help = format!("create it in {namespace}");
-            found.report(it.kind, it.field.clone(), Reason::NotFound, message, help);
+            found.via(it.kind, it.field.clone(), Reason::NotFound, message, help);
         } else if is_new {
             misspelled(query, it, found);
         }
@@ -77,12 +77,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             let message = format!(
                 "the change removes {kind} {name}, and the pods no longer use it{DATA_LOST}"
             );
-            found.report(*kind, &POD_SPEC, Reason::NotFound, message, KEEP);
+            found.via(*kind, &POD_SPEC, Reason::NotFound, message, KEEP);
         }
     }
 }
 
-fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut InventoryFindings) {
+fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut Findings) {
     let Use { kind, name, how, field, .. } = it;
     let namespace = query.item.namespace();
     let mut objects = query.inventory().named(*kind, namespace, name).peekable();
@@ -95,7 +95,7 @@ fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut InventoryFindings) 
                 "without a subPath, this is a directory with the keys of its {first}, although {key} is one of them"
             );
             let help = format!("add subPath: {key}, or mount the directory above");
-            found.report(*kind, field.clone(), Reason::Invalid, message, help);
+            found.via(*kind, field.clone(), Reason::Invalid, message, help);
         }
         return;
     }
@@ -115,11 +115,11 @@ fn lacks(query: &Query<'_>, it: &Use, key: &str, found: &mut InventoryFindings) 
         None => format!("add {key} to the {kind}, or name a key that it has"),
     };
     let message = format!("its {first} has no key {key}, {effect}");
-    found.report(*kind, field.clone(), Reason::NotFound, message, help);
+    found.via(*kind, field.clone(), Reason::NotFound, message, help);
 }
 
 /// Reports a name that no object has, if exactly one object has nearly the same name and nothing uses that object.
-fn misspelled(query: &Query<'_>, it: &Use, found: &mut InventoryFindings) {
+fn misspelled(query: &Query<'_>, it: &Use, found: &mut Findings) {
     let Use { kind, name, field, .. } = it;
     if !is_missing(query, *kind, name) {
         return;
@@ -146,7 +146,7 @@ fn misspelled(query: &Query<'_>, it: &Use, found: &mut InventoryFindings) {
             query.who_has()
         );
         let help = format!("write {right}");
-        found.report(*kind, field.clone(), Reason::NotFound, message, help);
+        found.via(*kind, field.clone(), Reason::NotFound, message, help);
     }
 }
 

@@ -3,7 +3,7 @@ use super::status::{
     refusal::{annotate, by_admission, quoted_after},
     webhooks,
 };
-use crate::observed::{LONGEST_WAIT, SLACK};
+use crate::observed::{Counts, LONGEST_WAIT, SLACK};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -41,7 +41,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             "the last attempt was {last_attempt}; since then, the cause has been fixed: {gone}"
         );
         let facts = facts.effect(effect);
-        found.add(Report::new(&POD_SPEC, facts, wait(query, *last)).instead_of(instead_of));
+        found.add(StatusFinding::new(&POD_SPEC, facts, wait(query, *last)).instead_of(instead_of));
         return;
     }
     let pods = query.audit.observed.pods(query.set);
@@ -66,7 +66,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let cause = webhooks::fault_of_named(query, message).unwrap_or(said);
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
     let facts = facts.effect(attempt).since(*first).outlook(outlook);
-    let report = Report::new(&POD_SPEC, facts, help);
+    let report = StatusFinding::new(&POD_SPEC, facts, help);
     found.add(report.instead_of(instead_of).stuck(query.audit.is_long_ago(*first)));
 }
 
@@ -231,14 +231,9 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
 }
 
 fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
-    let missing = match &query.set.state {
-        WorkloadState::DaemonSet(it) => {
-            it.status.desired_number_scheduled - it.status.current_number_scheduled
-        }
-        WorkloadState::StatefulSet(it) => it.spec.replicas.unwrap_or(1) - it.status.replicas,
-    };
+    let Counts { wanted, exist, .. } = query.set.counts();
     let kubectl = query.kubectl();
-    let raised = quota::raised(message, usize::try_from(missing).unwrap_or_default());
+    let raised = quota::raised(message, usize::try_from(wanted - exist).unwrap_or_default());
     let Some(hard) = raised else {
         let run = kubectl.looks("describe resourcequota", &[quota]);
         let others = if message.starts_with(OF_CLAIMS) { "claims" } else { "pods" };

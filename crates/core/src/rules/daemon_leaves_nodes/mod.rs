@@ -24,15 +24,11 @@ impl Leaving<'_> {
 
 /// Returns the nodes that a change of a DaemonSet leaves: `None` without an old state, or if the nodes are unknown.
 pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
-    let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet)?;
-    if !query.knows_nodes() {
+    if query.item.kind() != Kind::DaemonSet || !query.knows_nodes() {
         return None;
     }
-    let old = query.old().and_then(ObjectSummary::details)?;
-    if old.nodes == details.nodes {
-        return None;
-    }
-    let nodes = details.allowed_nodes();
+    let old = query.old()?.details().filter(|it| it.nodes != query.details.nodes)?;
+    let nodes = query.details.allowed_nodes();
     let mut leaving = Leaving::default();
     // A node may match several terms.
     let mut seen = HashSet::new();
@@ -48,14 +44,13 @@ pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
     Some(leaving)
 }
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(leaving) = leaving(query) else { return };
     let (left, all) = leaving.counts();
     if left < 2 || left * 4 < all {
         return;
     }
-    let field = query.item.details().and_then(|it| it.nodes.as_ref());
-    let field = field.map_or("nodeSelector", |(field, _)| *field);
+    let field = query.details.nodes.as_ref().map_or("nodeSelector", |(field, _)| *field);
     let of =
         if left == all { format!("all {all} nodes") } else { format!("{left} of {all} nodes") };
     let message = format!(
@@ -65,5 +60,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
     let help = "correct nodeSelector and node affinity; to leave nodes on purpose, take the label from one node after \
          the other";
-    found.report(Kind::Node, &POD_SPEC.child(field), Reason::Invalid, message, help);
+    found.via(Kind::Node, &POD_SPEC.child(field), Reason::Invalid, message, help);
 }

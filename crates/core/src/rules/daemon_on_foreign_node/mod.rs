@@ -12,38 +12,36 @@ pub(super) static RULE: Rule = rule! {
 const VIRTUAL: [(&str, &str); 2] =
     [("type", "virtual-kubelet"), ("eks.amazonaws.com/compute-type", "fargate")];
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet);
-    let Some(details) = details else { return };
-    if !query.knows_nodes() {
+fn check(query: &Query<'_>, found: &mut Findings) {
+    if query.item.kind() != Kind::DaemonSet || !query.knows_nodes() {
         return;
     }
     let (mut foreign, mut virtual_) = (MatchingNodes::default(), MatchingNodes::default());
-    query.inventory().has_node(&details.allowed_nodes(), |item, node| {
-        if node.taint_against(&details.tolerations).is_none() {
+    query.inventory().has_node(&query.details.allowed_nodes(), |item, node| {
+        if node.taint_against(&query.details.tolerations).is_none() {
             if is_virtual(node) {
                 virtual_.add(item);
-            } else if details.system.is_some_and(|system| is_foreign(node, system)) {
+            } else if query.details.system.is_some_and(|system| is_foreign(node, system)) {
                 foreign.add(item);
             }
         }
         false
     });
-    if let Some(system) = details.system.filter(|_| foreign.count() > 0) {
+    if let Some(system) = query.details.system.filter(|_| foreign.count() > 0) {
         let message = format!(
             "it needs {}, but its pods also go to {foreign} with another system, where they \
              cannot run",
             system.name(),
         );
         let help = format!("set nodeSelector kubernetes.io/os: {}", system.label());
-        found.report(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
+        found.via(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
     }
     if virtual_.count() > 0 {
         let message = format!(
             "it also gets pods on {virtual_}, virtual and without daemons: they stay Pending"
         );
         let help = "tolerate only the taints of machines, or exclude these nodes by node affinity";
-        found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Invalid, message, help);
+        found.via(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Invalid, message, help);
     }
 }
 

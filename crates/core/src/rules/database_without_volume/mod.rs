@@ -23,7 +23,6 @@ const DIRECTORIES: [(&str, &[&str]); 9] = [
 fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let claims = read::claimed(spec, &subject.object);
     visit(spec, &POD_SPEC, &mut |container, path| {
-        let path = path.child("volumeMounts");
         let mounts = list(&container.volume_mounts);
         let claimed = mounts.iter().enumerate().find(|(_, it)| claims.contains(&*it.name));
         if let Some((i, claimed)) = claimed
@@ -36,7 +35,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
                 claimed.mount_path
             );
             let help = format!("mount the claim at {directory}");
-            let path = path.index(i);
+            let path = path.item("volumeMounts", i);
             found.report(&path.child("mountPath"), Reason::Invalid, message, help);
         }
         if let Some(volume) = volume(container).filter(|it| !is_elsewhere(container, it)) {
@@ -52,7 +51,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
                     mount.mount_path
                 );
                 let help = format!("mount the claim at {volume}, with a subPath");
-                let path = path.index(i);
+                let path = path.item("volumeMounts", i);
                 found.report(&path.child("mountPath"), Reason::Invalid, message, help);
             }
         }
@@ -65,7 +64,9 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
                 "no volume is mounted at {directory}, so the data of {name} is gone when the container restarts"
             );
             let help = "mount a claim there, or an emptyDir if the data may be lost";
-            found.report(&path, Reason::Required, message, help).noted_if(true);
+            found
+                .report(&path.child("volumeMounts"), Reason::Required, message, help)
+                .noted_if(true);
         }
     });
 }

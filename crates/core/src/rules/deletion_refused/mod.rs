@@ -2,7 +2,7 @@ use super::{
     status::{outlook::IDLE, refusal::by_admission},
     two_pods_on_node,
 };
-use crate::observed::RolloutStatus;
+use crate::observed::{Counts, RolloutStatus};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -33,21 +33,11 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     });
     let help = refusal.try_again(query, help);
     let is_stuck = query.audit.is_long_ago(refusal.since);
-    found.add(Report::new(&STATUS, facts, help).stuck(is_stuck));
+    found.add(StatusFinding::new(&STATUS, facts, help).stuck(is_stuck));
 }
 
 fn effect(query: &StatusQuery<'_>) -> String {
-    let (updated, wanted, exist) = match &query.set.state {
-        WorkloadState::DaemonSet(it) => {
-            let status = &it.status;
-            let wanted = status.desired_number_scheduled;
-            (status.updated_number_scheduled, wanted, status.current_number_scheduled)
-        }
-        WorkloadState::StatefulSet(it) => {
-            (it.status.updated_replicas, it.spec.replicas.unwrap_or(1), it.status.replicas)
-        }
-    };
-    let updated = updated.unwrap_or_default();
+    let Counts { wanted, exist, updated, .. } = query.set.counts();
     match updated < wanted {
         true => format!("{updated} of {wanted} pods have the new template"),
         false => format!("{exist} pods exist, and {wanted} should"),

@@ -33,7 +33,6 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             "the kubelet has not used Docker since release 1.24, and on a node without Docker {effect}"
         );
         let help = "use the socket of the container runtime, such as /run/containerd/containerd.sock, if the program can";
-        let path = VOLUMES.index(i);
-        found.report(&path.child("hostPath"), Reason::NotFound, message, help);
+        found.report(&VOLUMES.index(i).child("hostPath"), Reason::NotFound, message, help);
     }
 }

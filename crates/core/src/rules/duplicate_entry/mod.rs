@@ -29,7 +29,7 @@ fn of_container(container: &Container, path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, env) in container.env.iter().flatten().enumerate() {
         if !seen.insert(env.name.as_str()) && !is_hidden(env) {
-            report(&env.name, &path.child("env").index(i), found);
+            report(&env.name, &path.item("env", i), found);
         }
     }
     let mut first = HashMap::new();
@@ -38,7 +38,7 @@ fn of_container(container: &Container, path: &Path<'_>, found: &mut Findings) {
         let key = (port.container_port, protocol);
         let other = *first.entry(key).or_insert(port);
         if !std::ptr::eq(other, port) && conflict(port, other).is_none() {
-            report(&format!("{}/{protocol}", key.0), &path.child("ports").index(i), found);
+            report(&format!("{}/{protocol}", key.0), &path.item("ports", i), found);
         }
     }
 }

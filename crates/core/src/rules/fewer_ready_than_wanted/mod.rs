@@ -79,11 +79,11 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         true => help.and("; the controller tries again at once after ").run(annotate(query)),
         false => help,
     };
-    found.add(Report::new(&STATUS, facts, help).stuck(is_stuck).instead_of(of_spec));
+    found.add(StatusFinding::new(&STATUS, facts, help).stuck(is_stuck).instead_of(of_spec));
 }
 
 /// Pods of an older template that count as updated; see [`Observed::stale_pods`].
-fn stale(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+fn stale(query: &StatusQuery<'_>) -> Option<StatusFinding> {
     let set = query.set;
     let pods: Vec<&str> = query.audit.observed.stale_pods(set).map(|pod| &*pod.name).collect();
     if pods.is_empty() || set.is_on_delete() {
@@ -101,11 +101,11 @@ fn stale(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let help = Help::say("to replace them within maxUnavailable, run ").run(restart);
     let facts = Facts::title("the rollout does not go on").cause(cause).since(set.created);
     let facts = facts.pods(pods).outlook(Outlook::new("stale", Hold::Lasting));
-    Some(Report::new(&STATUS, facts, help).stuck(true))
+    Some(StatusFinding::new(&STATUS, facts, help).stuck(true))
 }
 
 /// Pods without the volume of a claim template; see [`Observed::misfits`].
-fn misfits(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+fn misfits(query: &StatusQuery<'_>) -> Option<StatusFinding> {
     let set = query.set;
     let mut pods: Vec<&Pod> = query.audit.observed.misfits(set).collect();
     pods.sort_by_key(|pod| pod.ordinal(set.name()));
@@ -125,11 +125,11 @@ fn misfits(query: &StatusQuery<'_>) -> Option<Report<'static>> {
         .since(set.created)
         .pods(list)
         .outlook(Outlook::new("volumes", Hold::Lasting));
-    Some(Report::new(&CLAIM_TEMPLATES, facts, help).stuck(!set.is_healthy()))
+    Some(StatusFinding::new(&CLAIM_TEMPLATES, facts, help).stuck(!set.is_healthy()))
 }
 
 /// A fault that recurs, and that the status doesn't show because all pods are ready at this moment.
-fn recurs(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+fn recurs(query: &StatusQuery<'_>) -> Option<StatusFinding> {
     let (now, pods) = (query.audit.now.as_second(), query.audit.observed.pods(query.set));
     let crash_of = |pod: &Pod| pod.crash.clone().filter(|it| it.until > now);
     let facts = Facts::title("the pods are ready only for a moment");
@@ -138,7 +138,7 @@ fn recurs(query: &StatusQuery<'_>) -> Option<Report<'static>> {
         let help = Help::say("").run(query.kubectl().looks("logs", &words));
         let facts = facts.cause(format!("{}: {}", pod.name, crash.account)).pods([&*pod.name]);
         let facts = facts.outlook(Outlook::new(CRASH, Hold::Passing));
-        let report = Report::new(&STATUS, facts, help.and(" shows why"));
+        let report = StatusFinding::new(&STATUS, facts, help.and(" shows why"));
         return Some(report.stuck(pods.iter().all(|it| crash_of(it).is_some())));
     }
     let (first, why) = query.pod_loop()?;
@@ -147,7 +147,7 @@ fn recurs(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let facts = facts.outlook(Outlook::new(LOOP, Hold::Passing));
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = Help::say("find out who deletes them; ").run(describe).and(" shows its events");
-    Some(Report::new(&STATUS, facts, help).stuck(true))
+    Some(StatusFinding::new(&STATUS, facts, help).stuck(true))
 }
 
 /// Returns why the controller could not change a pod, if it says so.
@@ -158,7 +158,7 @@ fn cannot_change(query: &StatusQuery<'_>) -> Option<String> {
 }
 
 /// A rollout that does not go on although all pods are ready, if nothing has moved for longer than the patience.
-fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+fn stands_still(query: &StatusQuery<'_>) -> Option<StatusFinding> {
     let (audit, set) = (query.audit, query.set);
     let pods = audit.observed.pods(set);
     let progress = RolloutStatus::of(audit.observed, set, audit.cluster, true);
@@ -191,7 +191,7 @@ fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let help = help.and(" shows the events of the last hour");
     let facts = Facts::title("the rollout does not go on").cause(cause).since(begun);
     let facts = facts.outlook(Outlook::new(IDLE, Hold::Passing));
-    Some(Report::new(&STATUS, facts, help).stuck(true))
+    Some(StatusFinding::new(&STATUS, facts, help).stuck(true))
 }
 
 fn unknown(query: &StatusQuery<'_>) -> String {
@@ -241,7 +241,7 @@ fn ending(query: &StatusQuery<'_>) -> Option<String> {
 }
 
 /// The controller counts from the time that the kubelet wrote.
-fn in_future(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+fn in_future(query: &StatusQuery<'_>) -> Option<StatusFinding> {
     let now = query.audit.now.as_second();
     let mut pods = query.audit.observed.pods(query.set).iter().filter(|pod| pod.ready.0);
     let pod = pods.find(|pod| query.set.min_ready_seconds() > 0 && pod.ready.1 > now + SLACK)?;
@@ -255,7 +255,7 @@ fn in_future(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     let facts = facts.since(query.set.created).pods([&*pod.name]).nodes(Some(node));
     let facts = facts.outlook(Outlook::new("clock", Hold::Passing));
     let help = Help::say("correct the clock of the node; ").run(query.look(pod));
-    Some(Report::new(&STATUS, facts, help.and(" shows the pod")))
+    Some(StatusFinding::new(&STATUS, facts, help.and(" shows the pod")))
 }
 
 /// A pod is ready and must stay ready for `minReadySeconds` before the controller goes on.

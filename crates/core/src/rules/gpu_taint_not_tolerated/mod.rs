@@ -14,15 +14,16 @@ pub(super) static RULE: Rule = rule! {
 const MOST_COMPARED: usize = 100;
 
 /// Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details().filter(|it| needs_gpu(it)) else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
     let missing = |it: &&Toleration| {
         let (key, effect) = (text(&it.key), text(&it.effect));
         let effect = if effect.is_empty() { "NoSchedule" } else { effect };
-        key.ends_with("/gpu") && !details.tolerations.iter().any(|own| tolerates(own, key, effect))
+        key.ends_with("/gpu")
+            && !query.details.tolerations.iter().any(|own| tolerates(own, key, effect))
     };
     let others = query.inventory().in_namespace(Kind::DaemonSet, query.item.namespace());
-    let lacks = others.take(MOST_COMPARED).find_map(|other| {
+    let mut others = others.filter(|_| needs_gpu(query.details)).take(MOST_COMPARED);
+    let lacks = others.find_map(|other| {
         let its = other.details().filter(|it| needs_gpu(it))?;
         its.tolerations.iter().find(missing).map(|it| (other, text(&it.key)))
     });
@@ -33,7 +34,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
     let help = format!("add a toleration with key {key} and operator Exists");
     let path = POD_SPEC.child("tolerations");
-    found.report(Kind::DaemonSet, &path, Reason::Required, message, help);
+    found.via(Kind::DaemonSet, &path, Reason::Required, message, help);
 }
 
 /// All nodes where the pods may run have a label about a GPU.

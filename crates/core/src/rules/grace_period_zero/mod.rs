@@ -20,5 +20,5 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
          may run with the same name, and with the same claims if it has some",
             "set the seconds that the process needs to stop; the default is 30",
         )
-        .fixed_by(Fix::use_default(&POD_SPEC.child("terminationGracePeriodSeconds")));
+        .removable(false);
 }

@@ -32,7 +32,7 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
             false => "leave a part of the limit to the rest of the program, for example a quarter",
         };
         let is_soft = heap.option.starts_with("GOMEMLIMIT");
-        found.report_at(heap.field, Reason::Invalid, message, help).noted_if(is_soft);
+        found.report(heap.field, Reason::Invalid, message, help).noted_if(is_soft);
     }
 }
 
@@ -69,9 +69,8 @@ struct Heap {
 /// Any of the arguments and variables may count, so the smallest heap is certain.
 fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<Heap> {
     let mut heaps = Vec::new();
-    let at = path.child("env");
     for (i, env) in list(&container.env).iter().enumerate() {
-        let (value, path) = (text(&env.value), at.index(i));
+        let (value, path) = (text(&env.value), path.item("env", i));
         let go = (env.name == "GOMEMLIMIT").then(|| format!("GOMEMLIMIT={value}"));
         let value = go.as_deref().unwrap_or(value);
         heaps.extend(heap(value, &path.child("value"), limit, OPTIONS));
@@ -79,7 +78,6 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
     let words = list(&container.command).iter().chain(list(&container.args));
     let program = words.map(|it| read::program(it)).next().unwrap_or_default();
     for (name, words) in [("command", &container.command), ("args", &container.args)] {
-        let at = path.child(name);
         let next = list(words).iter().skip(1).map(String::as_str).chain([""]);
         for (i, (word, next)) in list(words).iter().zip(next).enumerate() {
             let of_cache = matches!(
@@ -87,8 +85,8 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
                 ("redis-server" | "valkey-server", "--maxmemory") | ("memcached", "-m")
             );
             let cache = of_cache.then(|| format!("{word}={next}"));
-            heaps.extend(cache.and_then(|it| heap(&it, &at.index(i), limit, CACHES)));
-            heaps.extend(heap(word, &at.index(i), limit, OPTIONS));
+            heaps.extend(cache.and_then(|it| heap(&it, &path.item(name, i), limit, CACHES)));
+            heaps.extend(heap(word, &path.item(name, i), limit, OPTIONS));
         }
     }
     heaps.into_iter().min_by_key(|it| it.bytes)

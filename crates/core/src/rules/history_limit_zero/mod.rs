@@ -17,6 +17,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let help = "use 1 or more, or leave the field out for the default of 10";
         found
             .report(&SPEC.child("revisionHistoryLimit"), Reason::Invalid, message, help)
-            .fixed_by(Fix::use_default(&SPEC.child("revisionHistoryLimit")));
+            .removable(false);
     }
 }

@@ -34,8 +34,8 @@ fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
 }
 
 /// A name without `svc`, or in a ConfigMap.
-fn among(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(lookups) = query.item.details().and_then(|it| it.lookups.as_deref()) else { return };
+fn among(query: &Query<'_>, found: &mut Findings) {
+    let Some(lookups) = query.details.lookups.as_deref() else { return };
     let (inventory, own) = (query.inventory(), query.item.namespace());
     let written = lookups.hosts.iter().filter_map(|host| {
         let service = service(query, host)?;
@@ -52,7 +52,7 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
     });
     if let Some((kind, name)) = written.chain(in_configs).next() {
         let (message, help) = text_of(lookups.field, &name);
-        found.report(kind, &POD_SPEC.child(lookups.field), Reason::Invalid, message, help);
+        found.via(kind, &POD_SPEC.child(lookups.field), Reason::Invalid, message, help);
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(ports) = ports(query.item) else { return };
     let Some(its) = first_conflict(query, ports).and_then(|id| query.other(id)) else { return };
     let theirs = HostPorts::of(its.controller().map(Controller::host_ports).unwrap_or_default());
@@ -28,10 +28,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
          same node: one of the two pods stays Pending there",
         numbers.join(", "),
     );
-    first.at(|path| {
-        let help = "use another port, or a nodeSelector that keeps the two apart";
-        found.report(its.kind(), path, Reason::Invalid, message, help);
-    });
+    let help = "use another port, or a nodeSelector that keeps the two apart";
+    found.via(its.kind(), first.field(), Reason::Invalid, message, help);
 }
 
 fn ports(item: &ObjectSummary) -> Option<&Ports> {

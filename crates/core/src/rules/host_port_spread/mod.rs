@@ -12,20 +12,19 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     if replicas < 2 || read::self_anti_affinity(&subject.object).next().is_some() {
         return;
     }
-    let Some(claimed) = spec.template.spec.as_ref().and_then(read::host_port) else { return };
-    let (list, i) = claimed.at;
-    let (j, is_host_port) = claimed.port;
-    let host_network = POD_SPEC.child("hostNetwork");
-    let container = POD_SPEC.item(list, i);
-    let port = container.item("ports", j);
-    let host_port = port.child("hostPort");
+    let first = spec.template.spec.as_ref().and_then(HostPort::first);
+    let Some((port, container)) = first else { return };
+    let field = match port.is_by_network() {
+        true => POD_SPEC.child("hostNetwork").to_field(),
+        false => port.field(),
+    };
     found.report(
-        if is_host_port { &host_port } else { &host_network },
+        field,
         Reason::Invalid,
         format!(
-            "container {:?} claims port {} of the node, so each of the {replicas} replicas needs \
+            "container {container:?} claims port {} of the node, so each of the {replicas} replicas needs \
              its own node, and those that find none stay Pending",
-            claimed.container.name, claimed.number
+            port.port
         ),
         "use a Service instead, or make it explicit with a required podAntiAffinity by hostname",
     );

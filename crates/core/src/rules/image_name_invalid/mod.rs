@@ -13,8 +13,7 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
     for (i, volume) in list(&spec.volumes).iter().enumerate() {
         if let Some(image) = &volume.image {
-            let at = VOLUMES.index(i);
-            report(text(&image.reference), &at.child("image").child("reference"), found);
+            report(text(&image.reference), &VOLUMES.index(i).below("image.reference"), found);
         }
     }
 }

@@ -10,9 +10,8 @@ pub(super) static RULE: Rule = rule! {
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details() else { return };
-    let Some(requirement) = details.zones.filter(|_| !is_in_one_zone(query)) else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
+    let Some(requirement) = query.details.zones.filter(|_| !is_in_one_zone(query)) else { return };
     let inventory = query.inventory();
     let chooses = |item: &ObjectSummary| {
         query.counts(item) && item.class().is_some_and(|class| class.chooses_zones)
@@ -23,17 +22,16 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
              pods are {requirement}: a pod whose volume is elsewhere stays Pending"
         );
         let help = "use a StorageClass with volumeBindingMode: WaitForFirstConsumer";
-        found.report(Kind::StorageClass, path, Reason::Invalid, message, help);
+        found.via(Kind::StorageClass, path, Reason::Invalid, message, help);
     };
-    for (template, name) in &details.storage_classes {
+    for (template, name) in &query.details.storage_classes {
         let mut classes = inventory.named(Kind::StorageClass, "", name);
         if let Some(class) = classes.find(|item| chooses(item)) {
-            let path = CLAIM_TEMPLATES.index(*template);
-            report(&path.child("spec").child("storageClassName"), class);
+            report(&CLAIM_TEMPLATES.index(*template).below("spec.storageClassName"), class);
         }
     }
     let default = inventory.default_classes().next().filter(|item| chooses(item));
-    for (template, class) in details.default_classes.iter().zip(default.into_iter().cycle()) {
+    for (template, class) in query.details.default_classes.iter().zip(default.into_iter().cycle()) {
         report(&CLAIM_TEMPLATES.index(*template).child("spec"), class);
     }
 }

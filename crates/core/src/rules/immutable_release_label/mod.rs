@@ -51,8 +51,8 @@ fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut 
 const MOST_COMPARED: usize = 1_000;
 
 /// A Service selects pods by such a label. Kubernetes: `syncService`, pkg/controller/endpointslice.
-fn among(query: &Query<'_>, found: &mut InventoryFindings) {
-    let (Some(set), namespace) = (query.item.controller(), query.item.namespace()) else { return };
+fn among(query: &Query<'_>, found: &mut Findings) {
+    let (set, namespace) = (query.controller, query.item.namespace());
     let services = query.inventory().in_namespace(Kind::Service, namespace).take(MOST_COMPARED);
     for (item, service) in services.filter_map(|it| Some((it, it.service()?))) {
         let is_own = service.selector.iter().all(|(key, value)| set.labels.get(key) == Some(value));
@@ -65,7 +65,7 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
              old pods from the Service at once"
         );
         let help = format!("leave {key} out of the Service's selector");
-        found.report(Kind::Service, &TEMPLATE_LABELS, Reason::Invalid, message, help);
+        found.via(Kind::Service, &TEMPLATE_LABELS, Reason::Invalid, message, help);
     }
 }
 

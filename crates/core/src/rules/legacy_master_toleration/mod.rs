@@ -5,15 +5,14 @@ pub(super) static RULE: Rule = rule! {
     id: "legacy-master-toleration", group: Upgrade, cel: "cel.yaml";
     title: "only the control plane's old taint is tolerated",
     summary: "a toleration of the control plane's old taint without the new one",
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
 const OLD: &str = "node-role.kubernetes.io/master";
 const NEW: &str = "node-role.kubernetes.io/control-plane";
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let spec = read::pod_spec(&subject.object);
-    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let list = list(&spec.tolerations);
     // A toleration without an effect matches all effects. The taint has NoSchedule.
     let is_effective =
         |it: &Toleration| matches!(it.effect.as_deref(), None | Some("" | "NoSchedule"));

@@ -100,7 +100,7 @@ fn report(wave: &Wave, exceeded: &[Consequence], limits: &Limits, found: &mut Fi
         });
         let message = format!("this change {what}{}; {}", cause.why(), limits.why(*consequence));
         let help = format!("use a {most}, or ask for an exception of the policy");
-        found.report_at(cause.field(), Reason::Forbidden, message, help);
+        found.report(cause.field(), Reason::Forbidden, message, help);
     }
 }
 
@@ -180,7 +180,7 @@ fn report_share(most: &IntOrString, cause: Cause, limits: &Limits, found: &mut F
             limits.why(Consequence::ReplacesAll)
         );
         let help = "use a lower maxUnavailable, or ask for an exception of the policy";
-        found.report_at(field.clone(), Reason::Forbidden, message, help);
+        found.report(field.clone(), Reason::Forbidden, message, help);
     }
     let Some(limit) = &limits.at_most_unavailable else { return };
     if discriminant(most) == discriminant(limit) && number(most) > number(limit) {
@@ -197,7 +197,7 @@ fn report_share(most: &IntOrString, cause: Cause, limits: &Limits, found: &mut F
             "use a maxUnavailable of at most {}, or ask for an exception of the policy",
             shown(limit)
         );
-        found.report_at(field, Reason::Forbidden, message, help);
+        found.report(field, Reason::Forbidden, message, help);
     }
 }
 
@@ -209,7 +209,7 @@ fn of_rules(rules: &[&Rule], run: &dyn Fn(&Rule, &mut Findings), why: &str, foun
         for finding in own.into_vec() {
             let message = format!("{}; {why}", finding.message);
             let help = finding.help.unwrap_or_default();
-            found.report_at(finding.field, Reason::Forbidden, message, help);
+            found.report(finding.field, Reason::Forbidden, message, help);
         }
     }
 }

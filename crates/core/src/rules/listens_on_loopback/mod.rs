@@ -25,9 +25,9 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
     });
 }
 
-fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+fn among(query: &Query<'_>, found: &mut Findings) {
     in_files(query, true, found);
-    let Some(traffic) = query.item.details().and_then(|it| it.traffic.as_ref()) else { return };
+    let Some(traffic) = &query.details.traffic else { return };
     for (field, host, port) in &traffic.on_loopback {
         let leads_there = |it: &&(i64, NamedPort)| traffic.number(&it.1) == Some(*port);
         let mut services = services::of_pods(query);
@@ -37,7 +37,7 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
                 "the program listens on {host}:{port}, and its {item} connects to port {port} at the address of the \
                  pod, so nobody can connect"
             );
-            found.report(Kind::Service, field.clone(), Reason::Invalid, message, help(*port));
+            found.via(Kind::Service, field.clone(), Reason::Invalid, message, help(*port));
         }
     }
 }

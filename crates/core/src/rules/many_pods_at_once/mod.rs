@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let pace = if down >= replaced { "at once".to_owned() } else { format!("{down} at a time") };
     let message = format!("this change replaces {of} pods, {pace}{}", cause.why());
     let help = "use a lower maxUnavailable if so many pods cannot be down together";
-    found.report_at(cause.field(), Reason::Invalid, message, help);
+    found.report(cause.field(), Reason::Invalid, message, help);
 }
 
 fn removed(subject: &Subject<'_>, found: &mut Findings) {

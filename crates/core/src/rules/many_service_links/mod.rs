@@ -13,9 +13,9 @@ const TOO_MANY: u64 = 3 << 19;
 /// Counting stops at this many Services.
 const MOST_COUNTED: usize = 50_000;
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let namespace = query.item.namespace();
-    if query.item.details().is_none_or(|details| !details.has_service_links) {
+    if !query.details.has_service_links {
         return;
     }
     let services = query.inventory().in_namespace(Kind::Service, namespace).take(MOST_COUNTED);
@@ -35,5 +35,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         tenths % 10,
     );
     let help = "set enableServiceLinks: false; the pods then find Services by DNS";
-    found.report(Kind::Service, &POD_SPEC, Reason::Invalid, message, help);
+    found.via(Kind::Service, &POD_SPEC, Reason::Invalid, message, help);
 }

@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let help = "use a lower value, such as 1 or 10%";
     found
         .report(&ROLLING_UPDATE.child("maxUnavailable"), Reason::Invalid, message, help)
-        .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("maxUnavailable")));
+        .removable(false);
 }
 
 /// The pods that an update takes down at once, if these are all. A value other than 100% needs the number of nodes in
@@ -46,7 +46,7 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) ->
         return None;
     }
     let old = subject.old()?;
-    let Workload::DaemonSet(old_spec) = &old.workload else { return None };
+    let old_spec = old.daemon_set()?;
     let nodes = read::daemon_set_status(old)?.desired_number_scheduled;
     let at_once = read::scaled(value, nodes, true)?;
     let changes = || max_unavailable(old_spec) != Some(value) || subject.template_changes(cluster);
@@ -61,9 +61,8 @@ fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
 }
 
 /// Kubernetes: `Dispatch`, apiserver pkg/admission/plugin/webhook/validating/dispatcher.go.
-fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(controller) = query.item.controller() else { return };
-    if !query.item.details().is_some_and(|it| it.replaces_all) {
+fn webhook(query: &Query<'_>, found: &mut Findings) {
+    if !query.details.replaces_all {
         return;
     }
     let namespace = query.item.namespace();
@@ -73,7 +72,9 @@ fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
                 let selector = it.service().map(|it| &it.selector);
                 selector.is_some_and(|it| {
                     it.iter().next().is_some()
-                        && it.iter().all(|(key, value)| controller.labels.get(key) == Some(value))
+                        && it
+                            .iter()
+                            .all(|(key, value)| query.controller.labels.get(key) == Some(value))
                 })
             })
     };
@@ -81,7 +82,7 @@ fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
     let mut all = kinds.into_iter().flat_map(|kind| query.inventory().all(kind));
     let is_served = |it: &&ObjectSummary| query.counts(it) && it.webhooks().iter().any(serves);
     let Some(served) = all.find(is_served) else { return };
-    found.report(
+    found.via(
         served.kind(),
         &ROLLING_UPDATE.child("maxUnavailable"),
         Reason::Invalid,

@@ -28,5 +28,5 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut
     found
         .report(&ROLLING_UPDATE.child("maxUnavailable"), Reason::Forbidden, message, help)
         .planned_if(true)
-        .fixed_by(Fix::remove(&ROLLING_UPDATE.child("maxUnavailable")));
+        .removable(true);
 }

@@ -44,7 +44,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let words = [pod, "--force", "--grace-period=0"];
         let force = query.kubectl().does(Effect::Restarts(1), "delete pod", &words);
         let help = Help::say("repair the node or remove it; if it is powered off, run ").run(force);
-        found.add(Report::new(&NUMBER, facts, help));
+        found.add(StatusFinding::new(&NUMBER, facts, help));
     }
 }
 
@@ -53,7 +53,7 @@ fn stays(
     daemons: &Daemons<'_>,
     taint: &str,
     pods: &[(&str, &str)],
-) -> Report<'static> {
+) -> StatusFinding {
     let title = format!(
         "{} ({}) {}",
         count(pods.len(), "pod"),
@@ -72,13 +72,13 @@ fn stays(
         let help =
             Help::say("the taint goes when the state of the node changes, so do not tolerate it; ");
         let help = help.run(describe).and(" shows that state");
-        return Report::new(&TOLERATIONS, facts, help).note();
+        return StatusFinding::new(&TOLERATIONS, facts, help).note();
     }
     let tolerate = toleration::add(query, daemons.set, taint);
     let help = Help::say("to update and replace them too, run ")
         .run(tolerate)
         .and("; to remove them, delete them: they do not come back");
-    Report::new(&TOLERATIONS, facts, help)
+    StatusFinding::new(&TOLERATIONS, facts, help)
 }
 
 static NUMBER: Path<'static> = STATUS.child("numberMisscheduled");

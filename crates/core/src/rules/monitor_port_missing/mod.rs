@@ -12,14 +12,14 @@ pub(super) static RULE: Rule = rule! {
 const MOST: usize = 200;
 
 /// Prometheus Operator: `generateServiceMonitorConfig` and `generatePodMonitorConfig`, pkg/prometheus/promcfg.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     of_services(query, found);
     of_pods(query, found);
 }
 
-fn of_services(query: &Query<'_>, found: &mut InventoryFindings) {
+fn of_services(query: &Query<'_>, found: &mut Findings) {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    let Some(own) = query.item.controller().map(|it| &it.labels) else { return };
+    let own = &query.controller.labels;
     let leads_here = |it: &Service| {
         it.selector.iter().next().is_some()
             && it.selector.iter().all(|(key, value)| own.get(key) == Some(value))
@@ -38,7 +38,7 @@ fn of_services(query: &Query<'_>, found: &mut InventoryFindings) {
                     "the {item} reads port {port}, which its {first} does not have, so Prometheus reads no metrics of the pods"
                 );
                 let help = "write the name of a port of the Service";
-                found.report(item.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
+                found.via(item.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
             } else if let (Some((one, own)), Some((other, its)), true) =
                 (here.next(), here.next(), *keeps_all)
                 && own.selector == its.selector
@@ -49,17 +49,17 @@ fn of_services(query: &Query<'_>, found: &mut InventoryFindings) {
                 );
                 let help = "give one of the Services a label that the monitor leaves out";
                 let finding =
-                    found.report(item.kind(), &TEMPLATE_LABELS, Reason::Duplicate, message, help);
+                    found.via(item.kind(), &TEMPLATE_LABELS, Reason::Duplicate, message, help);
                 finding.noted_if(true);
             }
         }
     }
 }
 
-fn of_pods(query: &Query<'_>, found: &mut InventoryFindings) {
+fn of_pods(query: &Query<'_>, found: &mut Findings) {
     let (set, inventory) = (query.item, query.inventory());
-    let Some(own) = set.controller().map(|it| &it.labels) else { return };
-    let Some(traffic) = set.details().and_then(|it| it.traffic.as_ref()) else { return };
+    let own = &query.controller.labels;
+    let Some(traffic) = &query.details.traffic else { return };
     for item in inventory.in_namespace(Kind::PodMonitor, set.namespace()).take(MOST) {
         let Some(monitor) = item.monitor().filter(|it| it.selector.matches(own)) else { continue };
         // It may be about a port of other pods.
@@ -77,7 +77,7 @@ fn of_pods(query: &Query<'_>, found: &mut InventoryFindings) {
                      of the pods"
                 );
                 let help = "write the name of a port; a number belongs into portNumber";
-                found.report(item.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
+                found.via(item.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
             }
         }
     }

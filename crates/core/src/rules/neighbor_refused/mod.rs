@@ -21,9 +21,9 @@ pub const fn instead(kind: Kind) -> &'static str {
     }
 }
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    let Some(details) = query.item.details() else { return };
+    let details = query.details;
     let account = details
         .service_account
         .as_ref()
@@ -38,7 +38,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let message = format!(
             "the API server refuses its {item}, because {why}, and without it the pods never start"
         );
-        found.report(kind, field, Reason::NotFound, message, help.to_string());
+        found.via(kind, field, Reason::NotFound, message, help.to_string());
     }
     for (item, service) in services::of_pods(query) {
         let refused = item.refused().cloned().or_else(|| taken(query, item, service));
@@ -48,7 +48,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let message = format!(
             "the API server refuses the {item}, because {why}, so nothing can connect to it"
         );
-        found.report(Kind::Service, &field, Reason::NotFound, message, String::from(help));
+        found.via(Kind::Service, &field, Reason::NotFound, message, String::from(help));
     }
     // It stops the whole input, so one set is enough.
     let mut sets = SETS.iter().flat_map(|kind| inventory.all(*kind));
@@ -59,12 +59,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 "no cluster serves {item} {why}, so kubectl apply ends with an error, and Helm and Argo CD apply nothing"
             );
             let reason = Reason::NotSupported;
-            found.report(item.kind(), &TEMPLATE_LABELS, reason, message, help.to_string());
+            found.via(item.kind(), &TEMPLATE_LABELS, reason, message, help.to_string());
         }
     }
     let Some(refusals) = query.refusals().filter(|it| !it.is_empty()) else { return };
     for (kind, field, message) in changes(refusals, inventory, query.item) {
-        found.report(kind, field, Reason::Forbidden, message, instead(kind));
+        found.via(kind, field, Reason::Forbidden, message, instead(kind));
     }
 }
 

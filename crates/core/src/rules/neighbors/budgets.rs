@@ -14,12 +14,12 @@ impl<'a> Protection<'a> {
     /// Each PodDisruptionBudget appears once even if an input has it several times.
     pub(in crate::rules) fn all(query: &Query<'a>) -> Vec<Self> {
         let namespace = query.item.namespace();
-        let Some(controller) = query.item.controller() else { return Vec::new() };
+        let labels = &query.controller.labels;
         let (mut all, mut names) = (Vec::new(), HashSet::new());
-        for item in query.inventory().selecting(Selecting::Budgets, namespace, &controller.labels) {
+        for item in query.inventory().selecting(Selecting::Budgets, namespace, labels) {
             let Some(budget) = item.budget() else { continue };
             let selector = budget.selector.as_ref().filter(|_| item.namespace() == namespace);
-            if selector.is_some_and(|selector| selector.matches(&controller.labels))
+            if selector.is_some_and(|selector| selector.matches(labels))
                 && query.counts(item)
                 && names.insert(item.name())
             {

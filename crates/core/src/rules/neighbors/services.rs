@@ -7,21 +7,17 @@ pub(in crate::rules) fn of_pods<'a>(
     query: &Query<'a>,
 ) -> impl Iterator<Item = (&'a ObjectSummary, &'a Service)> {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    query.item.controller().into_iter().flat_map(move |controller| {
-        let all = inventory.selecting(Selecting::Services, namespace, &controller.labels);
-        all.filter_map(|item| Some((item, item.service()?))).filter(move |(item, service)| {
-            let selector = Selector::Labels(service.selector.clone());
-            item.namespace() == namespace
-                && !service.is_external
-                && selector.matches(&controller.labels)
-        })
+    let labels = &query.controller.labels;
+    let all = inventory.selecting(Selecting::Services, namespace, labels);
+    all.filter_map(|item| Some((item, item.service()?))).filter(move |(item, service)| {
+        let selector = Selector::Labels(service.selector.clone());
+        item.namespace() == namespace && !service.is_external && selector.matches(labels)
     })
 }
 
 /// A StatefulSet and the Services with its `serviceName`: none, one, or several versions of one.
 pub(in crate::rules) struct Governed<'a> {
     pub(in crate::rules) set: &'a ObjectSummary,
-    pub(in crate::rules) controller: &'a Controller,
     pub(in crate::rules) name: &'a str,
     pub(in crate::rules) services: Vec<(&'a ObjectSummary, &'a Service)>,
     /// A different Service with this name may be in the same namespace; see [`super::missing::may_be_elsewhere`].
@@ -32,15 +28,14 @@ impl<'a> Governed<'a> {
     /// `None` if the object isn't a StatefulSet that names a Service, or if the cluster's Services are unknown.
     pub(in crate::rules) fn of(query: &Query<'a>) -> Option<Self> {
         let (set, inventory) = (query.item, query.inventory());
-        let controller = set.controller()?;
-        let name = set.details()?.service_name.as_deref()?;
+        let name = query.details.service_name.as_deref()?;
         if query.freshness(Kind::Service) == Freshness::Unknown {
             return None;
         }
         let services = inventory.named(Kind::Service, set.namespace(), name);
         let services = services.filter_map(|item| Some((item, item.service()?))).collect();
         let may_be_another = may_be_elsewhere(query, Kind::Service, name);
-        Some(Governed { set, controller, name, services, may_be_another })
+        Some(Governed { set, name, services, may_be_another })
     }
 
     /// The first Service, if none of them meets the condition.

@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }, status::SCOPE],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details() else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
+    let details = query.details;
     let is_daemon_set = query.item.kind() == Kind::DaemonSet;
     // `node-not-wanted` names the nodes of a DaemonSet that the cluster has.
     let heeds_taints = is_daemon_set && !query.is_stored();
@@ -44,7 +44,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
              of {node}, so it gets no pods, and its rollout counts as complete"
         );
         let help = "tolerate the taint if the pods are meant for these nodes; otherwise select other nodes";
-        found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Required, message, help);
+        found.via(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Required, message, help);
         return;
     }
     let outcome = match query.item.kind() {
@@ -64,5 +64,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         "none of the {count} nodes matches nodeSelector and node affinity{label}, so {outcome}"
     );
     let help = "correct them, unless nodes that match are added later, as to a pool that is scaled to zero";
-    found.report(Kind::Node, &POD_SPEC.child(field), Reason::NotFound, message, help);
+    found.via(Kind::Node, &POD_SPEC.child(field), Reason::NotFound, message, help);
 }

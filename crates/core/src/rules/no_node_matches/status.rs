@@ -52,5 +52,5 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         None => help,
     };
     let help = help.run(labels).and(" shows their labels");
-    found.add(Report::new(&POD_SPEC, facts, help).instead_of(Some("no-node-matches")));
+    found.add(StatusFinding::new(&POD_SPEC, facts, help).instead_of(Some("no-node-matches")));
 }

@@ -89,10 +89,9 @@ fn report(container: &Container, it: &Action<'_>, found: &mut Findings) {
         "mysqldump" => "call mariadb-dump".to_owned(),
         _ => format!("{other}, or use an image that has {program}"),
     };
-    let (i, path) =
-        (words.iter().position(|it| it.contains(word)).unwrap_or(0), it.path.child("command"));
+    let i = words.iter().position(|it| it.contains(word)).unwrap_or(0);
     found
-        .report(&path.index(i), Reason::NotFound, message, help)
+        .report(&it.path.item("command", i), Reason::NotFound, message, help)
         .noted_if(it.effect == DOES_NOTHING);
 }
 

@@ -42,7 +42,7 @@ fn is_out_of_service(audit: &Audit<'_>, node: &Node) -> bool {
         && node.place.taints.iter().any(|taint| taint.key == OUT_OF_SERVICE)
 }
 
-fn out_of_service(audit: &Audit<'_>, node: &Node) -> Report<'static> {
+fn out_of_service(audit: &Audit<'_>, node: &Node) -> StatusFinding {
     let name = node.place.name.as_str();
     let help =
         Help::say("Kubernetes does not remove the taint; if the node is back in service, run ");
@@ -51,14 +51,14 @@ fn out_of_service(audit: &Audit<'_>, node: &Node) -> Report<'static> {
         .effect("its pods were deleted, and none comes back".to_owned())
         .since(node.ready_since.unwrap_or_default())
         .nodes([name]);
-    Report::new(&TAINTS, facts, help).about(about(node))
+    StatusFinding::new(&TAINTS, facts, help).about(about(node))
 }
 
 fn about(node: &Node) -> ObjectName {
     ObjectName::new(Kind::Node, "", &node.place.name, &node.uid)
 }
 
-fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> Report<'static> {
+fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> StatusFinding {
     let name = node.place.name.as_str();
     let mut sets: Vec<_> = pods.iter().map(|(set, _)| *set).collect();
     sets.dedup_by(|one, other| std::ptr::eq(*one, *other));
@@ -81,7 +81,7 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> R
         "" => facts,
         said => facts.cause(one_line(said)),
     };
-    Report::new(&CONDITIONS, facts, help).about(about(node))
+    StatusFinding::new(&CONDITIONS, facts, help).about(about(node))
 }
 
 static CONDITIONS: Path<'static> = STATUS.child("conditions");

@@ -35,6 +35,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         .outlook(Outlook::new("no node", Hold::Lasting));
     let tolerate = toleration::add(query, daemons.set, first);
     let help = Help::say("if these nodes are to have a pod, run ").run(tolerate);
-    let report = Report::new(&TOLERATIONS, facts, help);
+    let report = StatusFinding::new(&TOLERATIONS, facts, help);
     found.add(if desired == 0 { report } else { report.note() });
 }

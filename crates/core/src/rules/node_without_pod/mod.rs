@@ -73,7 +73,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             }
         };
         let is_stuck = !group.pods.iter().any(|pod| pod.has_worked());
-        found.add(Report::new(&STATUS.child("numberAvailable"), facts, help).stuck(is_stuck));
+        found
+            .add(StatusFinding::new(&STATUS.child("numberAvailable"), facts, help).stuck(is_stuck));
     }
 }
 
@@ -84,8 +85,8 @@ fn of_no_pod(query: &StatusQuery<'_>, lacking: Option<Lacking<'_>>) -> (String, 
     };
     let (why, help) = match (down_for(query, Call::NewPod), lacking) {
         (Some(why), _) => (why, Help::say("the set needs no change")),
-        (None, Some(Lacking::Unknown(pod))) => (passed_over(pod), see_log(query)),
-        (None, _) => (NO_WORD.to_owned(), no_pod(query)),
+        (None, Some(Lacking::Unknown(pod))) => (passed_over(pod), look(query, SEE_LOG)),
+        (None, _) => (NO_WORD.to_owned(), look(query, SEE_CONTROLLER)),
     };
     (why, since, help)
 }
@@ -110,26 +111,21 @@ fn is_too_large(message: &str) -> bool {
 }
 
 /// The controller has not created a pod for the node.
-fn no_pod(query: &StatusQuery<'_>) -> Help {
-    let describe = query.kubectl().looks("describe", &[&query.target()]);
-    Help::say(
-        "see whether the controller of DaemonSets runs, which is in kube-controller-manager; ",
-    )
-    .run(describe)
-    .and(" shows what it did last; it tries again at once after ")
-    .run(annotate(query))
-}
-
+const SEE_CONTROLLER: [&str; 2] = [
+    "see whether the controller of DaemonSets runs, which is in kube-controller-manager; ",
+    " shows what it did last",
+];
 /// The controller has counted the node without creating a pod.
-fn see_log(query: &StatusQuery<'_>) -> Help {
+const SEE_LOG: [&str; 2] = [
+    "the controller of DaemonSets has counted the pod as missing and created none: look in the log of \
+     kube-controller-manager; ",
+    " shows the events that are left",
+];
+
+fn look(query: &StatusQuery<'_>, [text, shows]: [&'static str; 2]) -> Help {
     let describe = query.kubectl().looks("describe", &[&query.target()]);
-    Help::say(
-        "the controller of DaemonSets has counted the pod as missing and created none: look in the log of \
-         kube-controller-manager; ",
-    )
-    .run(describe)
-    .and(" shows the events that are left; it tries again at once after ")
-    .run(annotate(query))
+    let help = Help::say(text).run(describe).and(shows);
+    help.and("; it tries again at once after ").run(annotate(query))
 }
 
 fn advice(query: &StatusQuery<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {

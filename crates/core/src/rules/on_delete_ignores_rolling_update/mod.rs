@@ -23,5 +23,5 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     let help = "use type RollingUpdate, or leave rollingUpdate out";
     found
         .report(&UPDATE_STRATEGY.child("rollingUpdate"), Reason::Forbidden, message, help)
-        .fixed_by(Fix::remove(&UPDATE_STRATEGY.child("rollingUpdate")));
+        .removable(true);
 }

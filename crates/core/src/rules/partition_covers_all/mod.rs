@@ -26,5 +26,5 @@ fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mu
     };
     found
         .report(&ROLLING_UPDATE.child("partition"), Reason::Invalid, message, help)
-        .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("partition")));
+        .removable(false);
 }

@@ -6,12 +6,9 @@ use crate::{inventory::object_summary::DisruptionBudget, rules::neighbors::budge
 pub(super) const SCOPE: Scope =
     Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details().filter(|_| query.item.kind() == Kind::StatefulSet)
-    else {
-        return;
-    };
-    let replicas = i64::from(details.replicas);
+fn check(query: &Query<'_>, found: &mut Findings) {
+    // A DaemonSet has none.
+    let replicas = i64::from(query.details.replicas);
     if replicas < 1 {
         return;
     }
@@ -23,7 +20,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         (most.is_some() || !selects_others(query, budget)).then_some((item, wanted))
     });
     if let Some((item, wanted)) = first {
-        found.report(
+        found.via(
             Kind::PodDisruptionBudget,
             &SPEC.child("replicas"),
             Reason::Invalid,

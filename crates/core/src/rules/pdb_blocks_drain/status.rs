@@ -34,7 +34,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         .effect("a drain of their nodes never ends".to_owned());
     // The rule that compares objects does not know the pods of other controllers.
     let path = SPEC.child("replicas");
-    found.add(Report::new(&path, facts, help).instead_of(Some("pdb-blocks-drain")));
+    found.add(StatusFinding::new(&path, facts, help).instead_of(Some("pdb-blocks-drain")));
 }
 
 /// The budget allows no eviction, and will not allow one. The rule that compares objects reports a spec that requires

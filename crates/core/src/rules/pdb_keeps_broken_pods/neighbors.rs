@@ -6,10 +6,8 @@ use crate::rules::prelude::*;
 pub(super) const SCOPE: Scope =
     Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    // In a running cluster, the status shows whether pods are broken.
-    let Some(details) = query.item.details().filter(|_| !query.is_stored()) else { return };
-    let replicas = i64::from(details.replicas);
+fn check(query: &Query<'_>, found: &mut Findings) {
+    let replicas = i64::from(query.details.replicas);
     let keeps = |Protection { budget, .. }: &Protection<'_>| {
         let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
         !budget.is_owned
@@ -17,8 +15,10 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             && budgets::wanted(least, most, replicas).is_none()
     };
     let budget = Protection::all(query).into_iter().find(keeps);
-    let Some(Protection { item, .. }) = budget.filter(|_| replicas > 1) else { return };
-    found.report(
+    // In a running cluster, the status shows whether pods are broken.
+    let may_break = replicas > 1 && !query.is_stored();
+    let Some(Protection { item, .. }) = budget.filter(|_| may_break) else { return };
+    found.via(
         Kind::PodDisruptionBudget,
         &SPEC.child("replicas"),
         Reason::Invalid,

@@ -30,7 +30,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     .effect("a drain of their nodes waits until they are repaired or deleted".to_owned())
     .pods(kept.iter().copied());
     let path = SPEC.child("replicas");
-    let report = Report::new(&path, facts, help);
+    let report = StatusFinding::new(&path, facts, help);
     found.add(report.note().instead_of(Some("pdb-keeps-broken-pods")));
 }
 

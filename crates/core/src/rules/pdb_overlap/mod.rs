@@ -7,12 +7,12 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     if let [one, other, ..] = &Protection::all(query)[..] {
         let (one, other) = (one.item, other.item);
         let message =
             format!("both {one} and {other} select these pods, so every eviction of them fails");
         let help = "change a selector so that each pod has one PodDisruptionBudget";
-        found.report(Kind::PodDisruptionBudget, &TEMPLATE_LABELS, Reason::Invalid, message, help);
+        found.via(Kind::PodDisruptionBudget, &TEMPLATE_LABELS, Reason::Invalid, message, help);
     }
 }

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     if query.item.kind() != Kind::DaemonSet {
         return;
     }
@@ -22,7 +22,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
              controller; a DaemonSet has none, so it allows no eviction at all"
         );
         let help = "set minAvailable to a number there, or do without it";
-        found.report(Kind::PodDisruptionBudget, &TEMPLATE_LABELS, Reason::Invalid, message, help);
+        found.via(Kind::PodDisruptionBudget, &TEMPLATE_LABELS, Reason::Invalid, message, help);
     }
 }
 

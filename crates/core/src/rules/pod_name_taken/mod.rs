@@ -1,6 +1,6 @@
 use super::status::refusal;
 use crate::rules::prelude::*;
-use crate::{observed::ForeignPod, rollout::stateful_set::Settings};
+use crate::{observed::Member, rollout::stateful_set::Settings};
 
 pub(super) static RULE: Rule = rule! {
     id: "pod-name-taken", group: Cluster;
@@ -17,7 +17,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let observed = query.audit.observed;
     let exists = |ordinal: i64| replicas.pods.contains_key(&ordinal);
     let taken = names_taken(observed, query.set, &replicas.settings, exists).filter(|(_, pod)| {
-        let begun = pod.created.max(query.set.created).max(pod.deleted.unwrap_or(0));
+        let Pod { created, deleted, .. } = pod.pod;
+        let begun = created.max(query.set.created).max(deleted.unwrap_or(0));
         query.audit.is_long_ago(begun)
     });
     let taken: Vec<_> = taken.collect();
@@ -26,7 +27,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         Some(controller) => format!("belongs to {controller}"),
         None => "belongs to no controller".to_owned(),
     };
-    let ends = match other.deleted {
+    let ends = match other.pod.deleted {
         Some(deleted) => format!(", and should be gone {}", since(deleted)),
         None => String::new(),
     };
@@ -44,10 +45,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let facts = Facts::title(format!("{name} cannot be created"))
         .cause(format!("another pod has this name, which {whose}{ends}"))
         .effect(effect)
-        .since(other.created)
+        .since(other.pod.created)
         .pods(taken.iter().map(|(name, _)| name.as_str()));
     let (path, help) = (STATUS.child("replicas"), advice(query, name, other));
-    found.add(Report::new(&path, facts, help).stuck(true));
+    found.add(StatusFinding::new(&path, facts, help).stuck(true));
 }
 
 /// Returns the names of missing pods that pods outside the set have, and those pods.
@@ -56,7 +57,7 @@ pub fn names_taken<'a>(
     set: &'a WorkloadStatus,
     settings: &Settings,
     exists: impl Fn(i64) -> bool,
-) -> impl Iterator<Item = (String, &'a ForeignPod)> {
+) -> impl Iterator<Item = (String, &'a Member)> {
     let ordinals = settings.ordinals.clone().take(MOST_PODS);
     ordinals.filter(move |ordinal| !exists(*ordinal)).filter_map(|ordinal| {
         let name = format!("{}-{ordinal}", set.name());
@@ -65,7 +66,7 @@ pub fn names_taken<'a>(
     })
 }
 
-fn advice(query: &StatusQuery<'_>, name: &str, other: &ForeignPod) -> Help {
+fn advice(query: &StatusQuery<'_>, name: &str, other: &Member) -> Help {
     let look = query.kubectl().looks("get pod", &[name, "-o", "yaml"]);
     let help = match &other.controller {
         Some(controller) => {

@@ -60,7 +60,7 @@ fn report(
         let facts = Facts::title(format!("{who} should be gone")).cause(why).since(*deleted);
         let facts = facts.pods(list.iter().copied()).nodes(first.node.as_deref());
         let facts = facts.effect(effect.cloned()).outlook(query.outlook(first));
-        found.add(Report::new(path, facts, help).stuck(is_stuck));
+        found.add(StatusFinding::new(path, facts, help).stuck(is_stuck));
     }
 }
 
@@ -71,14 +71,8 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
     let force = [list, &["--force", "--grace-period=0"]].concat();
     let force = query.kubectl().does(Effect::LosesData, "delete pod", &force);
     if let Some(finalizers) = pod.finalizers.as_ref().filter(|_| pod.deleted.is_some()) {
-        let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
-        let words = [[&*pod.name].as_slice(), &unpin].concat();
-        let remove = query.kubectl().does(Effect::LosesData, "patch pod", &words);
-        return (
-            format!("it waits for its finalizers ({finalizers})"),
-            Help::say("find out which client should remove them; if it no longer exists, run ")
-                .run(remove),
-        );
+        let why = format!("it waits for its finalizers ({finalizers})");
+        return (why, unpin(query, "patch pod", &pod.name));
     }
     let Some(name) = pod.node.as_deref() else {
         let help = Help::say("no kubelet ends it; run ").run(force).and(more);
@@ -114,6 +108,13 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
                 .and(more),
         ),
     }
+}
+
+pub(super) fn unpin(query: &StatusQuery<'_>, patch: &str, name: &str) -> Help {
+    let words =
+        [name, "--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
+    let remove = query.kubectl().does(Effect::LosesData, patch, &words);
+    Help::say("find out which client should remove them; if it no longer exists, run ").run(remove)
 }
 
 /// The kubelet may record why it could not end a pod.

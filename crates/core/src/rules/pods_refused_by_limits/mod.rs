@@ -17,12 +17,12 @@ pub(super) static RULE: Rule = rule! {
 type Refusal = (Field, String);
 
 /// The API server lets all LimitRanges change a pod, then asks each of them, and then the quotas.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (set, inventory) = (query.item, query.inventory());
-    let Some(details) = set.details().filter(|it| it.replicas > 0 || set.kind() == Kind::DaemonSet)
-    else {
+    let details = query.details;
+    if details.replicas < 1 && set.kind() != Kind::DaemonSet {
         return;
-    };
+    }
     let of_kind =
         |kind| inventory.in_namespace(kind, set.namespace()).filter(|it| query.counts(it));
     let ranges: Vec<_> =
@@ -44,14 +44,14 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         if let Some((field, what)) = limit_range::refuses(limits, &own, &all, details) {
             let message = format!("its {range} refuses them: {what}");
             let help = "change the resources, or the LimitRange";
-            found.report(Kind::LimitRange, field, Reason::Forbidden, message, help);
+            found.via(Kind::LimitRange, field, Reason::Forbidden, message, help);
         }
     }
     for (quota, hard) in quotas {
         if let Some((field, what)) = quota::refuses(hard, &all, set.kind(), details) {
             let message = format!("its {quota} refuses them: {what}");
             let help = "change the resources, raise the quota, or set defaults with a LimitRange";
-            found.report(Kind::ResourceQuota, field, Reason::Forbidden, message, help);
+            found.via(Kind::ResourceQuota, field, Reason::Forbidden, message, help);
         }
     }
 }

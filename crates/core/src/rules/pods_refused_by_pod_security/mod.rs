@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (namespace, defaults) = (query.item.namespace(), &query.cluster.pod_security);
     let mut namespaces = query.inventory().named(Kind::Namespace, "", namespace);
     let labels = namespaces.find(|item| query.counts(item)).and_then(|it| it.pod_security());
@@ -32,7 +32,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let level = standard.level.as_str();
         let message = format!("would violate PodSecurity \"{level}:{version}\": {list}");
         let help = "the API server only warns: do without these, or change the namespace's label pod-security.kubernetes.io/warn";
-        found.report(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help).noted_if(true);
+        found.via(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help).noted_if(true);
     }
     let Some(standard) = enforced else { return };
     let Some(list) = refusals(query, standard) else { return };
@@ -53,18 +53,15 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     };
     // The label may be in a different input.
     found
-        .report(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help)
+        .via(Kind::Namespace, &POD_SPEC, Reason::Forbidden, message, help)
         .noted_if(labels.is_none());
 }
 
 /// Returns the part that a level refuses; `None` if it refuses nothing.
 fn refusals(query: &Query<'_>, standard: Standard) -> Option<String> {
-    let refusals = match (query.template, query.item.details()) {
-        (Some(template), _) => FailedCheck::by(standard, template),
-        (None, Some(details)) => {
-            details.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()
-        }
-        (None, None) => Vec::new(),
+    let refusals = match query.template {
+        Some(template) => FailedCheck::by(standard, template),
+        None => query.details.refusals.iter().filter(|it| it.is_by(standard)).cloned().collect(),
     };
     let list: Vec<_> = refusals.iter().map(ToString::to_string).collect();
     (!list.is_empty()).then(|| list.join(", "))

@@ -24,23 +24,22 @@ struct Restricted<'a> {
 }
 
 /// Kubernetes: `NetworkPolicySpec`, k8s.io/api/networking/v1/types.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (set, inventory) = (query.item, query.inventory());
-    let (Some(controller), Some(details)) = (set.controller(), set.details()) else { return };
-    let Some(traffic) = details.traffic.as_ref().filter(|it| !it.is_of_node) else { return };
+    let Some(traffic) = query.details.traffic.as_ref().filter(|it| !it.is_of_node) else { return };
     // Policies of other groups may allow more.
     let is_known = query.knows(Kind::NetworkPolicy, set.namespace())
         && inventory.all(Kind::NetworkPolicy).all(|it| it.traffic().is_some());
     if !is_known {
         return;
     }
-    let labels = &controller.labels;
+    let labels = &query.controller.labels;
     let all = inventory.in_namespace(Kind::NetworkPolicy, set.namespace()).take(MOST);
     let all = all.filter_map(|item| Some((item, item.traffic()?)));
     let all: Vec<_> = all.filter(|it| selects(&it.1.pod_selector, labels)).collect();
-    let peers = details.service_name.as_deref().filter(|_| details.uses_names);
+    let peers = query.details.service_name.as_deref().filter(|_| query.details.uses_names);
     let mut report = |field: &Path<'_>, message: String, help: String| {
-        found.report(Kind::NetworkPolicy, field, Reason::Forbidden, message, help);
+        found.via(Kind::NetworkPolicy, field, Reason::Forbidden, message, help);
     };
     let mut has_dns = true;
     if let Some(Restricted { first, rules }) = Restricted::of(&all, "Egress") {

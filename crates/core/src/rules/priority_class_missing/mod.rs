@@ -9,11 +9,11 @@ pub(super) static RULE: Rule = rule! {
 
 const BUILT_IN: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let named = query.item.details().and_then(|details| details.priority_class.as_deref());
+fn check(query: &Query<'_>, found: &mut Findings) {
+    let named = query.details.priority_class.as_deref();
     let Some(name) = named.filter(|name| !BUILT_IN.contains(name)) else { return };
     if is_missing(query, Kind::PriorityClass, name) {
-        found.report(
+        found.via(
             Kind::PriorityClass,
             &POD_SPEC.child("priorityClassName"),
             Reason::NotFound,

@@ -78,28 +78,3 @@ fn about_itself<'a>(
         here && !differ && selector.is_some_and(|s| selector::matches_labels(s, labels))
     })
 }
-
-#[derive(Debug)]
-pub(crate) struct HostPort<'a> {
-    pub(crate) container: &'a Container,
-    /// The field of the pod spec that lists the container, and the container's index.
-    pub(crate) at: (&'static str, usize),
-    /// The port's index in the container's `ports`, and whether it sets `hostPort`.
-    pub(crate) port: (usize, bool),
-    pub(crate) number: i32,
-}
-
-/// Returns the first port of the node that a running pod claims. With `hostNetwork` every declared port counts. Init
-/// containers that are not sidecars have ended by then.
-///
-/// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.
-pub(crate) fn host_port(spec: &PodSpec) -> Option<HostPort<'_>> {
-    let host_network = spec.host_network == Some(true);
-    running(spec).find_map(|(list, i, container)| {
-        container.ports.iter().flatten().enumerate().find_map(|(j, port)| {
-            let said = port.host_port.filter(|port| *port != 0);
-            let number = said.or(host_network.then_some(port.container_port))?;
-            Some(HostPort { container, at: (list, i), port: (j, said.is_some()), number })
-        })
-    })
-}

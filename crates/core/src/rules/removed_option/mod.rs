@@ -114,23 +114,20 @@ fn check(container: &Container, _: &PodSpec, path: &Path<'_>, found: &mut Findin
     }
 }
 
-fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+fn among(query: &Query<'_>, found: &mut Findings) {
     in_files(query, false, found);
 }
 
 /// Compares the files of its ConfigMaps. A health check on localhost is for a rule of its own.
-pub(super) fn in_files(query: &Query<'_>, is_loopback: bool, found: &mut InventoryFindings) {
+pub(super) fn in_files(query: &Query<'_>, is_loopback: bool, found: &mut Findings) {
     let mut seen = HashSet::new();
-    let Some(details) = query.item.details().filter(|it| !it.removed_keys.is_empty()) else {
-        return;
-    };
-    for it in &details.configs {
+    for it in query.details.configs.iter().filter(|_| !query.details.removed_keys.is_empty()) {
         let objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
         let files = objects.filter_map(|object| Some((object, &object.rare()?.removed_keys)));
         for (object, (file, key)) in
             files.flat_map(|(it, files)| files.iter().map(move |file| (it, file)))
         {
-            let removed = details.removed_keys.iter().find(|it| it.key == *key);
+            let removed = query.details.removed_keys.iter().find(|it| it.key == *key);
             let is_read = it.key.as_ref().is_none_or(|it| it == file);
             let Some(removed) = removed.filter(|_| is_read && seen.insert((&it.name, key))) else {
                 continue;
@@ -149,7 +146,7 @@ pub(super) fn in_files(query: &Query<'_>, is_loopback: bool, found: &mut Invento
                     "{file} of {object} has {key}, and since release {major}.{minor} the program refuses that, so it ends at once"
                 )
             };
-            found.report(it.kind, it.field.clone(), Reason::NotSupported, message, removed.help);
+            found.via(it.kind, it.field.clone(), Reason::NotSupported, message, removed.help);
         }
     }
 }

@@ -8,12 +8,11 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let several = query.item.details().filter(|details| details.replicas > 1);
-    let Some(details) = several.filter(|_| query.item.controller().is_some()) else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
     let namespace = query.item.namespace();
     // The webhook would repeat the finding on each change of the set.
-    if query.knows_all(Kind::PodDisruptionBudget) && !query.is_stored() {
+    let is_repeated = query.knows_all(Kind::PodDisruptionBudget) && !query.is_stored();
+    if query.details.replicas < 2 || is_repeated {
         return;
     }
     let in_use = query.inventory().has_any(Kind::PodDisruptionBudget, namespace);
@@ -26,13 +25,13 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     {
         return;
     }
-    found.report(
+    found.via(
         Kind::PodDisruptionBudget,
         &SPEC.child("replicas"),
         Reason::Required,
         format!(
             "no PodDisruptionBudget selects its {} pods, so drains and autoscalers may evict all of them at once",
-            details.replicas
+            query.details.replicas
         ),
         "add a PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
     );

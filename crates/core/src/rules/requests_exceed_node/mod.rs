@@ -8,17 +8,16 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details() else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
     // Once the pods exist, the scheduler's message shows it.
     if query.is_stored() || !query.knows_nodes() {
         return;
     }
     let is_daemon = query.item.kind() == Kind::DaemonSet;
-    let wanted = details.requests;
+    let wanted = query.details.requests;
     let (mut small, mut most) = (MatchingNodes::default(), Resources::default());
-    let fits = query.inventory().has_node(&details.allowed_nodes(), |item, node| {
-        if is_daemon && node.taint_against(&details.tolerations).is_some() {
+    let fits = query.inventory().has_node(&query.details.allowed_nodes(), |item, node| {
+        if is_daemon && node.taint_against(&query.details.tolerations).is_some() {
             return false;
         }
         // A node of unknown size may be large enough.
@@ -49,5 +48,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     } else {
         "lower the requests, or add larger nodes"
     };
-    found.report(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
+    found.via(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
 }

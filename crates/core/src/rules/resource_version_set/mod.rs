@@ -20,7 +20,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let help = "remove it and the other fields that the API server writes: uid, generation, creationTimestamp, \
                     status";
         let path = METADATA.child("resourceVersion");
-        let finding = found.report(&path, Reason::Invalid, message, help);
-        finding.fixed_by(Fix::use_default(&path));
+        found.report(&path, Reason::Invalid, message, help).removable(false);
     }
 }

@@ -65,5 +65,5 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             Help::say("delete them one after the other, or all with ").run(delete).and(more)
         }
     };
-    found.add(Report::new(&UPDATE_STRATEGY, facts, help));
+    found.add(StatusFinding::new(&UPDATE_STRATEGY, facts, help));
 }

@@ -41,8 +41,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         let help = Help::say("create the set again, which adopts them");
         let help = if is_needed { help } else { help.and(", or run ").run(delete).and(more) };
         let about = ObjectName::new(Kind::ControllerRevision, namespace, &first.name, &first.uid);
-        let metadata = Path::new("metadata");
-        let path = metadata.child("ownerReferences");
-        found.add(Report::new(&path, facts, help).about(about));
+        let path = METADATA.child("ownerReferences");
+        found.add(StatusFinding::new(&path, facts, help).about(about));
     }
 }

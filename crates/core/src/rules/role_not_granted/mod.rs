@@ -63,9 +63,11 @@ struct Granted<'a> {
 
 /// Kubernetes: `VisitRulesFor`, pkg/registry/rbac/validation/rule.go; `ValidateRoleBindingSubject`,
 /// pkg/apis/rbac/validation/validation.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let named = query.item.details().and_then(|details| details.service_account.as_deref());
-    let Some(account) = named.filter(|name| *name != "default") else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
+    let Some(account) = query.details.service_account.as_deref().filter(|name| *name != "default")
+    else {
+        return;
+    };
     let bindings = bindings(query, account);
     let granted = Granted::by(&bindings, query, account);
     if let Some((field, help)) = no_token(query, account)
@@ -75,7 +77,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let message =
             format!("the account has rights, such as {}, but no container gets its token", right.1);
         let (kind, field) = (Kind::ServiceAccount, POD_SPEC.child(field));
-        let finding = found.report(kind, &field, Reason::Forbidden, message, help);
+        let finding = found.via(kind, &field, Reason::Forbidden, message, help);
         // The rights can be left over, for example in a chart for several programs.
         finding.noted_if(true);
     }
@@ -83,7 +85,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         if let Some((message, help, through)) = fault(query, binding, account, &granted) {
             let field = POD_SPEC.child("serviceAccountName");
             let message = format!("the {} {message}", binding.item);
-            found.report(through, &field, Reason::Forbidden, message, help);
+            found.via(through, &field, Reason::Forbidden, message, help);
         }
     }
 }
@@ -95,7 +97,7 @@ fn no_token(query: &Query<'_>, account: &str) -> Option<(&'static str, &'static 
     const TEMPLATE: &str =
         "remove automountServiceAccountToken: false, or the bindings of the account";
     const ACCOUNT: &str = "set automountServiceAccountToken: true in the template, or remove the bindings of the account";
-    match query.item.details()?.mounts_token {
+    match query.details.mounts_token {
         Some(true) => None,
         Some(false) => Some(("automountServiceAccountToken", TEMPLATE)),
         None => {

@@ -24,7 +24,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-fn of_eaten(query: &StatusQuery<'_>, daemons: &Daemons<'_>, eaten: &Eaten<'_>) -> Report<'static> {
+fn of_eaten(query: &StatusQuery<'_>, daemons: &Daemons<'_>, eaten: &Eaten<'_>) -> StatusFinding {
     let Eaten { counted, dead, broken, ending, .. } = eaten;
     let (mut who, mut help) = (Vec::new(), None);
     who.extend(of_dead(dead));
@@ -55,7 +55,7 @@ fn of_eaten(query: &StatusQuery<'_>, daemons: &Daemons<'_>, eaten: &Eaten<'_>) -
         .nodes(dead.iter().map(|(node, _)| node.place.name.as_str()))
         .outlook(Outlook::new("budget", hold));
     let help = help.unwrap_or_else(|| despite_dead_nodes(query, daemons, eaten));
-    Report::new(&MAX_UNAVAILABLE, facts, help).stuck(true)
+    StatusFinding::new(&MAX_UNAVAILABLE, facts, help).stuck(true)
 }
 
 /// `node n1 is not ready since …`
@@ -110,7 +110,7 @@ fn of_surge(
     query: &StatusQuery<'_>,
     daemons: &Daemons<'_>,
     Surge { allowed, broken }: &Surge<'_>,
-) -> Report<'static> {
+) -> StatusFinding {
     let pod = broken.first().copied();
     let who = pod.map_or_else(String::new, |pod| of_broken(query, pod, broken.len()));
     let effect = format!(
@@ -141,7 +141,7 @@ fn of_surge(
         Some(pod) => query.look_or_undo(true, pod),
         None => Help::say(""),
     };
-    Report::new(&SURGE, facts, help).stuck(true)
+    StatusFinding::new(&SURGE, facts, help).stuck(true)
 }
 
 static SURGE: Path<'static> = ROLLING_UPDATE.child("maxSurge");

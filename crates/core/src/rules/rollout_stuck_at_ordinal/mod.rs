@@ -59,7 +59,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let is_stuck = (replicas.is_updating() || is_in_the_way) && !query.set.is_on_delete()
         || !is_of_node && !pod.has_worked();
     let path = STATUS.child("readyReplicas");
-    found.add(Report::new(&path, facts, help).stuck(is_stuck));
+    found.add(StatusFinding::new(&path, facts, help).stuck(is_stuck));
 }
 
 fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Option<String> {

@@ -28,11 +28,10 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         );
         let help = "set runAsUser to the number of another user, or runAsNonRoot to false for this container";
         let path = if own_user.is_some() || own_rule.is_some() { path } else { &POD_SPEC };
-        let path = path.child("securityContext");
-        let name = match (own_user, own_rule) {
-            (None, Some(_)) => "runAsNonRoot",
-            _ => "runAsUser",
+        let path = match (own_user, own_rule) {
+            (None, Some(_)) => path.below("securityContext.runAsNonRoot"),
+            _ => path.below("securityContext.runAsUser"),
         };
-        found.report(&path.child(name), Reason::Invalid, message, help).planned_if(true);
+        found.report(&path, Reason::Invalid, message, help).planned_if(true);
     });
 }

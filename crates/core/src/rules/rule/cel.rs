@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::operation::Operation;
+use super::Operation;
 
 /// Read once, and kept as long as the program runs.
 type Text = &'static str;

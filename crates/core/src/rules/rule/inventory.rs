@@ -1,4 +1,4 @@
-//! The object that a cross-object rule checks, its surroundings, and the rule's findings.
+//! The object that a cross-object rule checks, and its surroundings.
 
 use crate::rules::prelude::*;
 use crate::{
@@ -65,6 +65,9 @@ pub type OldSummary<'a> = &'a dyn Fn() -> Option<&'a ObjectSummary>;
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
     pub item: &'a ObjectSummary,
+    pub(in crate::rules) controller: &'a Controller,
+    /// Empty if rules do not evaluate the object.
+    pub(in crate::rules) details: &'a Details,
     /// The pod template; `None` if only the summary is available.
     pub template: Option<&'a PodTemplateSpec>,
     /// The cluster that the object is meant for.
@@ -90,8 +93,7 @@ impl<'a> Query<'a> {
         cluster: &'a Cluster,
     ) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
-        let around = Around::Input(inventory, id, coverage);
-        Some(Query { item, template: None, cluster, around, old: None })
+        Some(Query::of(item, Around::Input(inventory, id, coverage), cluster))
     }
 
     /// Creates a query about an object that a client writes to a cluster.
@@ -101,9 +103,15 @@ impl<'a> Query<'a> {
     }
 
     /// Creates a query about a stored object that only has a summary.
-    pub const fn stored(view: &'a View, item: &'a ObjectSummary, cluster: &'a Cluster) -> Self {
-        let around = Around::Cluster(view);
-        Query { item, template: None, cluster, around, old: None }
+    pub fn stored(view: &'a View, item: &'a ObjectSummary, cluster: &'a Cluster) -> Self {
+        Query::of(item, Around::Cluster(view), cluster)
+    }
+
+    fn of(item: &'a ObjectSummary, around: Around<'a>, cluster: &'a Cluster) -> Self {
+        static NONE: LazyLock<(Controller, Details)> = LazyLock::new(Default::default);
+        let controller = item.controller().unwrap_or(&NONE.0);
+        let details = item.details().unwrap_or(&NONE.1);
+        Query { item, controller, details, template: None, cluster, around, old: None }
     }
 
     /// Adds the object's old state.
@@ -200,22 +208,9 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The findings of a cross-object rule about an object.
-#[derive(Debug)]
-pub struct InventoryFindings {
-    findings: Findings,
-    /// The kind of objects that each finding is based on.
-    through: Vec<Kind>,
-}
-
-impl InventoryFindings {
-    /// Creates an empty list for findings of this rule.
-    pub const fn of(rule: &'static Meta) -> Self {
-        InventoryFindings { findings: Findings::of(rule), through: Vec::new() }
-    }
-
+impl Findings {
     /// `through` is the kind of objects that the finding is based on; see [`Findings::report`].
-    pub(in crate::rules) fn report(
+    pub(in crate::rules) fn via(
         &mut self,
         through: Kind,
         field: impl Into<Field>,
@@ -223,25 +218,6 @@ impl InventoryFindings {
         message: impl Into<String>,
         help: impl Into<Help>,
     ) -> Reported<'_> {
-        let reported = self.findings.report_at(field.into(), reason, message.into(), help);
-        if reported.is_kept() {
-            self.through.push(through);
-        }
-        reported
-    }
-
-    /// Returns the kept findings, each with the kind of objects that it is based on.
-    pub fn into_vec(self) -> Vec<(Kind, Finding)> {
-        self.through.into_iter().zip(self.findings.into_vec()).collect()
-    }
-
-    /// Returns the number of findings that did not fit.
-    pub fn left_out(&self) -> usize {
-        self.findings.left_out().map(|(_, count)| count).sum()
-    }
-
-    /// Returns whether there are no findings.
-    pub fn is_empty(&self) -> bool {
-        self.findings.is_empty()
+        self.report(field, reason, message, help).through(through.as_str())
     }
 }

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 pub(in crate::rules) use super::StatusCheck;
+use crate::finding::{MAX_MESSAGE, SOME_RULE, shorten};
 use crate::rules::prelude::*;
 
 /// A running cluster, and the time when it was read.
@@ -82,23 +83,15 @@ pub struct StatusFinding {
     pub instead_of: Option<&'static str>,
 }
 
-#[derive(Debug)]
-pub(in crate::rules) struct Report<'p> {
-    path: &'p Path<'p>,
-    facts: Facts,
-    help: Help,
-    about: Option<ObjectName>,
-    is_note: bool,
-    is_stuck: bool,
-    instead_of: Option<&'static str>,
-}
-
-impl<'p> Report<'p> {
+impl StatusFinding {
     /// See [`Findings::report`]. The commands in the help, in this order, repair the set.
-    pub(in crate::rules) fn new(path: &'p Path<'p>, facts: Facts, help: impl Into<Help>) -> Self {
-        let help = help.into();
-        let (about, instead_of) = (None, None);
-        Report { path, facts, help, about, is_note: false, is_stuck: false, instead_of }
+    pub(in crate::rules) fn new(path: &Path<'_>, facts: Facts, help: impl Into<Help>) -> Self {
+        let Help { text, commands } = help.into();
+        let message = shorten(&facts.message(), MAX_MESSAGE).into_owned();
+        let finding = Finding::new(&SOME_RULE, path.to_field(), Reason::Invalid, message);
+        let facts = Some(Box::new(facts));
+        let finding = Finding { help: Some(text), commands, facts, ..finding };
+        StatusFinding { about: None, finding, is_note: false, is_stuck: false, instead_of: None }
     }
 
     pub(in crate::rules) const fn note(mut self) -> Self {
@@ -139,20 +132,14 @@ impl StatusFindings {
         StatusFindings { rule, list: Vec::new(), left_out: 0 }
     }
 
-    pub(in crate::rules) fn add(&mut self, report: Report<'_>) {
-        let Report { path, facts, help, about, is_note, is_stuck, instead_of } = report;
+    pub(in crate::rules) fn add(&mut self, mut found: StatusFinding) {
         // Only one finding is added for each of the other objects.
-        if about.is_none() && self.list.len() >= MOST {
+        if found.about.is_none() && self.list.len() >= MOST {
             self.left_out += 1;
             return;
         }
-        let mut found = Findings::of(self.rule);
-        found.report(path, Reason::Invalid, facts.message(), help);
-        let finding = found.into_vec().pop();
-        self.list.extend(finding.map(|mut finding| {
-            finding.facts = Some(Box::new(facts));
-            StatusFinding { about, finding, is_note, is_stuck, instead_of }
-        }));
+        found.finding.rule = self.rule;
+        self.list.push(found);
     }
 
     /// Returns the number of findings that there was no room for.

@@ -7,12 +7,12 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let named = query.item.details().and_then(|details| details.runtime_class.as_deref());
+fn check(query: &Query<'_>, found: &mut Findings) {
+    let named = query.details.runtime_class.as_deref();
     let Some(name) = named.filter(|name| is_missing(query, Kind::RuntimeClass, name)) else {
         return;
     };
-    found.report(
+    found.via(
         Kind::RuntimeClass,
         &POD_SPEC.child("runtimeClassName"),
         Reason::NotFound,

@@ -73,8 +73,8 @@ fn of_volume(volume: &Volume, path: &str) -> Option<i32> {
 }
 
 /// Linux: `load_script`, fs/binfmt_script.c.
-fn among(query: &Query<'_>, found: &mut InventoryFindings) {
-    for it in query.item.details().iter().flat_map(|it| &it.configs) {
+fn among(query: &Query<'_>, found: &mut Findings) {
+    for it in &query.details.configs {
         let mut objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
         let (Some(object), None, Some(key)) = (objects.next(), objects.next(), &it.key) else {
             continue;
@@ -98,6 +98,6 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
         let help =
             "begin the file with #! and the interpreter, and write it with the line ends of Unix";
         let message = format!("{key} of {object} {why}");
-        found.report(it.kind, it.field.clone(), Reason::Invalid, message, help);
+        found.via(it.kind, it.field.clone(), Reason::Invalid, message, help);
     }
 }

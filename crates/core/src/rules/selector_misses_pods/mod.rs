@@ -19,7 +19,7 @@ const NAMES: [&str; 4] = ["app", "app.kubernetes.io/name", "k8s-app", "name"];
 const ROLES: [&str; 8] =
     ["active", "leader", "master", "primary", "replica", "role", "slave", "standby"];
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     for kind in [Kind::Service, Kind::PodDisruptionBudget, Kind::PodMonitor] {
         for (item, miss) in missing(query, kind) {
             let effect = match kind {
@@ -42,7 +42,7 @@ fn report(
     what: &str,
     miss: &Miss<'_>,
     effect: &str,
-    found: &mut InventoryFindings,
+    found: &mut Findings,
 ) {
     let (key, value) = miss.wanted;
     let (has, help) = match miss.own {
@@ -55,7 +55,7 @@ fn report(
     let message =
         format!("the selector of {item} has {key}={value}, and {who_has} {has}, so {effect}");
     let is_unsure = miss.own.is_none();
-    found.report(item.kind(), &TEMPLATE_LABELS, Reason::Invalid, message, help).noted_if(is_unsure);
+    found.via(item.kind(), &TEMPLATE_LABELS, Reason::Invalid, message, help).noted_if(is_unsure);
 }
 
 /// The monitors that select no Service of the input, but would select one of these if they required one label less.
@@ -63,7 +63,7 @@ fn unmonitored<'a>(
     query: &Query<'a>,
 ) -> impl Iterator<Item = (&'a ObjectSummary, &'a ObjectSummary, Miss<'a>)> {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    let own = query.item.controller().map(|it| &it.labels);
+    let own = &query.controller.labels;
     let monitors = inventory.in_namespace(Kind::ServiceMonitor, namespace).take(MOST);
     monitors.filter_map(move |monitor| {
         let wanted = labels(monitor)?;
@@ -75,7 +75,7 @@ fn unmonitored<'a>(
         let (Some(service), None) = (near.next(), near.next()) else { return None };
         let it = service.service()?;
         let is_own =
-            it.selector.iter().next().is_some() && lacks(&it.selector, own?).next().is_none();
+            it.selector.iter().next().is_some() && lacks(&it.selector, own).next().is_none();
         let miss = Miss::of(wanted, &it.labels)?;
         is_own.then_some((monitor, service, miss))
     })
@@ -98,9 +98,9 @@ pub(super) fn missing<'a>(
     let is_known = is_known && inventory.all(Kind::Pod).all(|it| it.controller().is_some());
     let all = inventory.in_namespace(kind, set.namespace()).take(MOST).filter(move |_| is_known);
     all.filter_map(move |item| {
-        let own = &set.controller()?.labels;
+        let own = &query.controller.labels;
         // service-selects-nothing reports the Service that a StatefulSet names.
-        let governing = set.details()?.service_name.as_deref().filter(|_| kind == Kind::Service);
+        let governing = query.details.service_name.as_deref().filter(|_| kind == Kind::Service);
         let wanted = labels(item).filter(|_| governing != Some(item.name()))?;
         // Drains skip the pods of a DaemonSet, so a budget is seldom meant for them.
         let may_be_meant = kind == Kind::PodMonitor || set.kind() == Kind::StatefulSet;

@@ -12,18 +12,18 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some((other, overlap)) = first_overlap(query) else { return };
     let Some(other) = query.other(other) else { return };
     let message = overlap.message(other);
     let help = "give each controller's pods a label of their own and add it to the selector; a selector \
          cannot be changed later";
-    found.report(other.kind(), &SELECTOR, Reason::Invalid, message, help);
+    found.via(other.kind(), &SELECTOR, Reason::Invalid, message, help);
 }
 
 /// Only one of the two controllers reports.
 fn first_overlap<'a>(query: &Query<'a>) -> Option<(u32, Overlap<'a>)> {
-    let own = query.item.controller()?;
+    let own = query.controller;
     let mut first: Option<(u32, Overlap<'a>)> = None;
     for list in query.inventory().near(query.item, own) {
         for id in list.iter().copied() {

@@ -8,8 +8,8 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let named = query.item.details().and_then(|details| details.service_account.as_deref());
+fn check(query: &Query<'_>, found: &mut Findings) {
+    let named = query.details.service_account.as_deref();
     let Some(name) = named.filter(|name| *name != "default") else { return };
     let is_removed = query.removes(Kind::ServiceAccount, name);
     let elsewhere = only_elsewhere(query, Kind::ServiceAccount, name);
@@ -28,7 +28,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 query.who_has()
             )
         };
-        found.report(
+        found.via(
             Kind::ServiceAccount,
             &POD_SPEC.child("serviceAccountName"),
             Reason::NotFound,

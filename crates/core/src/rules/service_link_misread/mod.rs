@@ -8,8 +8,8 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    for (field, variable) in query.item.details().iter().flat_map(|it| &it.misread) {
+fn check(query: &Query<'_>, found: &mut Findings) {
+    for (field, variable) in &query.details.misread {
         let name = variable.trim_end_matches("_PORT").to_ascii_lowercase().replace('_', "-");
         let mut services = query.inventory().named(Kind::Service, query.item.namespace(), &name);
         // A headless Service sets none.
@@ -21,6 +21,6 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             "its {service} sets {variable}=tcp://… in each container, and this image does not start with it"
         );
         let help = "set enableServiceLinks: false; the pods then find Services by DNS";
-        found.report(Kind::Service, field.clone(), Reason::Invalid, message, help);
+        found.via(Kind::Service, field.clone(), Reason::Invalid, message, help);
     }
 }

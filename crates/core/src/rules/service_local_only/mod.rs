@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// Kubernetes: `CategorizeEndpoints`, pkg/proxy/topology.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     if query.item.kind() != Kind::StatefulSet {
         return;
     }
@@ -20,6 +20,6 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
              it fails"
         );
         let help = "remove internalTrafficPolicy; to prefer a pod nearby, set trafficDistribution: PreferSameNode";
-        found.report(Kind::Service, &TEMPLATE_LABELS, Reason::Invalid, message, help);
+        found.via(Kind::Service, &TEMPLATE_LABELS, Reason::Invalid, message, help);
     }
 }

@@ -7,11 +7,10 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(it) = Governed::of(query) else { return };
-    let uses_names = it.set.details().is_some_and(|details| details.uses_names);
     let is_known = query.knows(Kind::Service, it.set.namespace());
-    if uses_names && is_known && it.services.is_empty() && !it.may_be_another {
+    if query.details.uses_names && is_known && it.services.is_empty() && !it.may_be_another {
         let message = format!(
             "{} Services of namespace {}, but no {}, so the pods get no DNS names",
             query.who_has(),
@@ -19,6 +18,6 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             it.name
         );
         let help = "add this Service with clusterIP: None, or set serviceName to one that exists";
-        found.report(Kind::Service, &SPEC.child("serviceName"), Reason::NotFound, message, help);
+        found.via(Kind::Service, &SPEC.child("serviceName"), Reason::NotFound, message, help);
     }
 }

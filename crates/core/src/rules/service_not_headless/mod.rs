@@ -7,15 +7,15 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let Some(it) = Governed::of(query) else { return };
-    if it.set.details().is_none_or(|details| details.replicas < 2) {
+    if query.details.replicas < 2 {
         return;
     }
     if let Some((first, _)) = it.first_unless_any(|service| service.is_headless) {
         let message = format!("its {first} is not headless, so the pods may get no DNS names");
         let help =
             "set serviceName to a Service with clusterIP: None; neither can be changed later";
-        found.report(Kind::Service, &SPEC.child("serviceName"), Reason::Invalid, message, help);
+        found.via(Kind::Service, &SPEC.child("serviceName"), Reason::Invalid, message, help);
     }
 }

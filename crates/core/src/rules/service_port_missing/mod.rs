@@ -17,9 +17,9 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// Kubernetes: `FindPort` and `getEndpointPorts`, endpointslice utils.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let (set, inventory) = (query.item, query.inventory());
-    let (namespace, Some(details)) = (set.namespace(), set.details()) else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
+    let inventory = query.inventory();
+    let (namespace, details) = (query.item.namespace(), query.details);
     // The names of a headless Service lead to the pods themselves.
     for (item, service) in services::of_pods(query).filter(|it| !it.1.is_headless) {
         webhook(query, item, service, found);
@@ -54,18 +54,13 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 "its {item} connects to a {protocol} port named {name}, and no container has one, so nothing answers \
                  there"
             );
-            found.report(Kind::Service, &CONTAINERS, Reason::NotFound, message, help);
+            found.via(Kind::Service, &CONTAINERS, Reason::NotFound, message, help);
         }
     }
 }
 
 /// Kubernetes: `ResolveEndpoint`, apiserver pkg/util/proxy/proxy.go.
-fn webhook(
-    query: &Query<'_>,
-    item: &ObjectSummary,
-    service: &Service,
-    found: &mut InventoryFindings,
-) {
+fn webhook(query: &Query<'_>, item: &ObjectSummary, service: &Service, found: &mut Findings) {
     let inventory = query.inventory();
     // Of two Services with the name, one may be meant.
     if inventory.named(Kind::Service, item.namespace(), item.name()).count() > 1 {
@@ -98,5 +93,5 @@ fn webhook(
     };
     let what = what.replace("{}", &name);
     let message = format!("its {item} {what}, so the API server {so}");
-    found.report(caller.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
+    found.via(caller.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
 }

@@ -42,7 +42,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             .cause(cause)
             .effect("no pod of it is created or replaced meanwhile".to_owned())
             .since(deletion.requested);
-        found.add(Report::new(&FINALIZERS, facts, help).about(ObjectName::from(set)));
+        found.add(StatusFinding::new(&FINALIZERS, facts, help).about(ObjectName::from(set)));
     }
 }
 
@@ -53,9 +53,5 @@ fn advice(query: &StatusQuery<'_>, waits_for_pods: bool) -> Help {
             .run(pods)
             .and(" lists the pods with their finalizers");
     }
-    let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
-    let target = query.target();
-    let words = [[&*target].as_slice(), &unpin].concat();
-    let remove = query.kubectl().does(Effect::LosesData, "patch", &words);
-    Help::say("find out which client should remove them; if it no longer exists, run ").run(remove)
+    pod_stuck_terminating::unpin(query, "patch", &query.target())
 }

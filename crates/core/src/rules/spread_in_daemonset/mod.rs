@@ -16,7 +16,6 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
         let selector = selector.as_ref().filter(|it| selector::parses(it));
         selector.is_some_and(|it| selector::matches_labels(it, labels))
     };
-    let spreads = POD_SPEC.child("topologySpreadConstraints");
     for (i, term) in read::self_anti_affinity(&subject.object) {
         let key = &term.topology_key;
         let message = if key != HOSTNAME {
@@ -64,7 +63,12 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
             continue;
         };
         let help = "leave the constraint out, or use whenUnsatisfiable ScheduleAnyway";
-        found.report(&spreads.index(i), Reason::Invalid, message, help);
+        found.report(
+            &POD_SPEC.item("topologySpreadConstraints", i),
+            Reason::Invalid,
+            message,
+            help,
+        );
     }
 }
 

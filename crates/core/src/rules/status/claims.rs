@@ -52,6 +52,8 @@ impl WhyUnbound<'_> {
 }
 
 pub(in crate::rules) struct OfSet<'a> {
+    /// The index of the claim template.
+    pub(in crate::rules) template: usize,
     pub(in crate::rules) name: &'a str,
     pub(in crate::rules) ordinal: i64,
     pub(in crate::rules) is_wanted: bool,
@@ -67,17 +69,18 @@ pub(in crate::rules) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Ite
     };
     let settings = spec.and_then(|spec| Settings::of(set.name(), spec, query.audit.cluster));
     let templates = spec.and_then(|spec| spec.volume_claim_templates.as_ref());
-    let names = templates.into_iter().flatten().filter_map(|it| it.metadata.name.as_deref());
-    let all = names.flat_map(move |template| {
-        let prefix = format!("{template}-{}-", set.name());
+    let names = templates.into_iter().flatten().map(|it| it.metadata.name.as_deref());
+    let names = names.enumerate().filter_map(|(index, name)| Some((index, name?)));
+    let all = names.flat_map(move |(template, of)| {
+        let prefix = format!("{of}-{}-", set.name());
         let claims = observed.claims(set.namespace(), &prefix);
         claims.filter_map(move |(name, claim)| {
-            Some((name, claim, written_ordinal(name.strip_prefix(&*prefix)?)?))
+            Some((template, name, claim, written_ordinal(name.strip_prefix(&*prefix)?)?))
         })
     });
-    all.filter_map(move |(name, claim, ordinal)| {
+    all.filter_map(move |(template, name, claim, ordinal)| {
         let is_wanted = settings.as_ref()?.ordinals.contains(&ordinal);
-        Some(OfSet { name, ordinal, is_wanted, claim })
+        Some(OfSet { template, name, ordinal, is_wanted, claim })
     })
 }
 

@@ -1,6 +1,5 @@
 //! Phrases and commands that the status rules share.
 
-pub(in crate::rules) use super::foreign_text::{names, one_line};
 use super::{
     nearest_nodes::{self, is_kept_by_cordon},
     pod_events, scheduler,
@@ -16,6 +15,7 @@ pub(in crate::rules) use crate::finding::{at, count};
 const UNBOUND: &str = "unbound immediate PersistentVolumeClaims";
 
 const MOST_WORDS: usize = 20;
+const MOST_NAMES: usize = 5;
 
 impl<'a> Audit<'a> {
     pub(in crate::rules) const fn kubectl(&self, namespace: &'a str) -> Kubectl<'a> {
@@ -177,6 +177,23 @@ pub(in crate::rules) fn lacking(look: Command, undo: Option<Command>) -> Help {
         Some(undo) => help.and("; to go back to the previous template instead, run ").run(undo),
         None => help,
     }
+}
+
+/// Joins the lines of a different program's message, and removes the final full stop.
+pub(in crate::rules) fn one_line(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ").trim_end_matches('.').to_owned()
+}
+
+/// `a, b and 3 more`
+pub(in crate::rules) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
+    let mut list = list.into_iter();
+    let mut text = list.by_ref().take(MOST_NAMES).collect::<Vec<_>>().join(", ");
+    match list.count() {
+        0 => {}
+        more => text.push_str(&format!(" and {more} more")),
+    }
+    text
 }
 
 pub(in crate::rules) fn positive(count: i32) -> usize {

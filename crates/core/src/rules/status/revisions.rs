@@ -3,7 +3,7 @@
 use crate::rules::prelude::*;
 use crate::{
     finding::difference::{Difference, differences},
-    observed::Revision,
+    observed::{Counts, Revision},
     rollout::undo::Undo,
 };
 
@@ -40,14 +40,11 @@ impl<'a> StatusQuery<'a> {
         let (observed, replicas) = (self.audit.observed, Replicas::of(self));
         let is_updated = |pod: &&Pod| observed.is_updated(self.set, pod);
         let mut pods: Vec<_> = observed.pods(self.set).iter().filter(is_updated).collect();
-        let updated = match &self.set.state {
+        let updated = positive(self.set.counts().updated);
+        let updated = match self.set.kind() {
             // The status counts nodes, and no surge pods.
-            WorkloadState::DaemonSet(it) => {
-                pods.len().max(positive(it.status.updated_number_scheduled.unwrap_or_default()))
-            }
-            WorkloadState::StatefulSet(it) => {
-                positive(it.status.updated_replicas.unwrap_or_default())
-            }
+            WorkloadKind::DaemonSet => pods.len().max(updated),
+            WorkloadKind::StatefulSet => updated,
         };
         let is_on_delete = self.set.is_on_delete();
         let stays = is_on_delete || replicas.as_ref().is_some_and(|it| it.settings.is_ordered);
@@ -104,10 +101,9 @@ impl<'a> StatusQuery<'a> {
     /// Returns the differences between the template being rolled out and the one to go back to.
     pub(crate) fn changes(&self) -> Vec<Difference> {
         let is_updating = match &self.set.state {
-            WorkloadState::DaemonSet(it) => {
-                it.status.updated_number_scheduled.unwrap_or_default()
-                    < it.status.desired_number_scheduled
-                    || self.audit.observed.stale_pods(self.set).next().is_some()
+            WorkloadState::DaemonSet(_) => {
+                let Counts { wanted, updated, .. } = self.set.counts();
+                updated < wanted || self.audit.observed.stale_pods(self.set).next().is_some()
             }
             WorkloadState::StatefulSet(it) => match Replicas::of(self) {
                 // The status of OnDelete never completes.

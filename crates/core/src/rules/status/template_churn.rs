@@ -10,7 +10,7 @@ const RETURNS: i64 = 10;
 /// The default of `revisionHistoryLimit`.
 const KEPT: i32 = 10;
 
-pub(in crate::rules) fn report(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+pub(in crate::rules) fn report(query: &StatusQuery<'_>) -> Option<StatusFinding> {
     if query.set.is_healthy() {
         return None;
     }
@@ -43,5 +43,5 @@ pub(in crate::rules) fn report(query: &StatusQuery<'_>) -> Option<Report<'static
         .run(query.kubectl().looks("get", &words))
         .and(" shows who wrote which field last");
     let facts = Facts::title(title).cause(cause).effect(effect.to_owned());
-    Some(Report::new(&TEMPLATE, facts, help))
+    Some(StatusFinding::new(&TEMPLATE, facts, help))
 }

@@ -7,14 +7,13 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let Some(details) = query.item.details() else { return };
+fn check(query: &Query<'_>, found: &mut Findings) {
     let inventory = query.inventory();
     let lacks_default = query.knows_all(Kind::StorageClass)
         && inventory.has_any(Kind::StorageClass, "")
         && inventory.default_classes().next().is_none();
-    for template in details.default_classes.iter().filter(|_| lacks_default) {
-        found.report(
+    for template in query.details.default_classes.iter().filter(|_| lacks_default) {
+        found.via(
             Kind::StorageClass,
             &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
             Reason::Required,
@@ -23,9 +22,9 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             "name a StorageClass, or mark one as the default",
         );
     }
-    for (template, name) in &details.storage_classes {
+    for (template, name) in &query.details.storage_classes {
         if is_missing(query, Kind::StorageClass, name) {
-            found.report(
+            found.via(
                 Kind::StorageClass,
                 &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
                 Reason::NotFound,

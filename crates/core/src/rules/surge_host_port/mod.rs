@@ -11,11 +11,12 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     if !read::surges(spec) {
         return;
     }
-    let Some(claimed) = spec.template.spec.as_ref().and_then(read::host_port) else { return };
+    let first = spec.template.spec.as_ref().and_then(HostPort::first);
+    let Some((port, container)) = first else { return };
     let message = format!(
-        "container {:?} claims port {} of the node, which the old pod still holds, so the \
+        "container {container:?} claims port {} of the node, which the old pod still holds, so the \
          surge pod stays Pending and the rollout never ends",
-        claimed.container.name, claimed.number
+        port.port
     );
     let help = "use maxSurge 0 and maxUnavailable 1 or more";
     found

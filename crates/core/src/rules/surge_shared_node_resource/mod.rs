@@ -19,7 +19,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
 }
 
 fn listener(pod: &PodSpec) -> Option<String> {
-    if pod.host_network != Some(true) || read::host_port(pod).is_some() {
+    if pod.host_network != Some(true) || HostPort::first(pod).is_some() {
         return None;
     }
     running(pod).find_map(|(.., container)| {

@@ -8,19 +8,17 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
-    let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet);
-    let Some(details) = details else { return };
-    if !query.knows_nodes() {
+fn check(query: &Query<'_>, found: &mut Findings) {
+    if query.item.kind() != Kind::DaemonSet || !query.knows_nodes() {
         return;
     }
     let old = query.old().and_then(ObjectSummary::details);
-    let Some(old) = old.filter(|it| it.tolerations != details.tolerations) else { return };
-    let nodes = details.allowed_nodes();
+    let Some(old) = old.filter(|it| it.tolerations != query.details.tolerations) else { return };
+    let nodes = query.details.allowed_nodes();
     let mut left = MatchingNodes::default();
     let mut first = None;
     query.inventory().has_node(&old.allowed_nodes(), |item, node| {
-        let taint = node.taint_against(&details.tolerations);
+        let taint = node.taint_against(&query.details.tolerations);
         if let Some(taint) = taint.filter(|_| node.taint_against(&old.tolerations).is_none())
             && nodes.alternatives().any(|it| it.matches(item.name(), &node.labels))
         {
@@ -37,5 +35,5 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
     let help =
         "tolerate the taint again; if the pods are to leave, exclude the nodes by a label too";
-    found.report(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Required, message, help);
+    found.via(Kind::Node, &POD_SPEC.child("tolerations"), Reason::Required, message, help);
 }

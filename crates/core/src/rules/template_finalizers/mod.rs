@@ -26,5 +26,5 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             ),
             "leave the finalizers out of the template",
         )
-        .fixed_by(Fix::use_default(&TEMPLATE.child("metadata").child("finalizers")));
+        .removable(false);
 }

@@ -28,7 +28,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut F
                 let help = "leave hostname out";
                 found
                     .report(&POD_SPEC.child("hostname"), Reason::Forbidden, message, help)
-                    .fixed_by(Fix::remove(&POD_SPEC.child("hostname")));
+                    .removable(true);
             }
             let service = set.service_name.as_deref().unwrap_or_default();
             if let Some(subdomain) = subdomain.filter(|it| *it != service) {
@@ -38,7 +38,7 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut F
                 let help = "leave subdomain out, and name the Service in spec.serviceName";
                 found
                     .report(&POD_SPEC.child("subdomain"), Reason::Forbidden, message, help)
-                    .fixed_by(Fix::remove(&POD_SPEC.child("subdomain")));
+                    .removable(true);
             }
         }
         // With hostNetwork a pod has the node's hostname, whatever its spec says.

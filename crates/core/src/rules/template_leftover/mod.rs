@@ -48,11 +48,11 @@ fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Finding
         }
         for (name, words) in [("command", &container.command), ("args", &container.args)] {
             for (i, word) in list(words).iter().enumerate() {
-                report(word, &path.child(name).index(i));
+                report(word, &path.item(name, i));
             }
         }
         for (i, variable) in list(&container.env).iter().enumerate() {
-            report(text(&variable.value), &path.child("env").index(i).child("value"));
+            report(text(&variable.value), &path.item("env", i).child("value"));
         }
     });
 }
@@ -80,9 +80,9 @@ fn unrendered(text: &str) -> Option<&str> {
     rest.get(..rest.find("}}")? + 2)
 }
 
-fn among(query: &Query<'_>, found: &mut InventoryFindings) {
+fn among(query: &Query<'_>, found: &mut Findings) {
     let mut names = HashSet::new();
-    for it in query.item.details().iter().flat_map(|it| &it.configs) {
+    for it in &query.details.configs {
         let objects = query.inventory().named(it.kind, query.item.namespace(), &it.name);
         let rare = objects.filter_map(|object| Some((object, object.rare()?)));
         let numbers =
@@ -91,7 +91,7 @@ fn among(query: &Query<'_>, found: &mut InventoryFindings) {
             let is_read = it.key.as_ref().is_none_or(|it| it == key);
             if is_read && names.insert((&it.name, key, left)) {
                 let message = format!("{left:?} in {key} of {object} {NUMBER}");
-                found.report(it.kind, it.field.clone(), Reason::Invalid, message, HELP);
+                found.via(it.kind, it.field.clone(), Reason::Invalid, message, HELP);
             }
         }
     }

@@ -5,15 +5,15 @@ pub(super) static RULE: Rule = rule! {
     id: "template-node-name", group: Nodes, cel: "cel.yaml";
     title: "all pods go to one node",
     summary: "a template with nodeName: all pods go to one node, without the scheduler",
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     // With scheduling gates too, no pod is created, so none can go there.
-    let created = |spec: &&_| !created_pod::is_bound_and_gated(spec);
-    let spec = read::pod_spec(&subject.object).filter(created);
-    let node = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
-    let Some(node) = node else { return };
+    let node = text(&spec.node_name);
+    if node.is_empty() || created_pod::is_bound_and_gated(spec) {
+        return;
+    }
     let message = match subject.object.kind() {
         WorkloadKind::DaemonSet => format!(
             "the daemon runs on node {node:?} only, and nowhere if that node is missing or has a \
@@ -25,7 +25,5 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         ),
     };
     let help = "leave nodeName out and choose nodes by nodeSelector or node affinity";
-    found
-        .report(&POD_SPEC.child("nodeName"), Reason::Forbidden, message, help)
-        .fixed_by(Fix::use_default(&POD_SPEC.child("nodeName")));
+    found.report(&POD_SPEC.child("nodeName"), Reason::Forbidden, message, help).removable(false);
 }

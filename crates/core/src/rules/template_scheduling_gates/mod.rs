@@ -22,5 +22,5 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let help = "leave the gates out of the template, and let a webhook put them on pods";
     found
         .report(&POD_SPEC.child("schedulingGates"), Reason::Forbidden, message, help)
-        .fixed_by(Fix::use_default(&POD_SPEC.child("schedulingGates")));
+        .removable(false);
 }

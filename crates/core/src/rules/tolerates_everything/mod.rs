@@ -4,12 +4,11 @@ pub(super) static RULE: Rule = rule! {
     id: "tolerates-everything", group: Nodes, mode: Mode::Audit, cel: "cel.yaml";
     title: "no taint can move the pods",
     summary: "a toleration of every taint, so that no taint can move the pods off a node",
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let spec = read::pod_spec(&subject.object);
-    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let list = list(&spec.tolerations);
     let empty = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
     let every = |effect: &str| {
         list.iter().position(|it| {

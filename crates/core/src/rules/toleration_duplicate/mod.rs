@@ -5,12 +5,11 @@ pub(super) static RULE: Rule = rule! {
     id: "toleration-duplicate", group: Nodes, mode: Mode::Audit, cel: "cel.yaml";
     title: "another toleration covers this one",
     summary: "a toleration that a broader one in the list covers already",
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let spec = read::pod_spec(&subject.object);
-    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let list = list(&spec.tolerations);
     let index = Index::of(list.iter().enumerate());
     let limited = |it: &Toleration| it.toleration_seconds.is_some();
     let mut next_limited = list.len();
@@ -29,8 +28,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let what = if covers(&list[i], &list[j]) { "is the same" } else { "covers it" };
         let message = format!("the toleration adds nothing: tolerations[{j}] {what}");
         let help = "leave it out";
-        found
-            .report(&TOLERATIONS.index(i), Reason::Duplicate, message, help)
-            .fixed_by(Fix::remove(&TOLERATIONS.index(i)));
+        found.report(&TOLERATIONS.index(i), Reason::Duplicate, message, help).removable(true);
     }
 }

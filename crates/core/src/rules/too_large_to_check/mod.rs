@@ -29,7 +29,7 @@ pub fn too_large(size: &ObjectSize, found: &mut Findings) {
         largest.items
     );
     let help = format!("make it smaller, to at most {} MiB", mib(size::MAX));
-    found.report_at(largest.field.clone(), Reason::TooMany, message, help);
+    found.report(largest.field.clone(), Reason::TooMany, message, help);
 }
 
 /// Reports an object that some rules did not check because time ran out.

@@ -36,7 +36,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             .and("; if they come back, see why the controller does not delete them"),
     };
     let path = STATUS.child("currentNumberScheduled");
-    found.add(Report::new(&path, facts, help));
+    found.add(StatusFinding::new(&path, facts, help));
 }
 
 /// The nodes with too many pods, and the pods that the controller should have deleted.

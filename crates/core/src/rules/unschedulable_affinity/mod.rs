@@ -5,14 +5,12 @@ pub(super) static RULE: Rule = rule! {
     id: "unschedulable-affinity", group: NeverStarts;
     title: "no node can meet this affinity",
     summary: "node affinity that no node can ever meet",
-    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Pod(check))],
 };
 
-fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    let spec = read::pod_spec(&subject.object);
-    let Some(spec) = spec else { return };
+fn check(spec: &PodSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let terms = node_selector::required_terms(spec.affinity.as_ref()).unwrap_or_default();
-    let why_not = |term| node_selector::why_not(spec.node_selector.as_ref(), term);
+    let why_not = |term| node_selector::why_not(spec.node_selector.as_ref(), term, None);
     let Some(reasons) = terms.iter().map(why_not).collect::<Option<Vec<_>>>() else { return };
     let Some(first) = reasons.first() else { return };
     let outcome = match subject.object.kind() {

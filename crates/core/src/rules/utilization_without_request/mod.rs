@@ -8,17 +8,16 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// Kubernetes: `calculatePodRequestsFromContainers`, pkg/controller/podautoscaler/replica_calculator.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (set, kind) = (query.item, Kind::HorizontalPodAutoscaler);
     let Some((other, autoscaler)) = query.inventory().autoscaler(kind, set) else { return };
     // Its defaults may add the request.
     if query.inventory().has_any(Kind::LimitRange, set.namespace()) {
         return;
     }
-    let demand = set.details().map_or(&[][..], |it| &it.demand);
     for (resource, container) in &autoscaler.by_use {
         let counts = |it: &&Demand| container.as_ref().is_none_or(|name| *name == it.container);
-        let mut counted = demand.iter().filter(|it| !it.is_init).filter(counts);
+        let mut counted = query.details.demand.iter().filter(|it| !it.is_init).filter(counts);
         let Some(lacks) = counted.find(|it| !it.requests.contains_key(&**resource)) else {
             continue;
         };
@@ -32,6 +31,6 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
                 "add a request for {resource} to each container, or measure one with ContainerResource"
             ),
         };
-        found.report(kind, lacks.field.clone(), Reason::Required, message, help);
+        found.via(kind, lacks.field.clone(), Reason::Required, message, help);
     }
 }

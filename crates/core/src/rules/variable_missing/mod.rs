@@ -20,7 +20,6 @@ fn of_container(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &
     let links = spec.enable_service_links != Some(false);
     let all: HashSet<&str> = list(&container.env).iter().map(|it| it.name.as_str()).collect();
     let mut before = HashSet::new();
-    let at = path.child("env");
     for (i, env) in list(&container.env).iter().enumerate() {
         let is_missing = |name: &&str| !before.contains(name) && is_variable(name, links);
         if let Some(name) = references(text(&env.value)).find(is_missing) {
@@ -28,30 +27,28 @@ fn of_container(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &
                 if all.contains(name) { "is not defined before it" } else { "is not defined" };
             let message =
                 format!("the variable {name} {when}, so the value contains the text $({name})");
-            report(&at.index(i).child("value"), message, name, found);
+            report(&path.item("env", i).child("value"), message, name, found);
         }
         before.insert(env.name.as_str());
     }
     for (list_name, words) in [("command", &container.command), ("args", &container.args)] {
-        let at = path.child(list_name);
         for (i, word) in list(words).iter().enumerate() {
             let is_missing = |name: &&str| !all.contains(name) && is_variable(name, links);
             if let Some(name) = references(word).find(is_missing) {
                 let message = format!(
                     "the variable {name} is not defined, so the program gets the text $({name})"
                 );
-                report(&at.index(i), message, name, found);
+                report(&path.item(list_name, i), message, name, found);
             }
         }
     }
-    let at = path.child("volumeMounts");
     for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
         let is_missing = |name: &&str| !all.contains(name) && !is_of_service(name, links);
         if let Some(name) = expressions(text(&mount.sub_path_expr)).find(is_missing) {
             let message =
                 format!("the variable {name} is not defined, so the container never starts");
             let help = format!("define {name} in env");
-            let path = at.index(i);
+            let path = path.item("volumeMounts", i);
             found
                 .report(&path.child("subPathExpr"), Reason::NotFound, message, help)
                 .planned_if(true);

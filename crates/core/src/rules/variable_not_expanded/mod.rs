@@ -42,7 +42,6 @@ fn of_command(container: &Container, it: &Action<'_>, found: &mut Findings) {
         |word: &String| read::is_shell(word) || RUN_SHELLS.contains(&read::program(word));
     let has_shell =
         command.iter().any(is_program) || command.first().is_some_and(|it| it.ends_with("sh"));
-    let at = it.path.child("command");
     for (i, word) in command.iter().enumerate() {
         let Some((text, name, is_of_kubelet)) = variable(word) else { continue };
         let env = list(&container.env).iter().find(|it| it.name == name);
@@ -63,7 +62,7 @@ fn of_command(container: &Container, it: &Action<'_>, found: &mut Findings) {
         };
         let help = format!("run the command in a shell: [sh, -c, \"… ${name} …\"]");
         let message = format!("{text} {effect}");
-        found.report(&at.index(i), Reason::Invalid, message, help);
+        found.report(&it.path.item("command", i), Reason::Invalid, message, help);
     }
 }
 

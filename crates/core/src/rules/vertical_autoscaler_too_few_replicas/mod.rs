@@ -12,16 +12,16 @@ pub(super) static RULE: Rule = rule! {
 const LEAST: i32 = 2;
 
 /// Vertical Pod Autoscaler: `GetCreatorMaps`, pkg/updater/restriction/pods_restriction_factory.go.
-fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+fn check(query: &Query<'_>, found: &mut Findings) {
     let (item, kind) = (query.item, Kind::VerticalPodAutoscaler);
-    let Some(details) = item.details().filter(|it| it.replicas > 0) else { return };
-    let Some((other, autoscaler)) = query.inventory().autoscaler(kind, item) else { return };
+    let scaler = query.inventory().autoscaler(kind, item).filter(|_| query.details.replicas > 0);
+    let Some((other, autoscaler)) = scaler else { return };
     let least = autoscaler.least.unwrap_or(LEAST);
     // A different autoscaler may keep more.
     let kept = SCALERS.into_iter().filter_map(|kind| query.inventory().autoscaler(kind, item));
-    let count = kept.filter_map(|(_, it)| it.least).fold(details.replicas, i32::max);
+    let count = kept.filter_map(|(_, it)| it.least).fold(query.details.replicas, i32::max);
     let replicas = SPEC.child("replicas");
-    let field = if details.sets_replicas { &replicas } else { &POD_SPEC };
+    let field = if query.details.sets_replicas { &replicas } else { &POD_SPEC };
     if count < least {
         let default = if autoscaler.least.is_none() { ", the default of its updater" } else { "" };
         let message = format!(
@@ -30,12 +30,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         );
         let help = "set updatePolicy.minReplicas to the replicas, or updateMode to Initial; in the mode \
                     InPlaceOrRecreate, the updater's --in-place-skip-disruption-budget lifts the limit too";
-        found.report(kind, field, Reason::Invalid, message, help);
+        found.via(kind, field, Reason::Invalid, message, help);
     } else if count == 1 {
         let message =
             format!("its {other} evicts the only pod whenever the recommendation changes enough");
         let help = "set updateMode to Initial, and replace the pod when it suits";
         // The author has asked for it.
-        found.report(kind, field, Reason::Invalid, message, help).noted_if(true);
+        found.via(kind, field, Reason::Invalid, message, help).noted_if(true);
     }
 }

@@ -15,7 +15,11 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let (cause, help) = explain(query, pod, &elsewhere);
             let facts = Facts::title(format!("{} is Pending", pod.name)).cause(cause);
             let facts = facts.since(query.unready_since(pod)).pods([&*pod.name]);
-            found.add(Report::new(&CLAIM_TEMPLATES, facts.outlook(query.outlook(pod)), help));
+            found.add(StatusFinding::new(
+                &CLAIM_TEMPLATES,
+                facts.outlook(query.outlook(pod)),
+                help,
+            ));
         }
     }
 }

@@ -45,11 +45,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     }
 }
 
-fn report(
-    audit: &Audit<'_>,
-    webhook: &Webhook,
-    refused: &[Refused<'_>],
-) -> Option<Report<'static>> {
+fn report(audit: &Audit<'_>, webhook: &Webhook, refused: &[Refused<'_>]) -> Option<StatusFinding> {
     let here = refused.iter().filter(|(_, name, _)| **name == *webhook.name);
     let (sets, times): (Vec<&WorkloadStatus>, Vec<i64>) =
         here.map(|(set, _, at)| (*set, *at)).unzip();
@@ -85,7 +81,7 @@ fn report(
         .effect(format!("{effect}{own}"))
         .since(times.iter().min().copied().unwrap_or_default());
     let about = ObjectName::new(webhook.kind, "", &webhook.configuration, &webhook.uid);
-    Some(Report::new(&CONFIG, facts, advice(audit, webhook, fault.as_ref())).about(about))
+    Some(StatusFinding::new(&CONFIG, facts, advice(audit, webhook, fault.as_ref())).about(about))
 }
 
 fn advice(audit: &Audit<'_>, webhook: &Webhook, fault: Option<&CallFailure<'_>>) -> Help {

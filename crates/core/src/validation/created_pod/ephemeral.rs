@@ -1,7 +1,6 @@
-use std::ops::Range;
-
 use super::pod::{CreatedPod, REFUSED};
 use crate::finding::paths::CLAIM_TEMPLATES;
+use crate::rollout::stateful_set::ordinals;
 use crate::validation::prelude::*;
 
 /// `ValidateVolumes`: a volume must not use the claim of an ephemeral volume of the same pod. A claim's name begins
@@ -41,10 +40,4 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
             }
         }
     });
-}
-
-/// `getStartOrdinal`, `getEndOrdinal`, pkg/controller/statefulset/stateful_set_utils.go.
-fn ordinals(set: &StatefulSetSpec) -> Range<i64> {
-    let start = set.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0).into();
-    start..start + i64::from(set.replicas.unwrap_or(1).max(0))
 }

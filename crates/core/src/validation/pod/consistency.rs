@@ -24,29 +24,24 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
 
 /// Follows `validatePodResourceConsistency`.
 fn consistency(spec: &PodSpec, resources: &ResourceRequirements, path: &At<'_>) {
-    let requests = path.child("requests");
-    for (name, sum) in aggregate(spec, |r| r.requests.as_ref()) {
-        if let Some(given) = get(resources.requests.as_ref(), name)
-            && sum.cmp(&given) == Ordering::Greater
-        {
-            let why = format!(
-                "must be greater than or equal to aggregate container requests of {}",
-                sum.to_text()
-            );
-            requests.key(name).invalid(&*given.to_text(), why);
-        }
-    }
-    let limits = path.child("limits");
-    for (name, sum) in aggregate(spec, |r| r.limits.as_ref()) {
-        if is_huge_page(name)
-            && let Some(given) = get(resources.limits.as_ref(), name)
-            && sum.cmp(&given) == Ordering::Greater
-        {
-            let why = format!(
-                "must be greater than or equal to aggregate container limits of {}",
-                sum.to_text()
-            );
-            limits.key(name).invalid(&*given.to_text(), why);
+    type Amounts = fn(&ResourceRequirements) -> Option<&ResourceList>;
+    type List = (&'static str, Amounts, fn(&str) -> bool);
+    let lists: [List; 2] = [
+        ("requests", |r| r.requests.as_ref(), |_| true),
+        ("limits", |r| r.limits.as_ref(), is_huge_page),
+    ];
+    for (list, of, is_compared) in lists {
+        let path = path.child(list);
+        for (name, sum) in aggregate(spec, of).into_iter().filter(|it| is_compared(it.0)) {
+            if let Some(given) = get(of(resources), name)
+                && sum.cmp(&given) == Ordering::Greater
+            {
+                let why = format!(
+                    "must be greater than or equal to aggregate container {list} of {}",
+                    sum.to_text()
+                );
+                path.key(name).invalid(&*given.to_text(), why);
+            }
         }
     }
     for (i, container) in spec.containers.iter().enumerate() {

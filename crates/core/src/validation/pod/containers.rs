@@ -62,16 +62,13 @@ pub(crate) fn validate_init(
             }
             probes::validate(container, &at);
         } else {
-            for (field, set) in [
+            let fields = [
                 ("lifecycle", container.lifecycle.is_some()),
                 ("livenessProbe", container.liveness_probe.is_some()),
                 ("readinessProbe", container.readiness_probe.is_some()),
                 ("startupProbe", container.startup_probe.is_some()),
-            ] {
-                if set {
-                    at.child(field).forbidden(ONLY_SIDECARS);
-                }
-            }
+            ];
+            at.forbid(&fields, ONLY_SIDECARS);
         }
         init_resize(container, cx.opts, &at.child("resizePolicy"));
     }

@@ -38,7 +38,5 @@ fn template_metadata(metadata: &ObjectMeta, path: &At<'_>) {
         ("finalizers", metadata.finalizers.is_some()),
         ("managedFields", metadata.managed_fields.is_some()),
     ];
-    for (name, _) in set.iter().filter(|(_, set)| *set) {
-        path.child(name).forbidden("cannot be set");
-    }
+    path.forbid(&set, "cannot be set");
 }

@@ -35,7 +35,7 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &At<'_>) {
 fn only_for_others(one: &EphemeralContainer, path: &At<'_>) {
     const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
     let resources = one.resources.as_ref();
-    for (field, set) in [
+    let fields = [
         ("ports", one.ports.is_some()),
         (
             "resources",
@@ -49,19 +49,12 @@ fn only_for_others(one: &EphemeralContainer, path: &At<'_>) {
         ("readinessProbe", one.readiness_probe.is_some()),
         ("startupProbe", one.startup_probe.is_some()),
         ("lifecycle", one.lifecycle.is_some()),
-    ] {
-        if set {
-            path.child(field).forbidden(NOT_HERE);
-        }
-    }
-    let mounts = path.child("volumeMounts");
-    for (j, mount) in list(&one.volume_mounts).iter().enumerate() {
-        if !text(&mount.sub_path).is_empty() {
-            mounts.index(j).child("subPath").forbidden(NOT_HERE);
-        }
-        if !text(&mount.sub_path_expr).is_empty() {
-            mounts.index(j).child("subPathExpr").forbidden(NOT_HERE);
-        }
+    ];
+    path.forbid(&fields, NOT_HERE);
+    for (mount, path) in path.child("volumeMounts").items(list(&one.volume_mounts)) {
+        let [sub_path, expression] =
+            [&mount.sub_path, &mount.sub_path_expr].map(|it| !text(it).is_empty());
+        path.forbid(&[("subPath", sub_path), ("subPathExpr", expression)], NOT_HERE);
     }
 }
 

@@ -8,8 +8,6 @@ use crate::validation::prelude::*;
 
 const MOST: usize = 10;
 const HIGHEST: i32 = 100_000;
-/// Kubernetes reserves these domains for itself.
-const RESERVED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 
 pub(crate) fn validate(spec: &PodSpec, path: &At<'_>) {
     let responders = list(&spec.eviction_responders);
@@ -43,12 +41,7 @@ fn name(name: &str, path: &At<'_>) {
         return;
     }
     let domain = name.split('/').next().unwrap_or(name).to_lowercase();
-    let domain = domain.trim().trim_end_matches('.');
-    let is_reserved = |reserved: &&str| {
-        let rest = domain.strip_suffix(reserved);
-        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    if RESERVED.iter().any(is_reserved) {
+    if is_reserved(domain.trim().trim_end_matches('.')) {
         path.invalid(name, "domain names *.k8s.io, *.kubernetes.io are reserved");
     }
     let wrong = names::label_key(name);

@@ -13,12 +13,8 @@ pub(crate) fn users(spec: &PodSpec, opts: &Options, path: &At<'_>) {
         path.child("hostNetwork").forbidden(WHY);
     }
     // The capital letters are upstream's.
-    if spec.host_pid == Some(true) {
-        path.child("HostPID").forbidden(WHY);
-    }
-    if spec.host_ipc == Some(true) {
-        path.child("HostIPC").forbidden(WHY);
-    }
+    let fields = [("HostPID", spec.host_pid), ("HostIPC", spec.host_ipc)];
+    path.forbid(&fields.map(|(name, is_set)| (name, is_set == Some(true))), WHY);
     if !opts.host_users_with_volume_devices {
         visit(spec, path, &mut |container, path| {
             if !list(&container.volume_devices).is_empty() {

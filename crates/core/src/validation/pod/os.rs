@@ -15,7 +15,7 @@ pub(crate) fn validate(spec: &PodSpec, path: &At<'_>) {
 fn linux(spec: &PodSpec, path: &At<'_>) {
     const WHY: &str = "windows options cannot be set for a linux pod";
     if spec.security_context.as_ref().is_some_and(|c| c.windows_options.is_some()) {
-        path.child("securityContext").child("windowsOptions").forbidden(WHY);
+        path.below("securityContext.windowsOptions").forbidden(WHY);
     }
     visit(spec, path, &mut |container, path| {
         if container.security_context.as_ref().is_some_and(|c| c.windows_options.is_some()) {
@@ -26,13 +26,14 @@ fn linux(spec: &PodSpec, path: &At<'_>) {
 
 /// Follows `validateWindows`.
 fn windows(spec: &PodSpec, path: &At<'_>) {
+    const WHY: &str = "cannot be set for a windows pod";
     let pod = [
         ("hostUsers", spec.host_users.is_some()),
         ("hostPID", spec.host_pid == Some(true)),
         ("hostIPC", spec.host_ipc == Some(true)),
         ("shareProcessNamespace", spec.share_process_namespace.is_some()),
     ];
-    forbid(&pod, path);
+    path.forbid(&pod, WHY);
     if let Some(context) = &spec.security_context {
         let fields = [
             ("appArmorProfile", context.app_armor_profile.is_some()),
@@ -47,7 +48,7 @@ fn windows(spec: &PodSpec, path: &At<'_>) {
             ("supplementalGroupsPolicy", context.supplemental_groups_policy.is_some()),
             ("seLinuxChangePolicy", context.se_linux_change_policy.is_some()),
         ];
-        forbid(&fields, &path.child("securityContext"));
+        path.child("securityContext").forbid(&fields, WHY);
     }
     visit(spec, path, &mut |container, path| {
         let Some(context) = &container.security_context else { return };
@@ -63,12 +64,6 @@ fn windows(spec: &PodSpec, path: &At<'_>) {
             ("runAsUser", context.run_as_user.is_some()),
             ("runAsGroup", context.run_as_group.is_some()),
         ];
-        forbid(&fields, &path.child("securityContext"));
+        path.child("securityContext").forbid(&fields, WHY);
     });
-}
-
-fn forbid(fields: &[(&str, bool)], path: &At<'_>) {
-    for (field, _) in fields.iter().filter(|(_, set)| *set) {
-        path.child(field).forbidden("cannot be set for a windows pod");
-    }
 }

@@ -7,30 +7,24 @@ use super::{ports::number_or_name, util::non_negative};
 use crate::validation::prelude::*;
 
 pub(crate) fn validate(container: &Container, path: &At<'_>) {
-    if let Some(probe) = &container.liveness_probe {
-        let path = path.child("livenessProbe");
+    let probes = [
+        ("livenessProbe", &container.liveness_probe),
+        ("readinessProbe", &container.readiness_probe),
+        ("startupProbe", &container.startup_probe),
+    ];
+    for (name, probe) in probes {
+        let Some(probe) = probe else { continue };
+        let path = path.child(name);
         self::probe(probe, &path);
-        success_threshold_is_one(probe, &path);
-    }
-    if let Some(probe) = &container.readiness_probe {
-        let path = path.child("readinessProbe");
-        self::probe(probe, &path);
-        if let Some(seconds) = probe.termination_grace_period_seconds {
+        let threshold = probe.success_threshold.unwrap_or(0);
+        if name != "readinessProbe" && threshold != 1 {
+            path.child("successThreshold").invalid(threshold, "must be 1");
+        } else if name == "readinessProbe"
+            && let Some(seconds) = probe.termination_grace_period_seconds
+        {
             let path = path.child("terminationGracePeriodSeconds");
             path.invalid(seconds, "must not be set for readinessProbes");
         }
-    }
-    if let Some(probe) = &container.startup_probe {
-        let path = path.child("startupProbe");
-        self::probe(probe, &path);
-        success_threshold_is_one(probe, &path);
-    }
-}
-
-fn success_threshold_is_one(probe: &Probe, path: &At<'_>) {
-    let threshold = probe.success_threshold.unwrap_or(0);
-    if threshold != 1 {
-        path.child("successThreshold").invalid(threshold, "must be 1");
     }
 }
 

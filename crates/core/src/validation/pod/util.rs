@@ -173,6 +173,14 @@ pub(crate) fn finds_nothing(rule: impl FnOnce(&At<'_>)) -> bool {
     found.is_empty()
 }
 
+/// Whether Kubernetes reserves a domain for itself.
+pub(crate) fn is_reserved(domain: &str) -> bool {
+    ["k8s.io", "kubernetes.io"].into_iter().any(|reserved| {
+        let rest = domain.strip_suffix(reserved);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}
+
 /// Follows `validatePullPolicy`.
 pub(crate) fn pull_policy(policy: &str, path: &At<'_>) {
     required_one_of(policy, &["Always", "IfNotPresent", "Never"], path);

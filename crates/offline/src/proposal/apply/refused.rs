@@ -19,7 +19,7 @@ pub(crate) fn by_server_side_apply(json: &str, resource: &Resource) -> Vec<Findi
     if manifest["metadata"]["managedFields"].is_array() {
         let field = Field::of([Step::Child("metadata"), Step::Child("managedFields")]);
         let message = "must be nil: server-side apply refuses a manifest with managed fields";
-        walk.found.report_at(field, Reason::Forbidden, message.to_owned(), "leave it out");
+        walk.found.report(field, Reason::Forbidden, message.to_owned(), "leave it out");
     }
     // A CustomResourceDefinition defines the list keys of its resources.
     if !resource.is_kruise() {
@@ -65,7 +65,7 @@ impl<'a> Walk<'a> {
                     "duplicate entries for key {}: server-side apply refuses the manifest",
                     printed(&key)
                 );
-                self.found.report_at(field, Reason::Duplicate, message, "remove one of them");
+                self.found.report(field, Reason::Duplicate, message, "remove one of them");
             }
         }
     }

@@ -7,11 +7,7 @@ pub(super) fn flex_volume(source: &FlexVolumeSource, path: &At<'_>) {
     required(&source.driver, &path.child("driver"));
     for key in source.options.iter().flatten().map(|(key, _)| key) {
         let namespace = key.split('/').next().unwrap_or(key).to_lowercase();
-        let reserved = |domain: &str| {
-            let rest = namespace.strip_suffix(domain);
-            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-        };
-        if reserved("kubernetes.io") || reserved("k8s.io") {
+        if is_reserved(&namespace) {
             let why = "kubernetes.io and k8s.io namespaces are reserved";
             path.child("options").key(key).invalid(key, why);
         }

@@ -14,22 +14,20 @@ const VOLUME_FIELDS: &[&str] = &[
 /// Follows `validateSecretVolumeSource`.
 pub(super) fn secret(source: &SecretVolumeSource, path: &At<'_>) {
     required(text(&source.secret_name), &path.child("secretName"));
-    file_mode(source.default_mode, &path.child("defaultMode"));
-    unix_id(source.default_user, &path.child("defaultUser"));
-    key_paths(list(&source.items), &path.child("items"));
+    files((source.default_mode, source.default_user, &source.items), path);
 }
 
 /// Follows `validateConfigMapVolumeSource`.
 pub(super) fn config_map(source: &ConfigMapVolumeSource, path: &At<'_>) {
     required(&source.name, &path.child("name"));
-    file_mode(source.default_mode, &path.child("defaultMode"));
-    unix_id(source.default_user, &path.child("defaultUser"));
-    key_paths(list(&source.items), &path.child("items"));
+    files((source.default_mode, source.default_user, &source.items), path);
 }
 
-fn key_paths(items: &[KeyToPath], path: &At<'_>) {
-    for (i, item) in items.iter().enumerate() {
-        key_path(item, &path.index(i));
+fn files((mode, user, items): (Option<i32>, Option<i64>, &Option<Vec<KeyToPath>>), path: &At<'_>) {
+    file_mode(mode, &path.child("defaultMode"));
+    unix_id(user, &path.child("defaultUser"));
+    for (item, path) in path.child("items").items(list(items)) {
+        key_path(item, &path);
     }
 }
 
