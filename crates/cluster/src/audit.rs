@@ -147,7 +147,14 @@ async fn audit(
     if !seen.has_read_sets {
         return Err(nothing_read(&seen, &namespaces));
     }
-    evaluate_status(args, &policy, &evaluator, &mut seen);
+    let audit = Audit {
+        observed: &seen.observed,
+        cluster: &policy.cluster,
+        now: evaluator.now,
+        patience: args.patience,
+        context: args.context.as_deref(),
+    };
+    seen.found.status(&audit, &evaluator);
     if let (false, [namespace, ..]) = (args.sets.is_empty(), &*namespaces) {
         let absent = seen.found.keep(&args.sets, namespace, &seen.observed);
         seen.missing.failures.extend(absent);
@@ -169,16 +176,8 @@ async fn audit(
         true => webhook_health::look(&reader, evaluator.now).await,
         false => WebhookHealth::default(),
     };
-    let output = Output {
-        strict: args.strict,
-        exit_zero: args.exit_zero,
-        sets: &args.sets,
-        namespaces: &namespaces,
-        begun: evaluator.now,
-        reports,
-        metrics,
-        earlier,
-    };
+    let output =
+        Output { args, namespaces: &namespaces, begun: evaluator.now, reports, metrics, earlier };
     output.write(seen, guard)
 }
 
@@ -215,15 +214,4 @@ fn nothing_read(seen: &Seen, namespaces: &[String]) -> anyhow::Error {
         false => "",
     };
     anyhow!("neither DaemonSets nor StatefulSets can be read{advice}")
-}
-
-fn evaluate_status(args: &AuditArgs, policy: &Policy, evaluator: &Evaluator<'_>, seen: &mut Seen) {
-    let audit = Audit {
-        observed: &seen.observed,
-        cluster: &policy.cluster,
-        now: evaluator.now,
-        patience: args.patience,
-        context: args.context.as_deref(),
-    };
-    seen.found.status(&audit, evaluator);
 }

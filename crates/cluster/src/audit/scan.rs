@@ -157,7 +157,7 @@ impl Scan<'_> {
         let listed = self.reader.list(&collection.list(namespace), on_page).await;
         let mut seen = self.seen.borrow_mut();
         match listed {
-            Ok(()) => seen.has_read_sets = true,
+            Ok(_) => seen.has_read_sets = true,
             Err(problem) => seen.problem(collection, namespace, &problem),
         }
     }

@@ -8,11 +8,10 @@ use tokio::{
 };
 
 use super::{
-    backoff::chance,
     call::Problem,
     message::{self, Event, Meta},
     reader::{List, Reader},
-    times::Times,
+    times::{Times, chance},
 };
 use crate::prelude::*;
 
@@ -163,7 +162,7 @@ impl<L: Listener> Follower<L> {
                 let on_page = |items: &[&serde_json::value::RawValue]| {
                     items.iter().for_each(|it| listener.listed(&mut listed, it.get()));
                 };
-                reader.list_from(list, on_page).await
+                reader.list(list, on_page).await
             }
         };
         match outcome {

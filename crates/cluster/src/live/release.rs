@@ -15,13 +15,6 @@ const ANSWERS: usize = 10;
 const ANSWERS_OF_GATES: usize = 20;
 const GATE_METRIC: &str = "kubernetes_feature_enabled{";
 
-/// What to request from the API server.
-#[derive(Clone, Copy, Debug)]
-pub struct Discover {
-    /// Whether to request the feature gates too.
-    pub gates: bool,
-}
-
 /// The release of the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
@@ -59,7 +52,7 @@ struct Answer {
 /// answer, and the older one drops fields that only the newer one knows.
 pub(super) struct Discovery {
     times: Times,
-    discover: Discover,
+    discovers_gates: bool,
     answers: VecDeque<Release>,
     last: Option<Release>,
     since_gates: usize,
@@ -70,20 +63,16 @@ pub(super) struct Discovery {
 }
 
 impl Discovery {
-    pub(super) const fn new(times: Times, discover: Discover) -> Self {
+    pub(super) const fn new(times: Times, discovers_gates: bool) -> Self {
         Discovery {
             times,
-            discover,
+            discovers_gates,
             answers: VecDeque::new(),
             last: None,
             since_gates: 0,
             logged: [None, None],
             mixed: BTreeSet::new(),
         }
-    }
-
-    pub(super) async fn wait(&self) {
-        sleep(self.times.release).await;
     }
 
     /// Requests the release over a new connection, so that several API servers behind one address take turns. Returns
@@ -114,7 +103,7 @@ impl Discovery {
         let request = axum::http::Request::get("/version").body(Vec::new());
         let text = call::text(&client, request, self.times.call, LARGEST_VERSION).await?;
         let mut release = parse(&text)?;
-        if self.discover.gates {
+        if self.discovers_gates {
             release.gates = self.gates_of(&release, &client).await;
         }
         Ok(release)

@@ -12,9 +12,8 @@ use setguard_core::inventory::{
 use tokio::{sync::watch, time::timeout_at};
 
 use super::{
-    args::{InventoryArgs, Mode},
+    args::{InventoryArgs, Mode, kinds},
     collections::Collection,
-    kinds,
     reader::List,
     times::Times,
 };
@@ -23,7 +22,7 @@ use crate::prelude::*;
 /// The current state of the cluster, and its age.
 #[derive(Debug)]
 pub struct Live {
-    times: Times,
+    pub(super) times: Times,
     kinds: Vec<Kind>,
     pub(super) sources: Vec<SourceState>,
     /// Only the watching tasks take this lock.
@@ -67,7 +66,7 @@ impl Live {
         let mut namespaces = args.inventory_namespaces.clone();
         namespaces.sort();
         namespaces.dedup();
-        let kinds: Vec<_> = kinds::of(args.inventory, namespaces.is_empty()).collect();
+        let kinds: Vec<_> = kinds(args.inventory, namespaces.is_empty()).collect();
         let places = match &*namespaces {
             [] => vec![None],
             some => some.iter().cloned().map(Some).collect(),
@@ -193,14 +192,6 @@ impl Live {
             view.set_freshness(*kind, self.freshness(*kind, now));
         }
         view
-    }
-
-    pub(super) const fn times(&self) -> &Times {
-        &self.times
-    }
-
-    pub(super) fn sources(&self) -> usize {
-        self.sources.len()
     }
 
     pub(super) fn name(&self, index: usize) -> String {
