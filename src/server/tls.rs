@@ -3,8 +3,8 @@
 //! Files are polled and compared by content. When a Secret changes, the kubelet swaps a symlink,
 //! and a watch on the file itself would receive no further events.
 
-pub(crate) mod params;
-mod self_signed;
+pub(crate) mod authority;
+pub(crate) mod self_signed;
 mod slot;
 mod trust;
 mod version;

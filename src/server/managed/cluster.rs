@@ -19,12 +19,9 @@ use kube::{
 use serde::de::DeserializeOwned;
 use setguard_cluster::live::reader::configuration;
 
-use super::{
-    authority::{self, Authority},
-    plan::{Published, View},
-    time::Time,
-};
+use super::plan::{Published, View};
 use crate::server::prelude::*;
+use crate::server::tls::authority::{self, Authority, Time};
 
 /// In `managedFields`.
 const MANAGER: &str = "setguard";
