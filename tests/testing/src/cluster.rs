@@ -1,19 +1,9 @@
 //! A large cluster that lists, streams and watches like an API server. It generates objects on the fly, to save
 //! memory.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, BufReader, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{self, BufReader, Write as _};
 
-use serde_json::{Value, json};
-
+use crate::prelude::*;
 use crate::{http, http::Request, reviews};
 
 /// The number of namespaces with objects.

@@ -1,11 +1,8 @@
 //! Plain HTTP: requests for probes, metrics and etcd, and a reader for stand-in servers.
 
-use std::{
-    io::{self, BufRead, Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
-};
+use std::io::{self, BufRead, Read as _, Write as _};
 
-use serde_json::json;
+use crate::prelude::*;
 
 /// A kubeconfig for an API server at this address, without authentication.
 pub fn kubeconfig(server: &str) -> String {

@@ -1,13 +1,6 @@
 //! Small valid manifests for the cases to modify, and the fixtures.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
-
-use serde_json::{Value, json};
-
-use crate::ROOT;
+use crate::prelude::*;
 
 pub fn daemon_set(name: &str) -> Value {
     workload("DaemonSet", name)

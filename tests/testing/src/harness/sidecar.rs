@@ -1,11 +1,6 @@
 //! A third-party mutating webhook: it adds a sidecar to pods, and replaces their affinity.
 
-use std::{
-    io::{BufReader, Result, Write},
-    net::{TcpListener, TcpStream},
-    sync::Arc,
-    thread,
-};
+use std::io::{BufReader, Result, Write};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use rustls::{
@@ -13,9 +8,9 @@ use rustls::{
     crypto::aws_lc_rs,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
 };
-use serde_json::{Value, json};
 
 use crate::http::Request;
+use crate::prelude::*;
 
 /// Serves until the tests end.
 #[derive(Debug)]
