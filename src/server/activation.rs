@@ -21,11 +21,7 @@ mod verify;
 mod why;
 
 use k8s_openapi::api::core::v1::Namespace;
-use kube::{
-    Api,
-    api::{DynamicObject, Patch},
-};
-use tokio::time::sleep_until;
+use kube::api::Patch;
 
 pub use self::args::ActivationArgs;
 use setguard_cluster::live::registered;

@@ -18,7 +18,6 @@ use self::labels::{Counters, Labels, RESULTS, from_zero, metric, result};
 use self::policy::PolicyState;
 use self::process::Process;
 use self::view::{ReleaseInForce, View};
-use setguard_cluster::live::Live;
 use setguard_core::admission::{Record, review::Operation};
 use setguard_core::kubernetes::cluster::Version;
 

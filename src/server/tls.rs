@@ -9,16 +9,12 @@ mod slot;
 mod trust;
 mod version;
 
-use std::path::{Path, PathBuf};
-
-use arc_swap::ArcSwap;
 use rustls::{
     InconsistentKeys, RootCertStore, ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
     pki_types::{PrivateKeyDer, pem::PemObject},
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
 };
-use tokio::sync::watch;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 

@@ -12,9 +12,8 @@ mod webhook_health;
 
 use std::{convert::Infallible, io::Write as _, path::PathBuf, process::ExitCode};
 
-use anyhow::anyhow;
 use clap::Args;
-use setguard_core::{kubernetes::duration, printable::Printable, rules::rule::status::Audit};
+use setguard_core::{kubernetes::duration, printable::Printable};
 use setguard_files::prelude::*;
 
 use self::{
@@ -28,11 +27,7 @@ use self::{
 };
 use crate::prelude::*;
 use crate::{
-    live::{
-        named::{Named, named},
-        namespace,
-        reader::{Reader, THROTTLED},
-    },
+    live::{named::named, namespace, reader::THROTTLED},
     signals,
 };
 

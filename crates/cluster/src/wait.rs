@@ -28,13 +28,7 @@ use self::{
 };
 use crate::prelude::*;
 use crate::{
-    live::{
-        follower::Follower,
-        named::{Named, named},
-        namespace,
-        reader::{Reader, THROTTLED},
-        times::Times,
-    },
+    live::{follower::Follower, named::named, namespace, reader::THROTTLED},
     signals,
 };
 

@@ -1,6 +1,5 @@
 //! Makes the API server call setguard: a dry-run patch of setguard's own ConfigMap changes nothing.
 
-use axum::http::Method;
 use setguard_core::admission::rehearsal;
 
 use super::{problem::Problem, target::Target, why};

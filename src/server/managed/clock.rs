@@ -1,9 +1,7 @@
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
-use crate::server::tls::{
-    authority::{Time, seconds},
-    self_signed::since_1970,
-};
+use crate::server::prelude::*;
+use crate::server::tls::{authority::seconds, self_signed::since_1970};
 
 /// Estimates the API server's time, because the API server verifies the certificates.
 ///

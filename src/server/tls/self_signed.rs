@@ -1,7 +1,7 @@
 //! A certificate in memory, so that one command is enough for a first try.
 
 use super::{
-    authority::{Authority, Time, seconds, two_thirds},
+    authority::{Authority, seconds, two_thirds},
     slot::Slot,
 };
 use crate::server::prelude::*;

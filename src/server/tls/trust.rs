@@ -1,5 +1,4 @@
 use rustls::{pki_types::UnixTime, server::danger::ClientCertVerifier};
-use tokio::sync::watch;
 
 use crate::server::prelude::*;
 

@@ -20,10 +20,7 @@ use self::{
     content::{LABEL, Report},
 };
 use super::found::Found;
-use crate::live::{
-    call::Problem,
-    reader::{AT_ONCE, List, Reader},
-};
+use crate::live::reader::AT_ONCE;
 use crate::prelude::*;
 
 const FIELD_MANAGER: &str = "setguard-audit";

@@ -12,9 +12,7 @@ use setguard_core::{object::annotations::SIBLING_ANNOTATION, observed::Endpoints
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use crate::live::{
-    call::Problem,
-    collections::{Collection, ENDPOINTS, WEBHOOKS},
-    reader::{List, Reader},
+    collections::{ENDPOINTS, WEBHOOKS},
     registered::{as_written, compare},
 };
 use crate::prelude::*;

@@ -1,6 +1,5 @@
 use setguard_core::{kubernetes::names, words};
 
-use super::times::Times;
 use crate::prelude::*;
 
 words! {

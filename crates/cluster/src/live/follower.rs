@@ -8,10 +8,8 @@ use tokio::{
 };
 
 use super::{
-    call::Problem,
     message::{self, Event, Meta},
-    reader::{List, Reader},
-    times::{Times, chance},
+    times::chance,
 };
 use crate::prelude::*;
 

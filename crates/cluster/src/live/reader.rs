@@ -7,7 +7,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
 
-use anyhow::anyhow;
 use futures::Stream;
 use hyper::{
     Request,
@@ -25,7 +24,7 @@ use tokio_util::codec::LinesCodecError;
 
 use super::{
     bounds::{Bounds, Count},
-    call::{self, Problem},
+    call,
     message::Page,
     release::{self, Release},
 };

@@ -2,10 +2,7 @@ use std::collections::VecDeque;
 
 use setguard_core::kubernetes::cluster::Version;
 
-use super::{
-    call::{self, Problem},
-    times::Times,
-};
+use super::call;
 use crate::prelude::*;
 
 const LARGEST_VERSION: usize = 64 << 10;

@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     time::Instant,
 };
@@ -11,12 +10,7 @@ use setguard_core::inventory::{
 };
 use tokio::{sync::watch, time::timeout_at};
 
-use super::{
-    args::{InventoryArgs, Mode, kinds},
-    collections::Collection,
-    reader::List,
-    times::Times,
-};
+use super::args::{InventoryArgs, Mode, kinds};
 use crate::prelude::*;
 
 /// The current state of the cluster, and its age.

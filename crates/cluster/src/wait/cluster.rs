@@ -6,11 +6,9 @@ use tokio::sync::Notify;
 
 use super::target::Target;
 use crate::live::{
-    call::Problem,
-    collections::{CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
+    collections::{CLAIMS, SETS, UNHEALTHY, VOLUMES},
     follower::Listener,
     message::Meta,
-    reader::List,
 };
 use crate::prelude::*;
 

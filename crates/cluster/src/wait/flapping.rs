@@ -1,7 +1,7 @@
 //! Detects pods that alternate between ready and unready, and so never become available.
 
 use setguard_core::{
-    finding::{Facts, Hold, Outlook},
+    finding::{Hold, Outlook},
     observed::Pod,
 };
 

@@ -4,7 +4,6 @@
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 
 use super::{decision::Repair, target::Target};
-use crate::live::{call::Problem, collections::Collection, reader::Reader};
 use crate::prelude::*;
 
 /// This annotation makes the controller of a set try again.

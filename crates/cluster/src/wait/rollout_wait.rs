@@ -6,7 +6,7 @@ use setguard_core::{
     finding::{count, shorten},
     observed::Phase,
 };
-use setguard_files::{exit::Exit, report::diagnostic::Diagnostic};
+use setguard_files::exit::Exit;
 use tokio::sync::Notify;
 
 use super::{
@@ -19,7 +19,6 @@ use super::{
     repair::{STUCK, annotate, repair},
     target::Target,
 };
-use crate::live::reader::Reader;
 use crate::prelude::*;
 
 /// How often the sets are examined without a change, because time passes.

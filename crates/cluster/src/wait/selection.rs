@@ -1,13 +1,6 @@
-use anyhow::Context as _;
 use setguard_files::report;
 
 use super::{WaitArgs, target::Target};
-use crate::live::{
-    call::Problem,
-    collections::Collection,
-    named::Named,
-    reader::{List, Reader},
-};
 use crate::prelude::*;
 
 const RELEASE: &str = "meta.helm.sh/release-name";
