@@ -15,12 +15,7 @@ mod rollouts;
 mod stage;
 mod viewer;
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use setguard_testing::{
@@ -49,6 +44,7 @@ use self::{
     stage::Stage,
     viewer::Viewer,
 };
+use crate::prelude::*;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

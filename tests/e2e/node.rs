@@ -1,8 +1,6 @@
 //! Nodes without a kubelet, and the kubelet's work.
 
-use serde_json::{Value, json};
-
-use crate::Namespace;
+use crate::prelude::*;
 
 /// The label that binds a case's daemons to its nodes.
 pub(crate) const LABEL: &str = "e2e";

@@ -1,11 +1,12 @@
 //! What most files of this module import.
 
 pub(crate) use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     env, fs,
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -21,6 +22,8 @@ pub(crate) use serde_json::{Value, json};
 pub(crate) use tokio::time::sleep;
 
 pub(crate) use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Dice, Namespace, Output, SCHEDULER, SETGUARD, Service,
-    becomes, daemon_set, eventually, pod, setguard, stateful_set, surging, with_app,
+    CONTROLLER_MANAGER, Case, ControlPlane, Dice, Kubelet, Namespace, Output, Process, SCHEDULER,
+    SETGUARD, Service, Viewer, add_claim, becomes, client, daemon_set, eventually,
+    harness::process::path_with, helm, http, manifests, node, pod, setguard, stateful_set, surging,
+    viewer, with_app,
 };

@@ -9,10 +9,8 @@ mod world;
 
 use std::{
     net::SocketAddr,
-    sync::{Condvar, Mutex, MutexGuard},
+    sync::{Condvar, MutexGuard},
 };
-
-use setguard_testing::http;
 
 #[cfg(unix)]
 pub use self::cluster::Cluster;

@@ -17,16 +17,12 @@ mod roles;
 mod system;
 mod values;
 
-use std::process::Output;
-
 use setguard::{
-    admission::{self, Endpoint},
     live::{InventoryArgs, Live, Mode},
     server::{metrics::Metrics, webhooks::registrations},
 };
 
 use crate::prelude::*;
-use crate::{daemon::review, helm, support};
 
 fn chart() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard")

@@ -5,7 +5,9 @@ use setguard_testing::manifests;
 
 use crate::prelude::*;
 use crate::{
-    limits::limits as policy_text, limits::policy, limits_in_cluster::scale, review::response, view,
+    limits::{limits as policy_text, policy},
+    limits_in_cluster::scale,
+    view,
 };
 
 const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";

@@ -6,13 +6,10 @@
 mod faults;
 mod release;
 
-use serde_json::{Value, json};
 use setguard_testing::manifests::{self, with_app};
 
-use crate::{
-    api_server::ApiServer, daemon::Client, daemon::Daemon, daemon::Reply, daemon::certificate_in,
-    daemon::eventually, daemon::post, daemon::review, folder, limits_in_cluster,
-};
+use crate::prelude::*;
+use crate::{daemon::certificate_in, folder, limits_in_cluster};
 
 struct Viewer {
     daemon: Daemon,

@@ -1,7 +1,5 @@
 //! The action's scripts that plan a change and maintain a comment on the pull request.
 
-use std::sync::Mutex;
-
 use setguard_testing::http::Request;
 
 use crate::plan::stateful_set;

@@ -2,12 +2,12 @@
 
 pub(crate) use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    io::{BufReader, Read as _, Write},
+    env, fs,
+    io::{BufRead, BufReader, Read as _, Write},
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::Arc,
+    process::{Child, Command, Output, Stdio},
+    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
@@ -15,17 +15,37 @@ pub(crate) use std::{
 pub(crate) use axum::body::Body;
 pub(crate) use base64::{Engine as _, engine::general_purpose::STANDARD};
 pub(crate) use jiff::{Timestamp, civil::date};
+pub(crate) use serde::Deserialize;
 pub(crate) use serde_json::{Value, json};
 pub(crate) use setguard::{
+    admission::{self, Endpoint},
     catalogue,
     engine::Context,
     finding::{Findings, Mode},
-    kubernetes::{cluster::Cluster, kind::Kind, resource::Resource},
+    kubernetes::{
+        cluster::{Cluster, Version},
+        kind::Kind,
+        resource::Resource,
+    },
     object::{Object, Subject},
     policy::Policy,
     rules::{api_validation::API_VALIDATION, traps},
     yaml,
 };
-pub(crate) use setguard_testing::recorded::snapshot;
+pub(crate) use setguard_testing::{
+    corpus::bases,
+    http,
+    recorded::{is_current, snapshot},
+};
 
-pub(crate) use crate::folder::{Folder, Ran, on_delete};
+#[cfg(unix)]
+pub(crate) use crate::{
+    api_server::ApiServer,
+    daemon::{Client, Daemon, Reply, eventually, post, review, send},
+    helm,
+};
+pub(crate) use crate::{
+    folder::{Folder, Ran, on_delete, policy, rules},
+    review::response,
+    support::{self, Found},
+};

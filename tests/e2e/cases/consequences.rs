@@ -1,8 +1,6 @@
 //! The consequences of a change: the webhook predicts them, and the controllers prove them.
 
-use super::Case;
 use crate::prelude::*;
-use crate::{Viewer, add_claim, node, viewer};
 
 /// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];

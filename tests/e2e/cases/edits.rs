@@ -1,6 +1,5 @@
 //! Faulty objects that predate setguard.
 
-use super::Case;
 use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[

@@ -2,9 +2,8 @@
 
 use tempfile::TempDir;
 
-use super::Case;
+use crate::free_ports;
 use crate::prelude::*;
-use crate::{Process, free_ports, http};
 
 pub(super) const CASES: &[Case] = &[Case::new("managed-certificates", managed)];
 

@@ -1,8 +1,6 @@
 //! The pods of the built-in DaemonSet controller.
 
-use super::Case;
 use crate::prelude::*;
-use crate::{Viewer, node, viewer};
 
 /// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];

@@ -1,6 +1,5 @@
 //! A webhook that is down: the effect of `failurePolicy`, and the recovery.
 
-use super::Case;
 use crate::prelude::*;
 use crate::{Webhook, certificate, free_ports};
 

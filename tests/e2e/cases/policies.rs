@@ -19,9 +19,8 @@ use setguard::{
 };
 
 use self::{compared::Compared, crossed::Crossing};
-use super::Case;
+use crate::corpus;
 use crate::prelude::*;
-use crate::{client, corpus, manifests};
 
 pub(super) const CASES: &[Case] = &[
     Case::needing(&[CONTROLLER_MANAGER], "policies-find-what-setguard-finds", same_findings),

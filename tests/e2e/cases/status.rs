@@ -11,16 +11,9 @@ use self::{
     cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
     untouched::Untouched,
 };
-use super::{Case, HELM};
+use super::HELM;
+use crate::harness::control_plane::{CONTROLLER_MANAGER, SCHEDULER};
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
-        process::eventually,
-    },
-    manifests::add_claim,
-    namespace::Namespace,
-};
 
 /// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];

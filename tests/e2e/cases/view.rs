@@ -3,11 +3,8 @@
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::apps::v1::DaemonSet;
 
-use super::Case;
 use crate::prelude::*;
-use crate::{
-    Viewer, client, harness::control_plane::RESTRICTED, link::Link, node, numbers, viewer,
-};
+use crate::{harness::control_plane::RESTRICTED, link::Link, numbers};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("the-view-names-the-other-object", names),

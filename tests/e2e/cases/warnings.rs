@@ -1,6 +1,5 @@
 //! Allowed objects, with or without a warning.
 
-use super::Case;
 use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[

@@ -8,8 +8,7 @@ use setguard::{
     yaml,
 };
 
-use super::{Case, HELM};
-use crate::helm;
+use super::HELM;
 use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[

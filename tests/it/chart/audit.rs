@@ -1,5 +1,4 @@
 use super::{named, objects, of, render};
-use crate::helm;
 use crate::prelude::*;
 
 const ON: [&str; 2] = ["--set", "audit.enabled=true"];

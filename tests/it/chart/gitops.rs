@@ -1,7 +1,6 @@
 //! The manifests in `examples/gitops/`, with the current chart.
 
 use super::{chart, configurations, objects, of, render};
-use crate::helm;
 use crate::prelude::*;
 
 fn manifest(name: &str) -> Value {

@@ -1,7 +1,6 @@
 //! The features that are off by default.
 
 use super::{deployment, objects, of, pods, render, selects};
-use crate::helm;
 use crate::prelude::*;
 
 #[test]

@@ -2,7 +2,6 @@
 //! in an API server.
 
 use super::{objects, render, webhooks};
-use crate::helm;
 use crate::prelude::*;
 
 fn find<'a>(webhooks: &[&'a Value], name: &str) -> &'a Value {

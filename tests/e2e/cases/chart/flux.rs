@@ -13,14 +13,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Site, arming, everything, load::Load, validates, values};
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        process::{Process, becomes, eventually},
-    },
-    helm,
-    namespace::Namespace,
-};
 
 /// The controller of HelmReleases.
 pub(super) const CONTROLLER: &str = "helm-controller";

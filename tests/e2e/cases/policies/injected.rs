@@ -1,6 +1,6 @@
 //! `setguard export map`: the API server injects the same as setguard.
 
-use http::Method;
+use ::http::Method;
 use setguard::{
     finding::Mode,
     inject::{self, Injection, pod::PartialPod},

@@ -1,17 +1,8 @@
 //! A cluster with controllers, scheduler and a stand-in for the kubelets, and its `setguard audit`.
 
-use std::process::Stdio;
-
 use super::untouched::Untouched;
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        kubectl::Output,
-        process::{becomes, eventually, path_with},
-    },
-    setguard_of,
-};
+use crate::setguard_of;
 
 pub(super) const SHOP: &str = "shop";
 

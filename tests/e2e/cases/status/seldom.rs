@@ -1,8 +1,7 @@
 //! Rare states. Each function explains the trick that causes its state.
 
-use jiff::{Span, Timestamp};
+use jiff::Span;
 use json_patch::merge;
-use serde_json::{Value, json};
 
 use super::{
     CONTROLLERS,
@@ -10,16 +9,8 @@ use super::{
     rows,
     untouched::{self, Untouched},
 };
-use crate::{
-    etcd,
-    harness::{
-        control_plane::ControlPlane,
-        kubectl::Output,
-        process::{becomes, eventually},
-    },
-    manifests::add_claim,
-    namespace::Namespace,
-};
+use crate::etcd;
+use crate::prelude::*;
 
 /// The user that deletes the pods of DaemonSets.
 const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";

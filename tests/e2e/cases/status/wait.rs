@@ -2,10 +2,7 @@
 
 mod stage;
 
-use std::{
-    fs::File,
-    process::{Child, Stdio},
-};
+use std::{fs::File, process::Child};
 
 use jiff::SignedDuration;
 
@@ -16,10 +13,6 @@ use super::{
     rows,
 };
 use crate::prelude::*;
-use crate::{
-    harness::{control_plane::ControlPlane, process::eventually},
-    namespace::Namespace,
-};
 
 /// Rollouts that cannot succeed: the set, its namespace, the patience, and the message. Certain failures end the wait
 /// with the default patience.
