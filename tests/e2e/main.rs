@@ -24,7 +24,7 @@ use setguard_testing::{
     harness::{
         self,
         control_plane::{ASSETS, CONTROLLER_MANAGER, ControlPlane, SCHEDULER, SETGUARD},
-        kubectl::{Kubectl, Output},
+        kubectl::{Kubectl, Output, words},
         process::{Process, becomes, eventually, free_ports},
         webhook::Webhook,
     },

@@ -25,5 +25,5 @@ pub(crate) use crate::{
     CONTROLLER_MANAGER, Case, ControlPlane, Dice, Kubelet, Namespace, Output, Process, SCHEDULER,
     SETGUARD, Service, Viewer, add_claim, becomes, client, daemon_set, eventually,
     harness::process::path_with, helm, http, manifests, node, pod, setguard, stateful_set, surging,
-    viewer, with_app,
+    viewer, with_app, words,
 };

@@ -1,31 +1,27 @@
 //! The annotation that lets listed users exceed a limit.
 
 use setguard::inventory::view::View;
-use setguard_testing::manifests;
 
 use crate::prelude::*;
 use crate::{
     limits::{limits as policy_text, policy},
-    limits_in_cluster::scale,
+    limits_in_cluster::{self, scale},
     view,
 };
 
 const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";
 
 fn database(replicas: u32, permit: Option<&str>) -> Value {
-    let mut set = manifests::stateful_set("db");
-    manifests::add_claim(&mut set, None, "1Gi");
-    set["metadata"] = json!({"name": "db", "namespace": "shop", "uid": "u", "annotations": {}});
+    let mut set = limits_in_cluster::database("Delete", 0);
+    set["metadata"]["uid"] = json!("u");
     set["spec"]["replicas"] = json!(replicas);
-    set["spec"]["persistentVolumeClaimRetentionPolicy"] =
-        json!({"whenDeleted": "Retain", "whenScaled": "Delete"});
     if let Some(permit) = permit {
-        set["metadata"]["annotations"]["setguard.io/exceed"] = json!(permit);
+        set["metadata"]["annotations"] = json!({"setguard.io/exceed": permit});
     }
     set
 }
 
-/// The answer of `/validate` on 1 January 2026 to this user's change.
+/// The answer to this user's change.
 fn answer(policy: &Policy, user: &Value, [old, new]: [&Value; 2]) -> Value {
     ask(policy, user, &json!({"object": new, "oldObject": old}), None)
 }
@@ -34,9 +30,7 @@ fn ask(policy: &Policy, user: &Value, request: &Value, view: Option<&View>) -> V
     let mut request = request.clone();
     request["userInfo"] = user.clone();
     request["name"] = json!("db");
-    let cx =
-        Context { view, view_version: Some(7), ..Context::of_review(policy, date(2026, 1, 1)) };
-    response(request, &cx)
+    limits_in_cluster::answer(&request, policy, view)
 }
 
 fn scale_down(policy: &Policy, user: &Value, permit: &str) -> Value {

@@ -1,5 +1,7 @@
 //! The consequences of a change: the webhook predicts them, and the controllers prove them.
 
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
 use crate::prelude::*;
 
 /// The programs for cases with bound pods.
@@ -51,11 +53,10 @@ fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
 fn set_ready(namespace: &Namespace<'_>, pods: &[Value]) {
     let ready =
         json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" });
-    let patch = json!({ "status": { "phase": "Running", "conditions": [ready] } }).to_string();
+    let patch = json!({ "status": { "phase": "Running", "conditions": [ready] } });
     for pod in pods {
         let name = pod["metadata"]["name"].as_str().expect("a name");
-        let args = ["patch", "pod", name, "--subresource=status", "--patch", &patch];
-        namespace.kubectl(&args, "").accepted();
+        namespace.does(&format!("patch pod {name} --subresource=status --patch {patch}"));
     }
 }
 
@@ -99,7 +100,6 @@ fn nodes(namespace: &Namespace<'_>) {
     namespace.apply(&change("agent")).with_warning("daemon-leaves-nodes");
     becomes("three pods to be deleted", || going(namespace, "app=agent"), |going| *going == 3);
     assert_eq!(going(namespace, "app=limited"), 0);
-    let args = ["rollout", "status", "daemonset/agent", "--timeout=5s"];
     node::finish_terminating(namespace, &node::pods(namespace, "app=agent"));
     eventually("the last pod to be replaced, and no other to be created", || {
         let pods = node::pods(namespace, "app=agent");
@@ -109,7 +109,7 @@ fn nodes(namespace: &Namespace<'_>) {
         if is_over { Ok(()) } else { Err(status) }
     });
     make_ready(namespace, "agent", 1);
-    let output = namespace.kubectl(&args, "").accepted();
+    let output = namespace.does("rollout status daemonset/agent --timeout=5s");
     assert!(output.stdout.contains("successfully rolled out"), "{output}");
     drop(viewer);
 }
@@ -224,8 +224,8 @@ fn claims(namespace: &Namespace<'_>) {
         namespace.apply(&set(name)).accepted();
     }
     let scale = |name: &str, replicas: u32| {
-        let replicas = format!("--replicas={replicas}");
-        namespace.kubectl(&["scale", &format!("statefulset/{name}"), &replicas], "")
+        let scale = format!("scale statefulset/{name} --replicas={replicas}");
+        namespace.kubectl(&words(&scale), "")
     };
     let text = "this removes kept-1 and kept-2, and whenScaled Delete also deletes the claims of each removed pod, \
                 such as data-kept-1; the policy forbids it by deletesClaims: false (agreed with storage)";
@@ -242,29 +242,19 @@ fn claims(namespace: &Namespace<'_>) {
     scale("kept", 3).refused(&[text.split_once(" kept-1").expect("two parts").0, "data-kept-3"]);
     scale("free", 1).silently();
     // The change that makes the next one harmful, while the status changes.
-    let write = |patch: Value, more: &[&str]| {
-        let patch = patch.to_string();
-        let args =
-            [&["patch", "statefulset/kept", "--type=merge", "--patch", &patch], more].concat();
-        namespace.kubectl(&args, "").accepted();
-    };
     let retention = |when: &str| {
-        write(
-            json!({ "spec": { "persistentVolumeClaimRetentionPolicy": { "whenScaled": when } } }),
-            &[],
-        );
+        let retention = json!({ "persistentVolumeClaimRetentionPolicy": { "whenScaled": when } });
+        namespace.merge("statefulset/kept", &json!({ "spec": retention }));
     };
-    let is_over = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
         scope.spawn(|| {
             for i in 0.. {
-                if is_over.load(std::sync::atomic::Ordering::SeqCst) {
+                if is_over.load(SeqCst) {
                     break;
                 }
-                write(
-                    json!({ "status": { "collisionCount": i, "replicas": 0 } }),
-                    &["--subresource=status"],
-                );
+                let status = json!({ "status": { "collisionCount": i, "replicas": 0 } });
+                namespace.merge("statefulset/kept --subresource=status", &status);
             }
         });
         let accepted = (0..25).filter(|_| {
@@ -277,7 +267,7 @@ fn claims(namespace: &Namespace<'_>) {
             output.success
         });
         let accepted = accepted.count();
-        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        is_over.store(true, SeqCst);
         assert_eq!(accepted, 0);
     });
     let mut retains = set("kept");

@@ -70,8 +70,7 @@ fn names(namespace: &Namespace<'_>) {
     let again = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
     let ask = || namespace.kubectl(&again, &set.to_string());
     becomes("the Service to be seen", ask, |output| !output.stderr.contains("service-missing"));
-    let all = ["delete", "statefulset/db", "daemonset/first", "daemonset/second"];
-    namespace.kubectl(&all, "").silently();
+    namespace.does("delete statefulset/db daemonset/first daemonset/second").silently();
     warns(namespace, false);
     // Other cases may have created some in the meantime.
     assert!(viewer.metric("objects", "DaemonSet") >= of_others);
@@ -134,8 +133,7 @@ fn together(namespace: &Namespace<'_>) {
     assert_eq!(missing(&output.stderr), 0, "{}", output.stderr);
     let ask = || namespace.kubectl(&apply, &all).accepted();
     becomes("all to be seen", ask, |output| missing(&output.stderr) == 0);
-    let classes = [format!("priorityclass/{name}"), format!("storageclass/{name}")];
-    namespace.kubectl(&["delete", &classes[0], &classes[1]], "").accepted();
+    namespace.does(&format!("delete priorityclass/{name} storageclass/{name}"));
 }
 
 fn forbidden(namespace: &Namespace<'_>) {

@@ -52,10 +52,7 @@ fn immutable(namespace: &Namespace<'_>) {
     let args: Vec<&str> = remedy.split_whitespace().skip(1).chain(["--wait=false"]).collect();
     namespace.kubectl(&args, "").accepted();
     // The garbage collector, the program that orphans the pods, does not run here.
-    let patch = r#"{"metadata":{"finalizers":null}}"#;
-    namespace
-        .kubectl(&["patch", "statefulset/web", "--type=merge", "--patch", patch], "")
-        .accepted();
+    namespace.merge("statefulset/web", &json!({ "metadata": { "finalizers": null } })).accepted();
     namespace.apply(&set).silently();
     assert_eq!(namespace.read("statefulset/web")["spec"]["serviceName"], "another");
 

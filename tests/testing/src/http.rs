@@ -34,6 +34,37 @@ pub fn post(address: SocketAddr, path: &str, body: &str) -> String {
     answer
 }
 
+/// Serves each connection to a new loopback port on a thread of its own, until the tests end.
+pub fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    let serve = Arc::new(serve);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = Arc::clone(&serve);
+            // The client may disconnect at any time.
+            thread::spawn(move || drop(serve(stream)));
+        }
+    });
+    address
+}
+
+/// The header of an answer that is the last of its connection.
+pub const LAST: &str = "Connection: close\r\n";
+
+pub fn answer(
+    to: &mut impl io::Write,
+    status: &str,
+    headers: &str,
+    body: impl AsRef<[u8]>,
+) -> io::Result<()> {
+    let (body, json) = (body.as_ref(), "Content-Type: application/json");
+    let length = body.len();
+    write!(to, "HTTP/1.1 {status}\r\n{headers}{json}\r\nContent-Length: {length}\r\n\r\n")?;
+    to.write_all(body)?;
+    to.flush()
+}
+
 #[derive(Debug)]
 pub struct Request {
     pub head: String,
