@@ -12,7 +12,6 @@ pub mod cleanup;
 mod configuration;
 pub mod connections;
 mod files;
-mod host;
 pub mod http_error;
 pub(crate) mod https;
 pub mod loopback;

@@ -4,8 +4,11 @@ use setguard_cluster::live::InventoryArgs;
 use setguard_files::policy_file::args::PolicyArgs;
 
 use super::{
-    activation::ActivationArgs, host::host, managed::ManagedArgs, policy::IfInvalid,
-    telemetry::LogFormat, tls::MinVersion,
+    activation::ActivationArgs,
+    managed::ManagedArgs,
+    policy::IfInvalid,
+    telemetry::LogFormat,
+    tls::{MinVersion, host},
 };
 use crate::server::prelude::*;
 

@@ -8,7 +8,7 @@ use std::{fs, process::ExitCode};
 use rustls::pki_types::pem::PemObject;
 
 use self::armed::Expected;
-use super::{activation::target::Target, call_tracker::PROBES, https};
+use super::{activation::Target, call_tracker::PROBES, https};
 use crate::server::prelude::*;
 
 /// Send a valid and an invalid DaemonSet to a server for review

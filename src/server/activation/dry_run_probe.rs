@@ -2,7 +2,7 @@
 
 use setguard_core::admission::rehearsal;
 
-use super::{problem::Problem, target::Target, why};
+use super::{Target, problem::Problem, why};
 use crate::server::managed::cluster::{self, send};
 use crate::server::prelude::*;
 

@@ -1,7 +1,7 @@
 use super::plan::Lifetimes;
-use crate::server::host::host;
 use crate::server::prelude::*;
 use crate::server::tls::authority::{Time, seconds};
+use crate::server::tls::host;
 
 /// A running replica restores a lost Secret in less than a second.
 const PATIENCE: Time = 10;

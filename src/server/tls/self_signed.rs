@@ -1,8 +1,8 @@
 //! A certificate in memory, so that one command is enough for a first try.
 
 use super::{
+    Slot,
     authority::{Authority, seconds, two_thirds},
-    slot::Slot,
 };
 use crate::server::prelude::*;
 
