@@ -41,6 +41,11 @@ fn render(helm: &Path, flags: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// `None` without Helm.
+fn rendered(flags: &[&str]) -> Option<Vec<Value>> {
+    Some(objects(&render(&helm::find()?, flags)))
+}
+
 #[track_caller]
 fn refuses(helm: &Path, flags: &[&str], message: &str) {
     let output = template(helm, flags);
@@ -176,9 +181,8 @@ fn webhooks(objects: &[Value]) -> Vec<&Value> {
 
 #[test]
 fn each_registration_in_the_code_is_in_the_webhook_configurations() {
-    let Some(helm) = helm::find() else { return };
     let always = ["--set", "webhook.arm=atOnce", "--set", "webhook.validating.scale=always"];
-    let objects = objects(&render(&helm, &always));
+    let Some(objects) = rendered(&always) else { return };
     let webhooks = webhooks(&objects);
     for webhook in &webhooks {
         assert_eq!(webhook["sideEffects"], "None");
