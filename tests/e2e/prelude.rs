@@ -1,15 +1,6 @@
 //! What most files of this module import.
 
-pub(crate) use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    env, fs,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::{Arc, Mutex},
-    thread,
-    time::{Duration, Instant},
-};
+pub(crate) use std::collections::HashMap;
 
 pub(crate) use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 pub(crate) use jiff::Timestamp;
@@ -18,7 +9,7 @@ pub(crate) use kube::{
     Api, Client,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
-pub(crate) use serde_json::{Value, json};
+pub(crate) use setguard_testing::prelude::*;
 pub(crate) use tokio::time::sleep;
 
 pub(crate) use crate::{

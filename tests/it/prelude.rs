@@ -1,22 +1,14 @@
 //! What most files of this module import.
 
 pub(crate) use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, fs,
     io::{BufRead, BufReader, Read as _, Write},
-    net::{TcpListener, TcpStream},
-    path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
+    process::{Child, Output},
 };
 
 pub(crate) use axum::body::Body;
 pub(crate) use base64::{Engine as _, engine::general_purpose::STANDARD};
 pub(crate) use jiff::{Timestamp, civil::date};
 pub(crate) use serde::Deserialize;
-pub(crate) use serde_json::{Value, json};
 pub(crate) use setguard::{
     admission::{self, Endpoint},
     catalogue,
@@ -35,6 +27,7 @@ pub(crate) use setguard::{
 pub(crate) use setguard_testing::{
     corpus::bases,
     http,
+    prelude::*,
     recorded::{is_current, snapshot},
 };
 
