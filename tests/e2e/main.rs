@@ -29,7 +29,10 @@ use setguard_testing::{
         webhook::Webhook,
     },
     helm, http, link,
-    manifests::{self, add_claim, daemon_set, pod, stateful_set, surging, with_app},
+    manifests::{
+        self, add_claim, daemon_set, pod, rolled_by, stateful_set, surging, with, with_app,
+        with_pod, within,
+    },
     numbers, pages,
     service::Service,
     traces,

@@ -15,6 +15,6 @@ pub(crate) use tokio::time::sleep;
 pub(crate) use crate::{
     CONTROLLER_MANAGER, Case, ControlPlane, Dice, Kubelet, Namespace, Output, Process, SCHEDULER,
     SETGUARD, Service, Viewer, add_claim, becomes, client, daemon_set, eventually,
-    harness::process::path_with, helm, http, manifests, node, pod, setguard, stateful_set, surging,
-    viewer, with_app, words,
+    harness::process::path_with, helm, http, manifests, node, pod, rolled_by, setguard,
+    stateful_set, surging, viewer, with, with_app, with_pod, within, words,
 };

@@ -1,6 +1,7 @@
 //! The annotation that lets listed users exceed a limit.
 
 use setguard::inventory::view::View;
+use setguard_testing::manifests::rolled_by;
 
 use crate::prelude::*;
 use crate::{
@@ -116,11 +117,11 @@ fn the_annotation_counts_only_in_the_new_object_and_only_for_who_makes_the_chang
 #[test]
 fn the_other_limits_stay() {
     let parallel = |replicas: u32, image: &str, permit: Option<&str>| {
-        let mut set = database(replicas, permit);
+        let strategy =
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}});
+        let mut set = rolled_by(database(replicas, permit), &strategy);
         set["spec"]["podManagementPolicy"] = json!("Parallel");
         set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
-        set["spec"]["updateStrategy"] =
-            json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}});
         set
     };
     let limits =

@@ -1,7 +1,7 @@
 //! A policy's limits in a webhook that knows the cluster.
 
 use setguard::inventory::view::{Freshness, View};
-use setguard_testing::manifests::{self, with_app};
+use setguard_testing::manifests::{self, rolled_by, with, with_app, with_pod, within};
 
 use crate::prelude::*;
 use crate::{limits::policy, review::response, view};
@@ -28,12 +28,12 @@ pub fn scale(resource: &str, from: u32, to: u32) -> Value {
 }
 
 pub fn database(when_scaled: &str, start: u32) -> Value {
-    let mut set = with_app(manifests::stateful_set("db"), "db");
+    let spec = json!({
+        "ordinals": {"start": start},
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": when_scaled},
+    });
+    let mut set = with(within(with_app(manifests::stateful_set("db"), "db"), "shop"), &spec);
     manifests::add_claim(&mut set, None, "1Gi");
-    set["metadata"]["namespace"] = json!("shop");
-    set["spec"]["ordinals"] = json!({"start": start});
-    set["spec"]["persistentVolumeClaimRetentionPolicy"] =
-        json!({"whenDeleted": "Retain", "whenScaled": when_scaled});
     set
 }
 
@@ -119,12 +119,10 @@ fn a_scale_down_of_a_set_that_is_not_known_is_allowed_and_says_so() {
 }
 
 fn daemons(selector: &Value) -> Value {
-    let mut set = with_app(manifests::daemon_set("agent"), "agent");
-    set["metadata"]["namespace"] = json!("shop");
-    set["spec"]["updateStrategy"] =
-        json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}});
-    set["spec"]["template"]["spec"]["nodeSelector"] = selector.clone();
-    set
+    let set = within(with_app(manifests::daemon_set("agent"), "agent"), "shop");
+    let rolling = json!({"maxUnavailable": 1, "maxSurge": 0});
+    let set = rolled_by(set, &json!({"type": "RollingUpdate", "rollingUpdate": rolling}));
+    with_pod(set, &json!({"nodeSelector": selector}))
 }
 
 #[test]

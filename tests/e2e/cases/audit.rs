@@ -29,9 +29,7 @@ fn findings(namespace: &Namespace<'_>, args: &[&str]) -> Vec<String> {
 }
 
 fn set(name: &str) -> Value {
-    let mut set = stateful_set(name);
-    set["spec"]["replicas"] = json!(0);
-    set
+    with(stateful_set(name), &json!({ "replicas": 0 }))
 }
 
 fn reports(namespace: &Namespace<'_>) {

@@ -34,11 +34,9 @@ fn start(namespace: &Namespace<'_>) -> Viewer {
 }
 
 fn daemons(namespace: &Namespace<'_>, name: &str, most: &str) -> Value {
-    let mut set = with_app(daemon_set(name), name);
-    set["spec"]["template"]["spec"]["nodeSelector"] = json!({ node::LABEL: namespace.name });
-    set["spec"]["updateStrategy"] =
-        json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": most } });
-    set
+    let strategy = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": most } });
+    let set = rolled_by(with_app(daemon_set(name), name), &strategy);
+    with_pod(set, &json!({ "nodeSelector": { node::LABEL: namespace.name } }))
 }
 
 fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
@@ -68,10 +66,8 @@ fn pods_of(namespace: &Namespace<'_>, name: &str, count: usize) -> Vec<Value> {
 }
 
 fn parallel(name: &str, replicas: usize) -> Value {
-    let mut set = with_app(stateful_set(name), name);
-    set["spec"]["replicas"] = json!(replicas);
-    set["spec"]["podManagementPolicy"] = json!("Parallel");
-    set
+    let parallel = json!({ "replicas": replicas, "podManagementPolicy": "Parallel" });
+    with(with_app(stateful_set(name), name), &parallel)
 }
 
 fn going(namespace: &Namespace<'_>, label: &str) -> usize {
@@ -128,10 +124,9 @@ fn pods(namespace: &Namespace<'_>) {
     namespace.apply(&set).with_warning("many-pods-at-once");
     becomes("two pods to be deleted", || going(namespace, "app=agent"), |going| *going == 2);
 
-    let mut set = without_replicas();
-    set["spec"]["replicas"] = json!(5);
-    namespace.apply(&set).accepted();
-    set = without_replicas();
+    let five = with(without_replicas(), &json!({ "replicas": 5 }));
+    namespace.apply(&five).accepted();
+    let set = without_replicas();
     let output = namespace.kubectl(DRY_RUN, &set.to_string()).with_warning("many-pods-at-once");
     assert!(output.stderr.contains("removes 4 of 5 pods: db-1 to db-4"), "{output}");
     drop(viewer);
@@ -144,18 +139,14 @@ fn pods(namespace: &Namespace<'_>) {
         let ask = || node::pods(&namespace, "app=e2e").len();
         becomes(&format!("{wanted} pods"), ask, |pods| *pods == wanted);
     };
-    set["spec"]["replicas"] = json!(5);
-    namespace.apply(&set).accepted();
+    namespace.apply(&five).accepted();
     count(5);
-    namespace.apply(&without_replicas()).accepted();
+    namespace.apply(&set).accepted();
     count(1);
 }
 
 fn without_replicas() -> Value {
-    let mut set = stateful_set("db");
-    set["spec"]["podManagementPolicy"] = json!("Parallel");
-    set["spec"].as_object_mut().expect("a spec").remove("replicas");
-    set
+    with(stateful_set("db"), &json!({ "podManagementPolicy": "Parallel", "replicas": null }))
 }
 
 /// Each of two writes is harmless alone.
@@ -184,9 +175,7 @@ fn two_writes(shared: &Namespace<'_>) {
         for prefix in ["limited", "open"] {
             let name = &format!("{prefix}-{suffix}");
             let label = &format!("app={name}");
-            let mut set = parallel(name, 4);
-            set["spec"]["updateStrategy"] = one.clone();
-            namespace.apply(&set).accepted();
+            namespace.apply(&rolled_by(parallel(name, 4), &one)).accepted();
             set_ready(namespace, &pods_of(namespace, name, 4));
             let ask = || namespace.read(&format!("statefulset/{name}"))["status"].take();
             becomes("the pods to be available", ask, |status| status["availableReplicas"] == 4);
@@ -213,10 +202,9 @@ fn two_writes(shared: &Namespace<'_>) {
 fn claims(namespace: &Namespace<'_>) {
     let viewer = start(namespace);
     let set = |name: &str| {
-        let mut set = with_app(stateful_set(name), name);
-        set["spec"]["replicas"] = json!(3);
-        set["spec"]["persistentVolumeClaimRetentionPolicy"] =
-            json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
+        let retention = json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
+        let spec = json!({ "replicas": 3, "persistentVolumeClaimRetentionPolicy": retention });
+        let mut set = with(with_app(stateful_set(name), name), &spec);
         add_claim(&mut set, None, "1Gi");
         set
     };
@@ -270,10 +258,9 @@ fn claims(namespace: &Namespace<'_>) {
         is_over.store(true, SeqCst);
         assert_eq!(accepted, 0);
     });
-    let mut retains = set("kept");
-    retains["spec"]["replicas"] = json!(4);
-    retains["spec"]["persistentVolumeClaimRetentionPolicy"]["whenScaled"] = json!("Retain");
-    namespace.apply(&retains).accepted();
+    let retention = json!({ "whenScaled": "Retain" });
+    let spec = json!({ "replicas": 4, "persistentVolumeClaimRetentionPolicy": retention });
+    namespace.apply(&with(set("kept"), &spec)).accepted();
     becomes("the view to have the change", || scale("kept", 1), |output| output.success);
     drop(viewer);
 }

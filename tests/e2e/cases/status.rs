@@ -8,7 +8,7 @@ mod untouched;
 mod wait;
 
 use self::{
-    cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of, with_pod, within},
+    cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
     untouched::Untouched,
 };
 use super::HELM;

@@ -11,10 +11,9 @@ pub(super) const CASES: &[Case] = &[
 
 /// The warning must come before the API server drops the field; after that nothing can see it.
 fn max_unavailable(namespace: &Namespace<'_>) {
-    let mut set = stateful_set("web");
-    set["spec"]["podManagementPolicy"] = json!("Parallel");
-    set["spec"]["replicas"] = json!(6);
-    set["spec"]["updateStrategy"] = json!({ "rollingUpdate": { "maxUnavailable": 3 } });
+    let parallel = json!({ "podManagementPolicy": "Parallel", "replicas": 6 });
+    let strategy = json!({ "rollingUpdate": { "maxUnavailable": 3 } });
+    let set = rolled_by(with(stateful_set("web"), &parallel), &strategy);
     if namespace.control_plane.minor() >= 37 {
         namespace.apply(&set).silently();
         let stored = namespace.read("statefulset/web");

@@ -1,7 +1,5 @@
 //! A cluster with controllers, scheduler and a stand-in for the kubelets, and its `setguard audit`.
 
-use json_patch::merge;
-
 use super::untouched::Untouched;
 use crate::prelude::*;
 use crate::setguard_of;
@@ -378,32 +376,12 @@ pub(super) fn daemon_set_of(name: &str, pool: &str, image: &str) -> Value {
     })
 }
 
-pub(super) fn within(mut set: Value, namespace: &str) -> Value {
-    set["metadata"]["namespace"] = json!(namespace);
-    set
-}
-
-/// The set with this in its spec.
-pub(super) fn with(mut set: Value, spec: &Value) -> Value {
-    merge(&mut set["spec"], spec);
-    set
-}
-
-pub(super) fn rolled_by(set: Value, strategy: &Value) -> Value {
-    with(set, &json!({ "updateStrategy": strategy }))
-}
-
 pub(super) fn on_delete() -> Value {
     json!({ "type": "OnDelete" })
 }
 
 pub(super) fn partition() -> Value {
     json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 1 } })
-}
-
-/// The set with this in the spec of its pods.
-pub(super) fn with_pod(set: Value, spec: &Value) -> Value {
-    with(set, &json!({ "template": { "spec": spec } }))
 }
 
 pub(super) fn stateful_set_of(name: &str, pool: &str, replicas: u8, image: &str) -> Value {

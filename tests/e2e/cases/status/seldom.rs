@@ -4,10 +4,7 @@ use jiff::Span;
 
 use super::{
     CONTROLLERS,
-    cluster::{
-        Cluster, SHOP, daemon_set_of, on_delete, partition, rolled_by, stateful_set_of, with,
-        within,
-    },
+    cluster::{Cluster, SHOP, daemon_set_of, on_delete, partition, stateful_set_of},
     rows,
     untouched::{self, Untouched},
 };

@@ -1,6 +1,6 @@
 //! Healthy sets next to the faulty ones. No printed command may touch them.
 
-use super::cluster::{Cluster, daemon_set_of, stateful_set_of, with_pod, within};
+use super::cluster::{Cluster, daemon_set_of, stateful_set_of};
 use crate::prelude::*;
 
 /// The namespace of the healthy sets.

@@ -2,10 +2,7 @@
 
 use jiff::Span;
 
-use super::super::cluster::{
-    Cluster, SHOP, daemon_set_of, on_delete, partition, rolled_by, stateful_set_of, with, with_pod,
-    within,
-};
+use super::super::cluster::{Cluster, SHOP, daemon_set_of, on_delete, partition, stateful_set_of};
 use crate::prelude::*;
 
 pub(super) const DOWN: &str = "down";
