@@ -26,10 +26,13 @@ pub(crate) use setguard_core::{
 pub(crate) use setguard_files::report::diagnostic::{Diagnostic, Severity};
 pub(crate) use tokio::time::{sleep, timeout};
 
-pub(crate) use crate::live::{
-    call::Problem,
-    collections::Collection,
-    named::Named,
-    reader::{List, Reader},
-    times::Times,
+pub(crate) use crate::{
+    live::{
+        call::Problem,
+        collections::Collection,
+        named::Named,
+        reader::{List, Reader},
+        times::Times,
+    },
+    wait::selection::Target,
 };

@@ -7,8 +7,7 @@ mod manifests;
 mod output;
 mod repair;
 mod rollout_wait;
-mod selection;
-mod target;
+pub(crate) mod selection;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +23,6 @@ use self::{
     cluster::{WatchedCluster, WatchedSource},
     output::{Format, Output},
     rollout_wait::RolloutWait,
-    target::Target,
 };
 use crate::prelude::*;
 use crate::{

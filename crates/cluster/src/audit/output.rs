@@ -10,7 +10,7 @@ use super::{
     scan::{Missing, Seen},
     webhook_health::WebhookHealth,
 };
-use crate::live::named::Named;
+use crate::prelude::Named;
 
 pub(super) struct Output<'a> {
     pub(super) args: &'a AuditArgs,

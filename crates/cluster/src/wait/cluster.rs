@@ -4,7 +4,6 @@ use serde::de::IgnoredAny;
 use setguard_core::{object::namespace_or_default, observed::Event};
 use tokio::sync::Notify;
 
-use super::target::Target;
 use crate::live::{
     collections::{CLAIMS, SETS, UNHEALTHY, VOLUMES},
     follower::Listener,

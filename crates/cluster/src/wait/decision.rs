@@ -11,7 +11,6 @@ use setguard_core::{
 use super::{
     diagnosis::{Diagnosis, Diagnostic},
     flapping::Flaps,
-    target::Target,
 };
 use crate::prelude::*;
 

@@ -5,7 +5,6 @@ use setguard_files::report::json::{CommandV1, DifferenceV1};
 use super::{
     decision::{Decision, Obstacle},
     flapping::FLAPS,
-    target::Target,
 };
 use crate::prelude::*;
 

@@ -5,10 +5,7 @@ use setguard_core::{
     observed::Pod,
 };
 
-use super::{
-    decision::{Obstacle, View},
-    target::Target,
-};
+use super::decision::{Obstacle, View};
 use crate::prelude::*;
 
 /// The state of such a pod, as an obstacle.

@@ -3,7 +3,7 @@
 
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 
-use super::{decision::Repair, target::Target};
+use super::decision::Repair;
 use crate::prelude::*;
 
 /// This annotation makes the controller of a set try again.

@@ -17,7 +17,6 @@ use super::{
     event::{Event, EventType},
     output::Output,
     repair::{STUCK, annotate, repair},
-    target::Target,
 };
 use crate::prelude::*;
 

@@ -1,7 +1,23 @@
 use setguard_files::report;
 
-use super::{WaitArgs, target::Target};
+use super::WaitArgs;
 use crate::prelude::*;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Target {
+    pub(crate) namespace: String,
+    pub(crate) kind: WorkloadKind,
+    pub(crate) name: String,
+    /// Whether each pod has its own claims.
+    pub(crate) has_claims: bool,
+}
+
+/// For people and for kubectl: `statefulset/db -n shop`.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} -n {}", self.kind.lower(), self.name, self.namespace)
+    }
+}
 
 const RELEASE: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
