@@ -12,7 +12,6 @@ pub mod cleanup;
 mod configuration;
 pub mod connections;
 mod files;
-mod host;
 pub mod http_error;
 pub(crate) mod https;
 pub mod loopback;
@@ -127,8 +126,7 @@ fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
         (false, true) => "--discover-feature-gates",
         (false, false) => "--tls-managed",
     };
-    live::start(&app.live, live::Discover { gates }, on_release)
-        .with_context(|| no_api_server(flag))
+    live::start(&app.live, gates, on_release).with_context(|| no_api_server(flag))
 }
 
 fn certificate(args: &ServeArgs) -> anyhow::Result<(Pair, Option<SelfSigner>)> {

@@ -1,11 +1,6 @@
 //! The attacks. Each attack runs to its end and reports what it sent.
 
-use std::{
-    future::Future,
-    io,
-    pin::Pin,
-    time::{Duration, Instant},
-};
+use std::{future::Future, io, pin::Pin};
 
 use axum::body::{Body, Bytes};
 use futures::{StreamExt as _, future::join_all, stream};
@@ -15,6 +10,7 @@ use tokio::{
 };
 
 use crate::{client::Target, objects, reviews};
+use setguard_testing::prelude::*;
 
 type Running = Pin<Box<dyn Future<Output = String> + Send>>;
 

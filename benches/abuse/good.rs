@@ -1,10 +1,5 @@
 //! The potential victims of an attack: an API server with normal reviews, and a kubelet with its probes.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
-
 use crate::{
     client::Target,
     http,
@@ -12,6 +7,7 @@ use crate::{
     plain::{self, Connection},
     reviews,
 };
+use setguard_testing::prelude::*;
 
 /// The time between two reviews, and between two probes.
 const PAUSE: Duration = Duration::from_millis(5);

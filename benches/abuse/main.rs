@@ -15,14 +15,6 @@ mod client;
 mod good;
 mod objects;
 
-use std::{
-    env,
-    path::PathBuf,
-    process::Stdio,
-    thread,
-    time::{Duration, Instant},
-};
-
 use clap::Parser;
 use setguard_testing::{harness, http, numbers, plain, reviews};
 use tokio::runtime::Runtime;
@@ -34,6 +26,7 @@ use crate::{
     harness::server::Server,
     numbers::{memory, processor_seconds},
 };
+use setguard_testing::prelude::*;
 
 #[derive(Debug, Parser)]
 struct Arguments {

@@ -1,10 +1,7 @@
 //! `setguard audit` of a large cluster.
 
-use std::{fs, path::Path};
-
-use serde_json::Value;
-
 use crate::{Cluster, Cost, Process};
+use setguard_testing::prelude::*;
 
 pub(crate) fn measure() {
     let (objects, bytes) = Cluster::audited(0).size();

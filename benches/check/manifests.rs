@@ -1,15 +1,9 @@
 //! `setguard check` on many manifests.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{Cost, Process, harness::process::leashed};
+use setguard_testing::prelude::*;
 
 pub(crate) fn measure() {
     println!("\nsetguard check on a folder of manifests, one object per file");

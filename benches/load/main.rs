@@ -15,12 +15,7 @@ mod bare;
 mod throughput;
 mod view;
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::{self, Command},
-    time::Duration,
-};
+use std::process;
 
 use clap::{Parser, ValueEnum};
 use setguard_testing::{
@@ -28,6 +23,8 @@ use setguard_testing::{
     load::{self, Load},
     manifests, numbers, plain, reviews,
 };
+
+use setguard_testing::prelude::*;
 
 /// The core for the server, and the core for the client.
 const SERVER_CORE: &str = "0";

@@ -1,14 +1,9 @@
 //! `setguard serve` against the same stack that answers `allowed: true` without reading.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::ffi::OsString;
 
 use crate::{Arguments, certificate, harness::process::free_ports, load::Side, reviews};
+use setguard_testing::prelude::*;
 
 /// The benchmark measures memory again after this many requests.
 const MANY: usize = 1_000_000;

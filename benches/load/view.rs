@@ -1,12 +1,6 @@
 //! `setguard serve --inventory full` in a large cluster: its memory, including startup, and the latency of reviews
 //! compared with a server that sees an empty cluster.
 
-use std::{
-    net::SocketAddr,
-    path::Path,
-    time::{Duration, Instant},
-};
-
 use setguard_testing::cluster::Cluster;
 
 use crate::{
@@ -17,6 +11,7 @@ use crate::{
     reviews,
     throughput::{setguard, setguard_args},
 };
+use setguard_testing::prelude::*;
 
 pub(crate) fn measure(arguments: &Arguments, core: Option<&str>) {
     let folder = tempfile::tempdir().expect("a folder");

@@ -16,18 +16,11 @@ mod site;
 mod tally;
 mod writers;
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
-
 use clap::Parser;
 use setguard_testing::{background, harness, link, manifests, numbers, service};
 
 use crate::{faults::FAULTS, harness::control_plane::ASSETS, site::Site, tally::Tally};
+use setguard_testing::prelude::*;
 
 /// Seconds between two faults.
 const EVERY: u64 = 30;

@@ -1,10 +1,6 @@
 //! One replica of setguard, as a pod runs it.
 
-use std::{
-    fs,
-    net::{Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
-};
+use std::net::Ipv4Addr;
 
 use tempfile::TempDir;
 
@@ -12,6 +8,7 @@ use crate::harness::{
     process::{Process, eventually, free_ports},
     server::is_ready,
 };
+use setguard_testing::prelude::*;
 
 /// A replica with its own files. Dropping it ends it.
 #[derive(Debug)]

@@ -1,9 +1,6 @@
 //! A control plane with two replicas of setguard behind one address.
 
-use std::{path::Path, thread, time::Duration};
-
 use rcgen::{CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use serde_json::json;
 use setguard::server::webhooks;
 
 use crate::{
@@ -17,6 +14,7 @@ use crate::{
     replica::Replica,
     service::Service,
 };
+use setguard_testing::prelude::*;
 
 pub(crate) const NAMESPACE: &str = "soak";
 

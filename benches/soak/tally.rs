@@ -1,18 +1,12 @@
 //! The outcomes of the writes by the preceding fault.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    sync::Mutex,
-    time::{Duration, Instant},
-};
-
 use crate::{
     faults::SWITCHED_OFF,
     numbers::{Latencies, memory},
     replica::Replica,
     site::Site,
 };
+use setguard_testing::prelude::*;
 
 pub(crate) const HEAD: &str = "\
 | minute | fault | writes | refused, rightly | webhook not reached | denied, wrongly | allowed, wrongly | \

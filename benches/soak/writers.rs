@@ -1,18 +1,11 @@
 //! Writers that create, change and delete good sets, and try to create bad ones.
 
-use std::{
-    collections::BTreeSet,
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
 use futures::future::join_all;
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use kube::{
     Api,
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
-use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{
@@ -21,6 +14,7 @@ use crate::{
     site::{NAMESPACE, Site},
     tally::{Outcome, Tally},
 };
+use setguard_testing::prelude::*;
 
 const WRITERS: u32 = 4;
 /// The number of writes in a round: create, refuse, change, and delete.

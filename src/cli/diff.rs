@@ -1,7 +1,6 @@
 //! `setguard diff`: the program that `kubectl diff` calls.
 
 use std::{
-    env,
     ffi::OsString,
     fs,
     process::{Command, Stdio},

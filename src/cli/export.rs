@@ -13,7 +13,6 @@ use std::io::Write as _;
 use anyhow::bail;
 use clap::Subcommand;
 use setguard_core::kubernetes::cluster::since;
-use setguard_files::report;
 
 use self::objects::Export;
 

@@ -1,13 +1,5 @@
 mod stream;
 
-use jiff::Timestamp;
-use setguard_core::{
-    engine::{Context, Origin},
-    object::User,
-    printable::Printable,
-};
-use setguard_files::{manifests::listing, report};
-
 use self::stream::Preview;
 
 use crate::cli::prelude::*;

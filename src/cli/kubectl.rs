@@ -1,10 +1,8 @@
 //! kubectl calls setguard in two ways: as a plugin, and as the program for `kubectl diff`.
 
-use std::{
-    env,
-    ffi::{OsStr, OsString},
-    path::Path,
-};
+use std::ffi::{OsStr, OsString};
+
+use crate::cli::prelude::*;
 
 pub(super) fn args() -> Vec<OsString> {
     in_order(env::args_os().collect())

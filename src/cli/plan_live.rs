@@ -53,7 +53,7 @@ impl plan::live::Reader for Cluster {
             items.iter().for_each(|item| on_item(item.get()));
         };
         match self.runtime.block_on(self.reader.list(&list, on_page)) {
-            Ok(()) => Ok(None),
+            Ok(_) => Ok(None),
             Err(Problem::Forbidden(why) | Problem::Absent(why)) => Ok(Some(why)),
             Err(problem) => Err(problem.into()),
         }

@@ -7,12 +7,7 @@ mod webhook;
 use std::io::IsTerminal as _;
 
 use anstream::AutoStream;
-use jiff::Timestamp;
-use setguard_core::printable::Printable;
-use setguard_files::{
-    manifests::listing,
-    report::{self, screen::Screen},
-};
+use setguard_files::report::screen::Screen;
 
 use self::{
     api_server::{ApiServer, ObjectResult},

@@ -1,17 +1,10 @@
 //! Accepts connections in a loop of its own: axum's has no limit, and no server on hyper lets the
 //! program choose which connection to close.
 
-use std::{
-    future::Future,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use futures::FutureExt as _;
 use rustls::ServerConfig;
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::watch,
-};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::{

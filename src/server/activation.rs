@@ -16,25 +16,19 @@ mod args;
 pub(crate) mod dry_run_probe;
 mod kept_rules;
 mod problem;
-pub(crate) mod target;
 mod verify;
 mod why;
 
 use k8s_openapi::api::core::v1::Namespace;
-use kube::{
-    Api,
-    api::{DynamicObject, Patch},
-};
-use tokio::time::sleep_until;
+use kube::api::Patch;
 
-pub use self::args::ActivationArgs;
+pub use self::args::{ActivationArgs, Target};
 use setguard_cluster::live::registered;
 
 use self::{
     dry_run_probe::{PAUSE, REHEARSALS},
     kept_rules::KeptRules,
     problem::Problem,
-    target::Target,
     verify::Verification,
     why::Silent,
 };
@@ -58,11 +52,8 @@ const INSTALLED_BY_HELM: &str = "meta.helm.sh/release-name";
 pub(crate) struct Activation {
     app: Arc<App>,
     name: String,
-    owner: Option<String>,
+    args: ActivationArgs,
     target: Target,
-    interval: Duration,
-    /// Whether somebody else writes the rules.
-    only_compares: bool,
     /// Whether setguard writes the `caBundle`s.
     is_managed: bool,
     client: Client,
@@ -104,10 +95,8 @@ pub(crate) async fn start(
         )),
         app,
         name,
-        owner: args.arm_owner.clone(),
+        args: args.clone(),
         target,
-        interval: args.arm_check_interval,
-        only_compares: args.arm_compare_only,
         is_managed,
         client,
         existing: Vec::new(),
@@ -223,20 +212,20 @@ impl Activation {
                 self.wait = FIRST_WAIT;
                 self.is_proven = !self.armed.is_empty();
                 let owned = self.own().await.err();
-                let Activation { app, verification, target, armed, interval, .. } = self;
-                if verification.verify(target, armed, *interval).await {
+                let Activation { app, verification, target, armed, args, .. } = self;
+                if verification.verify(target, armed, args.arm_check_interval).await {
                     app.metrics.armed.uncalled.inc();
                 }
                 let uncalled = self.verification.problem();
                 let problem = self.deleted.take().or(owned).or(uncalled);
                 self.report(problem);
-                return self.interval.min(self.verification.wait());
+                return self.args.arm_check_interval.min(self.verification.wait());
             }
             // Some replica has just written the rules.
             Ok(false) | Err(Problem::Call(CallError::Conflict(_))) => return PAUSE,
             Err(problem @ Problem::Absent(_)) => {
                 self.report(Some(problem));
-                return self.interval;
+                return self.args.arm_check_interval;
             }
             Err(problem) => problem,
         };
@@ -333,7 +322,7 @@ impl Activation {
             match compared {
                 Ok(compared) => {
                     foreign.extend(compared.say(kind, name));
-                    if self.only_compares {
+                    if self.args.arm_compare_only {
                         continue;
                     }
                     self.armed.push((configuration, read.clone()));
@@ -405,7 +394,7 @@ impl Activation {
 
     /// Makes the Namespace the owner of each configuration that Helm installed without an owner.
     async fn own(&self) -> Result<(), Problem> {
-        let Some(owner) = &self.owner else { return Ok(()) };
+        let Some(owner) = &self.args.arm_owner else { return Ok(()) };
         for configuration in Configuration::ALL {
             let read = read(&self.client, configuration, &self.name).await?;
             let Some(read) = read else { continue };

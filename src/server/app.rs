@@ -77,7 +77,7 @@ impl App {
     pub fn with_view(policy: Policy, live: Arc<Live>) -> Arc<App> {
         let metrics = Metrics::with_view(&live);
         metrics.set_release(policy.cluster.version, ReleaseSource::of(&policy, None));
-        metrics.policy.is_fallback.set(policy.is_fallback.into());
+        metrics.policy_is_fallback.set(policy.is_fallback.into());
         Arc::new(App {
             policy: ArcSwap::from_pointee(policy.clone()),
             parts: Mutex::new(Parts { policy, release: None }),
@@ -114,7 +114,7 @@ impl App {
                 "checking objects against this release"
             );
         }
-        self.metrics.policy.is_fallback.set(policy.is_fallback.into());
+        self.metrics.policy_is_fallback.set(policy.is_fallback.into());
         self.policy.store(Arc::new(policy));
     }
 

@@ -1,15 +1,16 @@
 //! The flags of `setguard serve`.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
-
 use setguard_cluster::live::InventoryArgs;
-use setguard_core::kubernetes::duration;
 use setguard_files::policy_file::args::PolicyArgs;
 
 use super::{
-    activation::ActivationArgs, host::host, managed::ManagedArgs, policy::IfInvalid,
-    telemetry::LogFormat, tls::MinVersion,
+    activation::ActivationArgs,
+    managed::ManagedArgs,
+    policy::IfInvalid,
+    telemetry::LogFormat,
+    tls::{MinVersion, host},
 };
+use crate::server::prelude::*;
 
 /// Run the admission webhook server
 ///

@@ -6,8 +6,7 @@
 
 use std::future;
 
-use axum::body::Body;
-use tokio::time::{sleep_until, timeout_at};
+use tokio::time::timeout_at;
 
 use super::http_error::HttpError;
 use crate::server::prelude::*;

@@ -1,10 +1,9 @@
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
-use kube::{
-    Api, Client,
-    api::{ApiResource, DynamicObject},
-};
+use kube::api::ApiResource;
+
+use crate::server::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Configuration {

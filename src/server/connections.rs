@@ -1,6 +1,6 @@
 //! The open connections of the webhook port: their limits, and which one closes to make room.
 
-use std::{collections::BTreeMap, convert::Infallible, future::Future, pin::pin};
+use std::{convert::Infallible, pin::pin};
 
 use axum::http::Response;
 use hyper::{
@@ -8,14 +8,13 @@ use hyper::{
     service::{Service, service_fn},
 };
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioExecutor, TokioTimer},
     server::conn::auto,
     service::TowerToHyperService,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::sleep_until,
 };
 use tokio_io_timeout::TimeoutStream;
 

@@ -1,12 +1,11 @@
 //! Reads the files that setguard watches.
 
 use std::{
-    fs, io,
-    path::Path,
+    fs,
     sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError},
-    thread,
-    time::Duration,
 };
+
+use crate::server::prelude::*;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -2,12 +2,11 @@
 
 use axum::http::Response;
 use http_body_util::Full;
-use hyper_util::rt::TokioIo;
 use rustls::{
     ClientConfig, RootCertStore, crypto::aws_lc_rs, pki_types::UnixTime,
     time_provider::TimeProvider,
 };
-use tokio::net::{TcpStream, ToSocketAddrs};
+use tokio::net::ToSocketAddrs;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::server::prelude::*;

@@ -10,18 +10,15 @@
 //! The time is the API server's, from its responses, because the API server verifies the leaf.
 
 mod args;
-pub(crate) mod authority;
 mod clock;
 pub(crate) mod cluster;
 mod plan;
-mod time;
 
 use http_body_util::Full;
 
 pub use self::args::ManagedArgs;
 
 use self::{
-    authority::Authority,
     clock::Clock,
     cluster::{CallError, Cluster, Snapshot},
     plan::{Plan, Step},
@@ -29,7 +26,10 @@ use self::{
 use super::{
     https,
     metrics::ManagedEvent,
-    tls::{Reloader, Slot},
+    tls::{
+        Reloader, Slot,
+        authority::{self, Authority, MANAGED},
+    },
 };
 use crate::server::prelude::*;
 
@@ -179,7 +179,7 @@ impl State {
                 let restore = seen.view.stored.is_none() && !keep.is_empty();
                 if make {
                     let lifetime = self.manager.args.lifetimes().authority;
-                    match Authority::make(now, lifetime) {
+                    match Authority::make(MANAGED, now, lifetime) {
                         Ok(new) => keep.insert(0, new),
                         Err(error) => tracing::error!(%error, "cannot create a CA"),
                     }
@@ -227,10 +227,10 @@ impl State {
         let now = self.clock.latest();
         let Some((authority, until)) = self.plan.sign(now) else { return };
         let cert = authority.cert.clone();
-        match authority.sign(&self.manager.args.tls_managed_dns_name, until) {
+        match authority.sign(MANAGED, &self.manager.args.tls_managed_dns_name, until) {
             Err(error) => tracing::error!(%error, "cannot sign a certificate"),
-            Ok(leaf) => {
-                self.manager.slot.put(leaf.cert, leaf.key);
+            Ok((leaf, key)) => {
+                self.manager.slot.put(leaf, key);
                 self.plan.signed(now, cert, until);
                 self.event(ManagedEvent::LeafSigned);
                 let (app, reloader) = (self.manager.app.clone(), self.manager.reloader.clone());

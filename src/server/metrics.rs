@@ -3,7 +3,6 @@
 pub(crate) mod armed;
 mod events;
 mod labels;
-mod policy;
 mod process;
 mod view;
 
@@ -15,10 +14,8 @@ use prometheus_client::{
 use self::armed::Armed;
 pub use self::events::{HandshakeFailure, ManagedEvent, ReleaseSource};
 use self::labels::{Counters, Labels, RESULTS, from_zero, metric, result};
-use self::policy::PolicyState;
 use self::process::Process;
 use self::view::{ReleaseInForce, View};
-use setguard_cluster::live::Live;
 use setguard_core::admission::{Record, review::Operation};
 use setguard_core::kubernetes::cluster::Version;
 
@@ -43,7 +40,9 @@ pub struct Metrics {
     in_flight: Gauge,
     pub(crate) certificate_expiry: Gauge,
     certificate_reloads: Counters<1>,
-    pub(crate) policy: PolicyState,
+    policy_reloads: Counters<1>,
+    policy_is_current: Gauge,
+    pub(crate) policy_is_fallback: Gauge,
     pub handshake_failures: Counters<1>,
     log_lines_dropped: Counter,
     managed: Counters<1>,
@@ -77,6 +76,8 @@ impl Metrics {
             ("newest_kubernetes", Version::NEWEST.to_string()),
         ]);
         r.register("build", "The version that is running", build);
+        let policy_is_current = Gauge::default();
+        policy_is_current.set(1);
         let mut process = Registry::default();
         process.register_collector(Box::new(Process));
         Metrics {
@@ -102,7 +103,12 @@ impl Metrics {
                 get the seconds left"),
             certificate_reloads: metric!(r "certificate_reloads" = from_zero("result", &RESULTS),
                 "Reloads of a changed certificate, key or client CA, by result"),
-            policy: PolicyState::new(r),
+            policy_reloads: metric!(r "policy_reloads" = from_zero("result", &RESULTS),
+                "Reloads of a changed policy file, by result"),
+            policy_is_current: metric!(r "policy_last_reload_successful" = policy_is_current,
+                "1 if the policy in force is the content of its file, 0 if the last reload failed"),
+            policy_is_fallback: metric!(r "policy_fallback" = Gauge::default(),
+                "1 if the server has had no valid policy since it started, so that the rules only warn, 0 otherwise"),
             managed: metric!(r "managed_certificate_events" =
                 from_zero("event", &ManagedEvent::ALL.map(ManagedEvent::as_str)),
                 "Events of the managed certificate, its CA and the caBundles"),
@@ -178,6 +184,12 @@ impl Metrics {
     /// Counts a reload of the certificate; `taken` is whether it succeeded.
     pub fn certificate_reloaded(&self, taken: bool) {
         self.certificate_reloads.get_or_create(&result(taken)).inc();
+    }
+
+    /// Counts a reload of the policy; `taken` is whether it succeeded.
+    pub(crate) fn policy_reloaded(&self, taken: bool) {
+        self.policy_reloads.get_or_create(&result(taken)).inc();
+        self.policy_is_current.set(taken.into());
     }
 
     /// Returns the metrics as OpenMetrics text.

@@ -82,7 +82,7 @@ impl Reloader {
         match read.and_then(|text| self.args.parse(text.as_deref())) {
             Ok(policy) => {
                 app.set_policy(policy);
-                app.metrics.policy.reloaded(true);
+                app.metrics.policy_reloaded(true);
                 tracing::info!("the policy was reloaded");
             }
             Err(error) => {
@@ -95,7 +95,7 @@ impl Reloader {
 
 /// `then` is the consequence.
 fn failed(app: &App, error: &PolicyError, then: &str) {
-    app.metrics.policy.reloaded(false);
+    app.metrics.policy_reloaded(false);
     if let PolicyError::Wrong { path, problems } = error {
         for problem in problems {
             let at = format!("{}:{problem}", path.display());

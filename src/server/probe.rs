@@ -3,18 +3,12 @@
 mod armed;
 mod through;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{fs, process::ExitCode};
 
-use axum::http::Uri;
 use rustls::pki_types::pem::PemObject;
-use setguard_core::kubernetes::resource::{RESOURCES, Resource};
 
 use self::armed::Expected;
-use super::{activation::target::Target, call_tracker::PROBES, https};
+use super::{activation::Target, call_tracker::PROBES, https};
 use crate::server::prelude::*;
 
 /// Send a valid and an invalid DaemonSet to a server for review

@@ -3,10 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, HeaderValue, Uri, Version},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, HeaderValue, Version},
+    response::Response,
     routing::{MethodRouter, post},
 };
 use hyper::body::Body as _;

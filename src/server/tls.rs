@@ -3,27 +3,20 @@
 //! Files are polled and compared by content. When a Secret changes, the kubelet swaps a symlink,
 //! and a watch on the file itself would receive no further events.
 
-pub(crate) mod params;
-mod self_signed;
-mod slot;
-mod trust;
-mod version;
+pub(crate) mod authority;
+pub(crate) mod self_signed;
 
-use std::path::{Path, PathBuf};
-
-use arc_swap::ArcSwap;
 use rustls::{
-    InconsistentKeys, RootCertStore, ServerConfig,
+    DEFAULT_VERSIONS, InconsistentKeys, RootCertStore, ServerConfig, SupportedProtocolVersion,
     crypto::{CryptoProvider, aws_lc_rs},
-    pki_types::{PrivateKeyDer, pem::PemObject},
+    pki_types::{PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
+    version::TLS13,
 };
-use tokio::sync::watch;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
-use self::trust::Verifier;
-pub use self::{self_signed::SelfSigner, slot::Slot, trust::Trust, version::MinVersion};
+pub use self::self_signed::SelfSigner;
 use super::{
     files::{self, Patience},
     metrics::Metrics,
@@ -42,6 +35,55 @@ pub enum Pair {
     },
     /// A certificate that is created and renewed in memory.
     Memory(Slot),
+}
+
+/// A certificate and its key in memory. As with files, a [`Reloader`] picks up a change.
+#[derive(Clone)]
+pub struct Slot(Arc<ArcSwap<(String, String)>>);
+
+impl Slot {
+    /// Creates a slot with this certificate and key (PEM).
+    pub fn new(cert: String, key: String) -> Self {
+        Slot(Arc::new(ArcSwap::from_pointee((cert, key))))
+    }
+
+    /// Returns the certificate and the key (PEM).
+    pub fn get(&self) -> Arc<(String, String)> {
+        self.0.load_full()
+    }
+
+    /// Replaces the certificate and the key.
+    pub fn put(&self, cert: String, key: String) {
+        self.0.store(Arc::new((cert, key)));
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Slot").field(&self.0.load().0).finish()
+    }
+}
+
+/// The oldest version of TLS that clients may use. rustls implements no version before 1.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum MinVersion {
+    /// TLS 1.2 and 1.3
+    #[default]
+    #[value(name = "1.2")]
+    Tls12,
+    /// TLS 1.3 only
+    #[value(name = "1.3")]
+    Tls13,
+}
+
+impl MinVersion {
+    fn accepted(self) -> &'static [&'static SupportedProtocolVersion] {
+        static ONLY_TLS13: [&SupportedProtocolVersion; 1] = [&TLS13];
+        match self {
+            MinVersion::Tls12 => DEFAULT_VERSIONS,
+            MinVersion::Tls13 => &ONLY_TLS13,
+        }
+    }
 }
 
 /// The sources of everything that TLS needs.
@@ -78,6 +120,32 @@ impl Tls {
     /// Returns the trust in clients from this call on. To miss no change, call this before [`config`](Self::config).
     pub fn trust(&self) -> Trust {
         Trust(self.clients.subscribe())
+    }
+}
+
+/// `None` if clients need no certificate.
+type Verifier = Option<Arc<dyn ClientCertVerifier>>;
+
+/// The clients that are trusted, from the time of [`Tls::trust`] on.
+#[derive(Debug)]
+pub struct Trust(watch::Receiver<Verifier>);
+
+impl Trust {
+    /// Waits until the client that presented this chain is no longer trusted.
+    pub async fn lost(mut self, chain: &[CertificateDer<'static>]) {
+        while self.0.changed().await.is_ok() {
+            let verifier = self.0.borrow_and_update().clone();
+            let trusted = verifier.is_none_or(|verifier| {
+                chain.split_first().is_some_and(|(leaf, rest)| {
+                    verifier.verify_client_cert(leaf, rest, UnixTime::now()).is_ok()
+                })
+            });
+            if !trusted {
+                return;
+            }
+        }
+        // No reload will follow, so the client stays trusted.
+        std::future::pending::<()>().await;
     }
 }
 
@@ -208,6 +276,14 @@ impl Source {
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Built { config: Arc::new(config), expiry, clients })
+    }
+}
+
+/// A subject alternative name of a certificate: a DNS name or an IP address.
+pub(crate) fn host(text: &str) -> Result<String, String> {
+    match ServerName::try_from(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(format!("{text:?} is neither a DNS name nor an IP address")),
     }
 }
 

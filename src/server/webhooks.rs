@@ -3,23 +3,21 @@
 //! One list, [`registrations`], is the source of the configurations that `serve` prints for a first
 //! try, and of those in the Helm chart: the chart reads `charts/setguard/files/webhook-rules.yaml`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use k8s_openapi::{
     ByteString,
     api::admissionregistration::v1::{MatchCondition, RuleWithOperations},
 };
 use serde::Serialize;
-use serde_json::{Value, json};
-use setguard_core::admission::Endpoint;
 use setguard_core::{
-    kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
+    kubernetes::resource::WorkloadKind,
     object::annotations::CONTROL_PLANE_LABEL,
     rules::{
         rule::{Operation, Phase, Rule},
         traps,
     },
 };
+
+use crate::server::prelude::*;
 
 /// Selects the pods that setguard may inject into. See `inject::pod`.
 const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/node' in \

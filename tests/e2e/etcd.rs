@@ -1,9 +1,8 @@
 //! Changes the API server's stored objects behind its back.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
 
-use crate::{ControlPlane, http};
+use crate::prelude::*;
 
 /// The kube-apiserver flag to store editable JSON.
 pub(crate) const JSON: &str = "--storage-media-type=application/json";

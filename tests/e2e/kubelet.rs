@@ -5,14 +5,11 @@
 //! further setup.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     net::{IpAddr, Ipv4Addr},
     os::unix::fs::symlink,
     process,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU8, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicU8, Ordering},
     thread::JoinHandle,
 };
 
@@ -24,7 +21,6 @@ use kube::ResourceExt as _;
 use tempfile::TempDir;
 
 use crate::prelude::*;
-use crate::{Process, client, http};
 
 const PERIOD: Duration = Duration::from_millis(100);
 

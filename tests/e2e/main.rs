@@ -15,12 +15,7 @@ mod rollouts;
 mod stage;
 mod viewer;
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use setguard_testing::{
@@ -29,12 +24,15 @@ use setguard_testing::{
     harness::{
         self,
         control_plane::{ASSETS, CONTROLLER_MANAGER, ControlPlane, SCHEDULER, SETGUARD},
-        kubectl::{Kubectl, Output},
+        kubectl::{Kubectl, Output, words},
         process::{Process, becomes, eventually, free_ports},
         webhook::Webhook,
     },
     helm, http, link,
-    manifests::{self, add_claim, daemon_set, pod, stateful_set, surging, with_app},
+    manifests::{
+        self, add_claim, daemon_set, pod, rolled_by, stateful_set, surging, with, with_app,
+        with_pod, within,
+    },
     numbers, pages,
     service::Service,
     traces,
@@ -49,6 +47,7 @@ use self::{
     stage::Stage,
     viewer::Viewer,
 };
+use crate::prelude::*;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

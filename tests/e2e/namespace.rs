@@ -20,6 +20,17 @@ impl<'a> Namespace<'a> {
         self.control_plane.kubectl.run(&args, stdin)
     }
 
+    /// Runs a command whose words have no spaces, and that succeeds.
+    #[track_caller]
+    pub(crate) fn does(&self, command: &str) -> Output {
+        self.kubectl(&words(command), "").accepted()
+    }
+
+    #[track_caller]
+    pub(crate) fn merge(&self, object: &str, patch: &Value) -> Output {
+        self.does(&format!("patch {object} --type=merge --patch {patch}"))
+    }
+
     pub(crate) fn apply(&self, object: &Value) -> Output {
         self.kubectl(&["apply", "-f", "-"], &object.to_string())
     }

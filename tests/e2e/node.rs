@@ -1,8 +1,6 @@
 //! Nodes without a kubelet, and the kubelet's work.
 
-use serde_json::{Value, json};
-
-use crate::Namespace;
+use crate::prelude::*;
 
 /// The label that binds a case's daemons to its nodes.
 pub(crate) const LABEL: &str = "e2e";
@@ -12,28 +10,27 @@ pub(crate) const CONTROL_PLANE_TAINTS: [&str; 2] =
 
 /// Creates a ready node for this case, with room for pods.
 pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>) {
-    let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
-    let node = json!({
-        "apiVersion": "v1", "kind": "Node",
-        // A kubelet sets the other labels.
-        "metadata": {
-            "name": name,
-            "labels": {
-                LABEL: namespace.name, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
-            },
-        },
-        "status": {
-            "allocatable": room,
-            "capacity": room,
-            "conditions": [{ "type": "Ready", "status": "True" }],
-        },
+    // A kubelet sets the other labels.
+    let labels = json!({
+        LABEL: namespace.name, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
     });
-    namespace.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
-    // The API server taints every new node as not ready, and no node controller runs here to remove that taint.
     let taints: Vec<Value> =
         taint.iter().map(|key| json!({ "key": key, "effect": "NoSchedule" })).collect();
-    let patch = json!({ "spec": { "taints": taints } }).to_string();
-    namespace.kubectl(&["patch", "node", name, "--type=merge", "--patch", &patch], "").accepted();
+    let metadata = json!({ "name": name, "labels": labels });
+    put(namespace.control_plane, json!({ "metadata": metadata, "spec": { "taints": taints } }));
+}
+
+/// Makes this node ready, with room for pods. It may exist.
+pub(crate) fn put(plane: &ControlPlane, mut node: Value) {
+    let room = json!({ "cpu": "4", "memory": "16Gi", "pods": "110" });
+    let ready = json!({ "type": "Ready", "status": "True" });
+    (node["apiVersion"], node["kind"]) = (json!("v1"), json!("Node"));
+    node["status"] = json!({ "allocatable": room, "capacity": room, "conditions": [ready] });
+    plane.kubectl.run(&["create", "-f", "-"], &node.to_string());
+    // The API server taints every new node as not ready, and no node controller runs here to remove that taint.
+    let taints = json!({ "spec": { "taints": node["spec"]["taints"] } }).to_string();
+    let name = node["metadata"]["name"].as_str().expect("a name");
+    plane.kubectl.run(&["patch", "node", name, "--type=merge", "-p", &taints], "").accepted();
 }
 
 pub(crate) fn create_four(namespace: &Namespace<'_>, prefix: &str) -> [String; 4] {
@@ -47,7 +44,7 @@ pub(crate) fn create_four(namespace: &Namespace<'_>, prefix: &str) -> [String; 4
 }
 
 pub(crate) fn pods(namespace: &Namespace<'_>, label: &str) -> Vec<Value> {
-    let mut list = namespace.kubectl(&["get", "pods", "-l", label, "-o", "json"], "").json();
+    let mut list = namespace.does(&format!("get pods -l {label} -o json")).json();
     serde_json::from_value(list["items"].take()).expect("a list")
 }
 
@@ -55,8 +52,7 @@ pub(crate) fn pods(namespace: &Namespace<'_>, label: &str) -> Vec<Value> {
 pub(crate) fn finish_terminating(namespace: &Namespace<'_>, pods: &[Value]) {
     for pod in pods.iter().filter(|pod| is_terminating(pod)) {
         let name = pod["metadata"]["name"].as_str().expect("a name");
-        let args = ["delete", "pod", name, "--force", "--grace-period=0", "--ignore-not-found"];
-        namespace.kubectl(&args, "").accepted();
+        namespace.does(&format!("delete pod {name} --force --grace-period=0 --ignore-not-found"));
     }
 }
 

@@ -1,14 +1,6 @@
 //! What most files of this module import.
 
-pub(crate) use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, fs,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
+pub(crate) use std::collections::HashMap;
 
 pub(crate) use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 pub(crate) use jiff::Timestamp;
@@ -17,10 +9,12 @@ pub(crate) use kube::{
     Api, Client,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
-pub(crate) use serde_json::{Value, json};
+pub(crate) use setguard_testing::prelude::*;
 pub(crate) use tokio::time::sleep;
 
 pub(crate) use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Dice, Namespace, Output, SCHEDULER, SETGUARD, Service,
-    becomes, daemon_set, eventually, pod, setguard, stateful_set, surging, with_app,
+    CONTROLLER_MANAGER, Case, ControlPlane, Dice, Kubelet, Namespace, Output, Process, SCHEDULER,
+    SETGUARD, Service, Viewer, add_claim, becomes, client, daemon_set, eventually,
+    harness::process::path_with, helm, http, manifests, node, pod, rolled_by, setguard,
+    stateful_set, surging, viewer, with, with_app, with_pod, within, words,
 };

@@ -9,10 +9,8 @@ mod world;
 
 use std::{
     net::SocketAddr,
-    sync::{Condvar, Mutex, MutexGuard},
+    sync::{Condvar, MutexGuard},
 };
-
-use setguard_testing::http;
 
 #[cfg(unix)]
 pub use self::cluster::Cluster;
@@ -35,17 +33,13 @@ impl Drop for ApiServer {
 impl ApiServer {
     pub fn start(minor: &'static str) -> Self {
         let world = World { version: 100, minor, patch: "7", ..World::default() };
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let shared = Arc::new((Mutex::new(world), Condvar::new()));
-        let server = ApiServer { shared: shared.clone(), address };
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let connection = Connection { shared: shared.clone() };
-                thread::spawn(move || connection.serve(stream));
-            }
+        let connection = Connection { shared: shared.clone() };
+        let address = http::listen(move |stream| {
+            connection.serve(stream);
+            Ok(())
         });
-        server
+        ApiServer { shared, address }
     }
 
     pub fn kubeconfig(&self, dir: &Path) -> PathBuf {

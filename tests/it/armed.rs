@@ -1,12 +1,9 @@
 //! The answers of a server about its webhook configurations, while it can and cannot read them.
 
-use serde_json::{Value, json};
 use setguard_files::report::fingerprint::digest;
 
-use crate::{
-    api_server::{ApiServer, Cluster},
-    daemon::{Daemon, certificate_in, eventually},
-};
+use crate::prelude::*;
+use crate::{api_server::Cluster, daemon::certificate_in};
 
 const KIND: &str = "ValidatingWebhookConfiguration";
 const RESOURCE: &str = "validatingwebhookconfigurations";

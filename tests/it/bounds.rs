@@ -2,17 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jiff::civil::date;
-use serde_json::{Value, json};
-use setguard::{
-    admission::{self, Endpoint},
-    engine::{Context, deadline::Deadline},
-    finding::Mode,
-    policy::Policy,
-    rules::{too_large_to_check::TOO_LARGE, traps},
-};
+use setguard::{engine::deadline::Deadline, rules::too_large_to_check::TOO_LARGE};
 
-use crate::{folder, folder::Folder, review::review, review::warnings};
+use crate::prelude::*;
+use crate::{
+    folder,
+    review::{review, warnings},
+};
 
 /// A DaemonSet with this many volumes. Its selector does not match, to cause a denial.
 fn daemon_set(volumes: usize) -> Value {

@@ -13,7 +13,6 @@ use setguard::{
 };
 
 use crate::prelude::*;
-use crate::support::{self, Found};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -4,7 +4,6 @@
 //! were recorded with both in release 1.36.2; see `tests/conformance/README.md`.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
-use serde::Deserialize;
 use setguard::{
     engine,
     kubernetes::semantic,

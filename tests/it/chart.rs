@@ -17,16 +17,12 @@ mod roles;
 mod system;
 mod values;
 
-use std::process::Output;
-
 use setguard::{
-    admission::{self, Endpoint},
     live::{InventoryArgs, Live, Mode},
     server::{metrics::Metrics, webhooks::registrations},
 };
 
 use crate::prelude::*;
-use crate::{daemon::review, helm, support};
 
 fn chart() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard")
@@ -43,6 +39,11 @@ fn render(helm: &Path, flags: &[&str]) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{flags:?}: {stderr}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// `None` without Helm.
+fn rendered(flags: &[&str]) -> Option<Vec<Value>> {
+    Some(objects(&render(&helm::find()?, flags)))
 }
 
 #[track_caller]
@@ -180,9 +181,8 @@ fn webhooks(objects: &[Value]) -> Vec<&Value> {
 
 #[test]
 fn each_registration_in_the_code_is_in_the_webhook_configurations() {
-    let Some(helm) = helm::find() else { return };
     let always = ["--set", "webhook.arm=atOnce", "--set", "webhook.validating.scale=always"];
-    let objects = objects(&render(&helm, &always));
+    let Some(objects) = rendered(&always) else { return };
     let webhooks = webhooks(&objects);
     for webhook in &webhooks {
         assert_eq!(webhook["sideEffects"], "None");

@@ -4,7 +4,6 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use setguard::{
     object::schema::strict,
     rules::{api_validation, api_warning},
@@ -12,7 +11,7 @@ use setguard::{
 
 use crate::prelude::*;
 use crate::{
-    corpus::{Bases, Case, Cause, alpha_cases, bases, cases_of, others, patched},
+    corpus::{Bases, Case, Cause, alpha_cases, cases_of, others, patched},
     support::{cluster_of_release, resource_of},
 };
 

@@ -1,13 +1,13 @@
 //! Compares the rules about pods that are never created with recordings of real controllers and a real API server
 //! (`tests/conformance/pods.jsonl`).
 
-use std::env;
-
-use serde::Deserialize;
 use setguard::finding::Finding;
 
 use crate::prelude::*;
-use crate::{corpus::bases, corpus::patched, support::cluster_of_release, support::resource_of};
+use crate::{
+    corpus::patched,
+    support::{cluster_of_release, resource_of},
+};
 
 /// The rules about refused claims and pods.
 const OF_CLAIMS: &str = "claim-metadata-invalid";

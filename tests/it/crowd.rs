@@ -6,10 +6,7 @@ use futures::{StreamExt as _, stream};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::prelude::*;
-use crate::{
-    daemon::DEADLINE, daemon::Reply, daemon::post, daemon::review, daemon::send, http2,
-    serve::daemon,
-};
+use crate::{daemon::DEADLINE, http2, serve::daemon};
 
 /// More than the connection limit of a port.
 const CROWD: usize = 530;

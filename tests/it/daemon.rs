@@ -1,7 +1,7 @@
 //! `setguard serve` as a process, and a client that controls every byte it sends.
 
 use std::{
-    io::{BufRead, Read},
+    io::Read,
     net::SocketAddr,
     process::{ChildStderr, ExitStatus},
     sync::mpsc::{self, Receiver},
@@ -18,7 +18,6 @@ use setguard_testing::harness::process;
 use tempfile::TempDir;
 
 use crate::prelude::*;
-use crate::support;
 
 /// Generous, because a machine may be slow.
 pub const DEADLINE: Duration = Duration::from_secs(60);

@@ -1,29 +1,28 @@
 //! The annotation that lets listed users exceed a limit.
 
 use setguard::inventory::view::View;
-use setguard_testing::manifests;
+use setguard_testing::manifests::rolled_by;
 
 use crate::prelude::*;
 use crate::{
-    limits::limits as policy_text, limits::policy, limits_in_cluster::scale, review::response, view,
+    limits::{limits as policy_text, policy},
+    limits_in_cluster::{self, scale},
+    view,
 };
 
 const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";
 
 fn database(replicas: u32, permit: Option<&str>) -> Value {
-    let mut set = manifests::stateful_set("db");
-    manifests::add_claim(&mut set, None, "1Gi");
-    set["metadata"] = json!({"name": "db", "namespace": "shop", "uid": "u", "annotations": {}});
+    let mut set = limits_in_cluster::database("Delete", 0);
+    set["metadata"]["uid"] = json!("u");
     set["spec"]["replicas"] = json!(replicas);
-    set["spec"]["persistentVolumeClaimRetentionPolicy"] =
-        json!({"whenDeleted": "Retain", "whenScaled": "Delete"});
     if let Some(permit) = permit {
-        set["metadata"]["annotations"]["setguard.io/exceed"] = json!(permit);
+        set["metadata"]["annotations"] = json!({"setguard.io/exceed": permit});
     }
     set
 }
 
-/// The answer of `/validate` on 1 January 2026 to this user's change.
+/// The answer to this user's change.
 fn answer(policy: &Policy, user: &Value, [old, new]: [&Value; 2]) -> Value {
     ask(policy, user, &json!({"object": new, "oldObject": old}), None)
 }
@@ -32,9 +31,7 @@ fn ask(policy: &Policy, user: &Value, request: &Value, view: Option<&View>) -> V
     let mut request = request.clone();
     request["userInfo"] = user.clone();
     request["name"] = json!("db");
-    let cx =
-        Context { view, view_version: Some(7), ..Context::of_review(policy, date(2026, 1, 1)) };
-    response(request, &cx)
+    limits_in_cluster::answer(&request, policy, view)
 }
 
 fn scale_down(policy: &Policy, user: &Value, permit: &str) -> Value {
@@ -120,11 +117,11 @@ fn the_annotation_counts_only_in_the_new_object_and_only_for_who_makes_the_chang
 #[test]
 fn the_other_limits_stay() {
     let parallel = |replicas: u32, image: &str, permit: Option<&str>| {
-        let mut set = database(replicas, permit);
+        let strategy =
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}});
+        let mut set = rolled_by(database(replicas, permit), &strategy);
         set["spec"]["podManagementPolicy"] = json!("Parallel");
         set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
-        set["spec"]["updateStrategy"] =
-            json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}});
         set
     };
     let limits =

@@ -2,7 +2,6 @@
 
 mod layouts;
 
-use crate::folder::rules;
 use crate::prelude::*;
 
 #[test]

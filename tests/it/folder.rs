@@ -1,11 +1,10 @@
 //! A folder with files where the tests run commands.
 
-use std::{path::MAIN_SEPARATOR, process::Output};
+use std::path::MAIN_SEPARATOR;
 
 use tempfile::TempDir;
 
 use crate::prelude::*;
-use crate::support;
 
 #[derive(Debug)]
 pub struct Ran {

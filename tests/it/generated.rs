@@ -2,10 +2,9 @@
 
 use serde_json::Map;
 use setguard::{audit::AuditArgs, catalogue::all, server::ServeArgs};
-use setguard_testing::recorded::is_current;
 
 use crate::prelude::*;
-use crate::{rule_pages, support};
+use crate::rule_pages;
 
 #[test]
 fn the_pages_of_rules() {

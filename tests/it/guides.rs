@@ -1,10 +1,6 @@
 //! The pages in `docs/guides/`: their manifests and command outputs. The end-to-end tests run the commands that need a
 //! cluster.
 
-use std::env;
-
-use setguard_testing::recorded::is_current;
-
 use crate::pages;
 use crate::prelude::*;
 

@@ -1,15 +1,14 @@
 //! An HTTP/2 client.
 
-use std::{io, sync::Arc};
+use std::io;
 
-use axum::body::Body;
 use hyper::{Request, client::conn::http2::SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::daemon::{Client, Daemon};
+use crate::prelude::*;
 
 pub async fn tls(daemon: &Daemon, config: ClientConfig) -> io::Result<TlsStream<TcpStream>> {
     let stream = TcpStream::connect(daemon.webhook).await?;

@@ -1,7 +1,6 @@
 //! The limits of injection: it never lets a pod run on more nodes than before, and never patches it twice.
 
 use crate::prelude::*;
-use crate::support;
 use json_patch::Patch;
 use proptest::prelude::*;
 use setguard::{

@@ -1,9 +1,8 @@
 //! OpenKruise sets: rules evaluate the fields of the built-in sets, and ignore OpenKruise's own fields.
 
-use serde_json::{Value, json};
-use setguard::kubernetes::resource::{RESOURCES, Resource};
+use setguard::kubernetes::resource::RESOURCES;
 
-use crate::support::{self, Found};
+use crate::prelude::*;
 
 fn good(resource: &Resource) -> Value {
     json!({

@@ -2,8 +2,6 @@ use crate::prelude::*;
 use crate::{
     folder,
     plan::{daemon_set, stateful_set},
-    review::response,
-    support,
 };
 
 pub fn limits(entry: &str) -> String {

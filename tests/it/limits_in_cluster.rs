@@ -1,13 +1,15 @@
 //! A policy's limits in a webhook that knows the cluster.
 
 use setguard::inventory::view::{Freshness, View};
+use setguard_testing::manifests::{self, rolled_by, with, with_app, with_pod, within};
 
 use crate::prelude::*;
 use crate::{limits::policy, review::response, view};
 
-fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {
-    let today = date(2026, 1, 1);
-    let cx = Context { view, view_version: Some(7), ..Context::of_review(policy, today) };
+/// The answer of `/validate` on 1 January 2026.
+pub fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {
+    let cx =
+        Context { view, view_version: Some(7), ..Context::of_review(policy, date(2026, 1, 1)) };
     response(request.clone(), &cx)
 }
 
@@ -26,16 +28,13 @@ pub fn scale(resource: &str, from: u32, to: u32) -> Value {
 }
 
 pub fn database(when_scaled: &str, start: u32) -> Value {
-    json!({
-        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop"},
-        "spec": {
-            "selector": {"matchLabels": {"app": "db"}},
-            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": []}},
-            "ordinals": {"start": start}, "serviceName": "db",
-            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": when_scaled},
-            "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
-        },
-    })
+    let spec = json!({
+        "ordinals": {"start": start},
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": when_scaled},
+    });
+    let mut set = with(within(with_app(manifests::stateful_set("db"), "db"), "shop"), &spec);
+    manifests::add_claim(&mut set, None, "1Gi");
+    set
 }
 
 const UNKNOWN: &str =
@@ -120,17 +119,10 @@ fn a_scale_down_of_a_set_that_is_not_known_is_allowed_and_says_so() {
 }
 
 fn daemons(selector: &Value) -> Value {
-    json!({
-        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent", "namespace": "shop"},
-        "spec": {
-            "selector": {"matchLabels": {"app": "agent"}},
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
-            "template": {
-                "metadata": {"labels": {"app": "agent"}},
-                "spec": {"nodeSelector": selector, "containers": [{"name": "agent", "image": "a:1"}]},
-            },
-        },
-    })
+    let set = within(with_app(manifests::daemon_set("agent"), "agent"), "shop");
+    let rolling = json!({"maxUnavailable": 1, "maxSurge": 0});
+    let set = rolled_by(set, &json!({"type": "RollingUpdate", "rollingUpdate": rolling}));
+    with_pod(set, &json!({"nodeSelector": selector}))
 }
 
 #[test]
@@ -141,11 +133,8 @@ fn the_nodes_that_a_change_leaves_count_only_if_they_are_certain() {
             "metadata": {"name": format!("n{i}"), "labels": {"all": "yes", "disk": disk}}})
     };
     let nodes: Vec<_> = (0..10).map(node).collect();
-    let change = |to: &Value| {
-        json!({
-            "object": daemons(to), "oldObject": daemons(&json!({"all": "yes"})),
-        })
-    };
+    let change =
+        |to: &Value| json!({"object": daemons(to), "oldObject": daemons(&json!({"all": "yes"}))});
     let known = view::view(&nodes);
     let ssd = json!({"all": "yes", "disk": "ssd"});
     let none = json!({"disk": "tape"});

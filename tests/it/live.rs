@@ -6,13 +6,10 @@
 mod faults;
 mod release;
 
-use serde_json::{Value, json};
-use setguard_testing::manifests::{self, with_app};
+use setguard_testing::manifests::{self, with_app, within};
 
-use crate::{
-    api_server::ApiServer, daemon::Client, daemon::Daemon, daemon::Reply, daemon::certificate_in,
-    daemon::eventually, daemon::post, daemon::review, folder, limits_in_cluster,
-};
+use crate::prelude::*;
+use crate::{daemon::certificate_in, folder, limits_in_cluster};
 
 struct Viewer {
     daemon: Daemon,
@@ -76,9 +73,7 @@ impl Viewer {
 }
 
 fn daemon_set(namespace: &str, name: &str) -> Value {
-    let mut set = with_app(manifests::daemon_set(name), name);
-    set["metadata"]["namespace"] = json!(namespace);
-    set
+    within(with_app(manifests::daemon_set(name), name), namespace)
 }
 
 fn daemon_sets(api_server: &ApiServer, count: usize) {
@@ -271,9 +266,7 @@ fn a_view_of_some_namespaces_asks_for_no_others() {
 
 /// Returns whether a review reports a DaemonSet with the same selector, and whether the finding is certain.
 fn overlap(viewer: &Viewer, namespace: &str) -> Option<bool> {
-    let mut twin = daemon_set(namespace, "twin");
-    twin["spec"]["selector"]["matchLabels"] = json!({"app": "agent"});
-    twin["spec"]["template"]["metadata"]["labels"] = json!({"app": "agent"});
+    let twin = with_app(daemon_set(namespace, "twin"), "agent");
     let review = crate::review::review(json!({"namespace": namespace, "object": twin}));
     let answer = viewer.review("/validate", &review).body;
     let found = answer.contains("selector-overlap") && answer.contains("DaemonSet agent");

@@ -6,7 +6,6 @@ mod kustomizations;
 
 use self::editor::{Editor, applied, range, rules};
 use crate::prelude::*;
-use crate::{folder::policy, support};
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 

@@ -4,14 +4,14 @@
 
 use std::{
     collections::HashSet,
-    io::{BufRead, Read},
+    io::Read,
     process::{ChildStdin, ChildStdout},
 };
 
 use setguard_testing::http::kubeconfig;
 
 use crate::prelude::*;
-use crate::{api_server::Cluster, folder::rules, json_schema, plan::stateful_set, wait::set};
+use crate::{api_server::Cluster, json_schema, plan::stateful_set, wait::set};
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 

@@ -5,10 +5,7 @@ use setguard::rules::rule::{Phase, Rule};
 use setguard_testing::manifests;
 
 use crate::prelude::*;
-use crate::{
-    folder, review,
-    support::{self, Found},
-};
+use crate::{folder, review};
 
 /// Returns whether both `check` and the webhook must report a finding: some rules apply to only one of them, or less
 /// strictly.

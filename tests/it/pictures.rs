@@ -1,13 +1,11 @@
 //! Terminal pictures of the program's real output: `docs/pictures/`.
 
-use std::{fmt::Write as _, path::Path, process::Command};
+use std::fmt::Write as _;
+
+use crate::prelude::*;
 
 #[cfg(unix)]
-use serde_json::Value;
-
 #[cfg(unix)]
-use crate::api_server::ApiServer;
-use crate::{folder::Ran, support};
 
 const COLUMNS: usize = 100;
 /// The size of a character, in pixels.

@@ -1,7 +1,5 @@
 //! The action's scripts that plan a change and maintain a comment on the pull request.
 
-use std::sync::Mutex;
-
 use setguard_testing::http::Request;
 
 use crate::plan::stateful_set;
@@ -19,15 +17,13 @@ struct GitHub {
 impl GitHub {
     /// Starts a server with these comments; `status` answers writes.
     fn start(comments: Value, status: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&requests);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                answer(&stream.unwrap(), &comments, status, &seen);
-            }
-        });
+        let answers = move |stream| {
+            answer(&stream, &comments, status, &seen);
+            Ok(())
+        };
+        let url = format!("http://{}", http::listen(answers));
         GitHub { url, requests }
     }
 
@@ -57,10 +53,7 @@ fn answer(mut stream: &TcpStream, comments: &Value, status: &str, seen: &Mutex<V
     seen.lock().unwrap().push((format!("{method} {uri}"), token, body));
     let (status, body) =
         if lists { ("200 OK", comments.to_string()) } else { (status, "{}".into()) };
-    let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    http::answer(&mut stream, status, http::LAST, body).unwrap();
 }
 
 const TEXT: &str = "<!-- setguard plan -->\n\"$(touch x)\" `é` \\ %0A\n";

@@ -1,53 +1,24 @@
 //! `setguard plan --live`, against a stand-in for the API server.
 
 use crate::prelude::*;
-use crate::{api_server::Cluster, cli::Ran};
+use crate::{api_server::Cluster, wait};
 
 fn set(image: &str) -> Value {
-    let labels = json!({"app": "db"});
-    json!({
-        "apiVersion": "apps/v1", "kind": "StatefulSet",
-        "metadata": {"name": "db", "namespace": "shop", "uid": "db"},
-        "spec": {
-            "replicas": 3, "serviceName": "db", "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "db", "image": image}]},
-            },
-        },
-    })
-}
-
-fn owned(kind: &str, name: &str, labels: &Value) -> Value {
-    let owner = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db", "controller": true});
-    json!({"kind": kind, "metadata": {
-        "name": name, "namespace": "shop", "labels": labels, "ownerReferences": [owner]}})
+    let mut set = wait::set("db", 3, 3);
+    set["spec"]["template"]["spec"]["containers"] = json!([{"name": "main", "image": image}]);
+    set
 }
 
 impl Cluster {
     fn planned(ready: [bool; 3]) -> Self {
         let cluster = Cluster::of("plan", "36");
-        let mut stored = set("db:1");
-        let revision = "db-old";
-        stored["status"] = json!({
-            "replicas": 3, "currentRevision": revision, "updateRevision": revision});
-        cluster.has("statefulsets", &stored);
-        let hash = json!({"controller-revision-hash": "db-old"});
-        let mut revision = owned("ControllerRevision", "db-old", &hash);
-        revision["data"] = json!({"spec": {"template": set("db:1")["spec"]["template"]}});
-        revision["revision"] = json!(1);
-        cluster.has("controllerrevisions", &revision);
+        cluster.has("statefulsets", &set("db:1"));
+        cluster.has("controllerrevisions", &wait::revision("db", "new", 1, &set("db:1")));
         for (i, ready) in ready.into_iter().enumerate() {
-            let mut pod = owned("Pod", &format!("db-{i}"), &hash);
-            let status = if ready { "True" } else { "False" };
-            let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
-            pod["spec"] = json!({"nodeName": "n", "containers": [{"name": "db", "image": "db:1"}]});
-            pod["status"] = json!({
-                "phase": "Running",
-                "conditions": [{"type": "Ready", "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z"}],
-                "containerStatuses": [{"name": "db", "image": "db:1", "imageID": "", "ready": ready, "restartCount": 0,
-                    "state": if ready { json!({}) } else { waiting }}],
-            });
+            let reason = if ready { "" } else { "CrashLoopBackOff" };
+            let mut pod = wait::pod(&format!("db-{i}"), "new", reason, "");
+            pod["spec"]["containers"] =
+                set("db:1")["spec"]["template"]["spec"]["containers"].take();
             cluster.has("pods", &pod);
         }
         cluster

@@ -2,7 +2,6 @@
 
 use setguard_testing::harness::process::path_with;
 
-use crate::helm;
 use crate::prelude::*;
 
 const PAGE: &str = include_str!("../../docs/plan.md");

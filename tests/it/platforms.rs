@@ -4,7 +4,6 @@ mod signals;
 
 use std::path::MAIN_SEPARATOR_STR;
 
-use crate::folder::rules;
 use crate::prelude::*;
 
 /// A path in the system's notation: with `\` on Windows.

@@ -1,5 +1,3 @@
-use setguard::admission::{self, Endpoint};
-
 use crate::prelude::*;
 
 /// A review as an API server sends it. Fields missing from the request follow from its objects.

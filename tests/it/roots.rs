@@ -1,7 +1,6 @@
 //! Attempts to hide a set behind a chart, a kustomization or a release: each fails the run that compares with the
 //! commit before it.
 
-use crate::folder::policy;
 use crate::prelude::*;
 
 const GOOD: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: shop}\nspec:\n  \

@@ -1,15 +1,15 @@
 //! The pages about rules, generated from the rules: `docs/rules.md`, `docs/rules/ID.md` and their entries in the
 //! site's summary.
 
-use std::collections::BTreeSet;
-
 use setguard::{
     catalogue::{all, kinds, markdown::capitalised, runners},
-    finding::{Group, Mode},
-    kubernetes::{kind::Kind, version::Version},
+    finding::Group,
+    kubernetes::version::Version,
     rules::rule::{Rule, Runner},
 };
 use similar::TextDiff;
+
+use crate::prelude::*;
 
 const GENERATED: &str =
     "<!-- Generated from the rules: UPDATE_GENERATED=1 cargo test --test it generated -->";

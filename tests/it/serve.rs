@@ -5,13 +5,8 @@ mod shutdown;
 
 use std::io::Write as _;
 
-use setguard_testing::http;
-
+use crate::daemon::{certificate_in, serve_fails};
 use crate::prelude::*;
-use crate::{
-    daemon::{Client, Daemon, certificate_in, post, review, serve_fails},
-    support,
-};
 
 pub fn daemon(args: &[&str]) -> (Daemon, Client) {
     let dir = tempfile::tempdir().unwrap();

@@ -9,7 +9,6 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::daemon::review;
 use crate::prelude::*;
 
 /// The buffer between the two ends of a connection, in bytes.

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use rustix::time::{ClockId, clock_gettime};
 use setguard::rules::about_status;
-use setguard_testing::recorded::snapshot;
 
-use crate::support;
+use crate::prelude::*;
 
 #[test]
 fn the_words_of_the_findings() {

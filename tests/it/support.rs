@@ -5,7 +5,7 @@ use setguard::{
     },
     inject::Injection,
     inventory::{Inventory, object_summary::ObjectSummary},
-    kubernetes::cluster::{Version, parse_gates},
+    kubernetes::cluster::parse_gates,
     manifests::volumes,
     object::{DecodeError, Metadata, storage::Storage},
     observed::Observed,

@@ -14,8 +14,9 @@ use tempfile::NamedTempFile;
 
 use crate::prelude::*;
 use crate::{
-    daemon::Client, daemon::Daemon, daemon::Reply, daemon::SelfSigned, daemon::Tls,
-    daemon::eventually, daemon::post, daemon::review, daemon::send, http2, serve::daemon, support,
+    daemon::{SelfSigned, Tls},
+    http2,
+    serve::daemon,
 };
 
 #[test]

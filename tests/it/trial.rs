@@ -1,9 +1,6 @@
 //! `setguard try`: the webhook over HTTPS, with a simulated API server.
 
-use std::process::{Command, Output, Stdio};
-
-use crate::support;
-use setguard_testing::recorded::snapshot;
+use crate::prelude::*;
 
 fn printed(output: &Output) -> String {
     let text = String::from_utf8(output.stdout.clone()).unwrap();

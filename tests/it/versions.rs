@@ -2,12 +2,11 @@
 #![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 
 use setguard::{
-    kubernetes::cluster::{ApiServer, Version, parse_gates},
+    kubernetes::cluster::{ApiServer, parse_gates},
     object::storage::Storage,
 };
 
 use crate::prelude::*;
-use crate::{review::response, support};
 
 const RELEASES: [&str; 5] = ["1.33", "1.34", "1.35", "1.36", "1.37"];
 

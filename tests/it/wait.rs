@@ -83,7 +83,8 @@ pub fn set(name: &str, ready: i32, updated: i32) -> Value {
     set
 }
 
-fn pod(name: &str, revision: &str, reason: &str, message: &str) -> Value {
+/// A pod of a set. It is ready without a reason.
+pub fn pod(name: &str, revision: &str, reason: &str, message: &str) -> Value {
     let (set, _) = name.rsplit_once('-').unwrap();
     let is_ready = reason.is_empty();
     let text = include_str!("../fixtures/wait/pod.txt").replace("NAME", name).replace("SET", set);
@@ -98,6 +99,16 @@ fn pod(name: &str, revision: &str, reason: &str, message: &str) -> Value {
             json!({"waiting": {"reason": reason, "message": message}});
     }
     pod
+}
+
+/// A revision of a set, with the template of this one.
+pub fn revision(set: &str, name: &str, number: u8, of: &Value) -> Value {
+    let owner = pod(&format!("{set}-0"), "", "", "")["metadata"]["ownerReferences"].take();
+    json!({
+        "kind": "ControllerRevision", "revision": number,
+        "metadata": {"name": name, "namespace": "shop", "ownerReferences": owner},
+        "data": {"spec": {"template": of["spec"]["template"]}},
+    })
 }
 
 fn with_bad_image(revision: &str) -> Cluster {

@@ -2,7 +2,6 @@
 //! command that looks at the set. All are shell scripts in the same repository.
 #![cfg(unix)]
 
-use crate::folder::policy;
 use crate::prelude::*;
 
 const SET: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  \

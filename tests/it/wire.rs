@@ -5,10 +5,8 @@ mod bodies;
 use axum::http::{Method, Request, Version, header};
 use http_body_util::BodyExt;
 use setguard::server::{app::App, routes::router};
-use setguard_testing::recorded::is_current;
 use tower::ServiceExt;
 
-use crate::daemon::review;
 use crate::prelude::*;
 
 const JSON: &str = "application/json";

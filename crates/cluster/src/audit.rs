@@ -12,9 +12,8 @@ mod webhook_health;
 
 use std::{convert::Infallible, io::Write as _, path::PathBuf, process::ExitCode};
 
-use anyhow::anyhow;
 use clap::Args;
-use setguard_core::{kubernetes::duration, printable::Printable, rules::rule::status::Audit};
+use setguard_core::{kubernetes::duration, printable::Printable};
 use setguard_files::prelude::*;
 
 use self::{
@@ -28,11 +27,7 @@ use self::{
 };
 use crate::prelude::*;
 use crate::{
-    live::{
-        named::{Named, named},
-        namespace,
-        reader::{Reader, THROTTLED},
-    },
+    live::{named::named, namespace, reader::THROTTLED},
     signals,
 };
 
@@ -147,7 +142,14 @@ async fn audit(
     if !seen.has_read_sets {
         return Err(nothing_read(&seen, &namespaces));
     }
-    evaluate_status(args, &policy, &evaluator, &mut seen);
+    let audit = Audit {
+        observed: &seen.observed,
+        cluster: &policy.cluster,
+        now: evaluator.now,
+        patience: args.patience,
+        context: args.context.as_deref(),
+    };
+    seen.found.status(&audit, &evaluator);
     if let (false, [namespace, ..]) = (args.sets.is_empty(), &*namespaces) {
         let absent = seen.found.keep(&args.sets, namespace, &seen.observed);
         seen.missing.failures.extend(absent);
@@ -169,16 +171,8 @@ async fn audit(
         true => webhook_health::look(&reader, evaluator.now).await,
         false => WebhookHealth::default(),
     };
-    let output = Output {
-        strict: args.strict,
-        exit_zero: args.exit_zero,
-        sets: &args.sets,
-        namespaces: &namespaces,
-        begun: evaluator.now,
-        reports,
-        metrics,
-        earlier,
-    };
+    let output =
+        Output { args, namespaces: &namespaces, begun: evaluator.now, reports, metrics, earlier };
     output.write(seen, guard)
 }
 
@@ -215,15 +209,4 @@ fn nothing_read(seen: &Seen, namespaces: &[String]) -> anyhow::Error {
         false => "",
     };
     anyhow!("neither DaemonSets nor StatefulSets can be read{advice}")
-}
-
-fn evaluate_status(args: &AuditArgs, policy: &Policy, evaluator: &Evaluator<'_>, seen: &mut Seen) {
-    let audit = Audit {
-        observed: &seen.observed,
-        cluster: &policy.cluster,
-        now: evaluator.now,
-        patience: args.patience,
-        context: args.context.as_deref(),
-    };
-    seen.found.status(&audit, evaluator);
 }

@@ -5,15 +5,12 @@
 //! `docs/adr/0009-a-live-view.md`.
 
 mod args;
-mod backoff;
 mod bounds;
 pub mod call;
 pub(crate) mod collections;
 pub(crate) mod follower;
-mod kinds;
 pub(crate) mod message;
 pub(crate) mod named;
-pub(crate) mod object_metadata;
 pub mod reader;
 pub mod registered;
 mod release;
@@ -29,7 +26,7 @@ use tokio::{runtime, time};
 
 pub use self::{
     args::{InventoryArgs, Mode, namespace},
-    release::{Discover, Release},
+    release::Release,
     state::{KindState, Live},
 };
 use self::{
@@ -46,13 +43,13 @@ use self::{
 /// account, or if the thread cannot be created.
 pub fn start(
     live: &Arc<Live>,
-    discover: Discover,
+    discover_gates: bool,
     on_release: impl Fn(Release) + Send + Sync + 'static,
 ) -> anyhow::Result<()> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let client = runtime.block_on(call::client(live.times().call))?;
+    let client = runtime.block_on(call::client(live.times.call))?;
     let live = live.clone();
-    let run = move || runtime.block_on(run(live, client, discover, on_release));
+    let run = move || runtime.block_on(run(live, client, discover_gates, on_release));
     thread::Builder::new().name("inventory".to_owned()).spawn(run).map(drop)?;
     Ok(())
 }
@@ -73,11 +70,11 @@ fn limits(list: Duration, call: Duration) -> Limits {
 async fn run(
     live: Arc<Live>,
     client: Client,
-    discover: Discover,
+    discover_gates: bool,
     on_release: impl Fn(Release) + Send + Sync + 'static,
 ) {
-    let times = live.times();
-    let mut releases = release::Discovery::new(times.clone(), discover);
+    let times = live.times.clone();
+    let mut releases = release::Discovery::new(times.clone(), discover_gates);
     // How to list depends on the release.
     let first = releases.ask().await;
     let streaming = first.as_ref().is_some_and(Release::streams_lists);
@@ -88,7 +85,7 @@ async fn run(
     let reader = Reader::of(client, limits(times.list + times.bookmark, times.call));
     reader.be_patient();
     let reader = Arc::new(reader);
-    let sources = (0..live.sources()).map(|index| {
+    let sources = (0..live.sources.len()).map(|index| {
         let (live, reader, gate) = (live.clone(), reader.clone(), gate.clone());
         let name = live.name(index);
         let (delays, times) = (times.backoff(), times.clone());
@@ -103,7 +100,7 @@ async fn run(
     let sources: Vec<_> = sources.map(tokio::spawn).collect();
     let releases = tokio::spawn(async move {
         loop {
-            releases.wait().await;
+            time::sleep(times.release).await;
             releases.ask().await.into_iter().for_each(&*on_release);
         }
     });
@@ -118,7 +115,7 @@ async fn run(
 async fn log_blindness(live: Arc<Live>) {
     let mut told = false;
     while live.is_on() {
-        time::sleep(live.times().blind).await;
+        time::sleep(live.times.blind).await;
         let is_blind = !live.knows_any();
         if is_blind && !told {
             tracing::warn!(

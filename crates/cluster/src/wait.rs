@@ -1,4 +1,3 @@
-mod annotation;
 mod cluster;
 mod decision;
 mod diagnosis;
@@ -8,8 +7,7 @@ mod manifests;
 mod output;
 mod repair;
 mod rollout_wait;
-mod selection;
-mod target;
+pub(crate) mod selection;
 #[cfg(test)]
 mod tests;
 
@@ -23,22 +21,12 @@ use tokio::sync::Notify;
 
 use self::{
     cluster::{WatchedCluster, WatchedSource},
-    decision::Limits,
-    manifests::Given,
     output::{Format, Output},
-    rollout_wait::{Options, RolloutWait},
-    selection::Wanted,
-    target::Target,
+    rollout_wait::RolloutWait,
 };
 use crate::prelude::*;
 use crate::{
-    live::{
-        follower::Follower,
-        named::{Named, named},
-        namespace,
-        reader::{Reader, THROTTLED},
-        times::Times,
-    },
+    live::{follower::Follower, named::named, namespace, reader::THROTTLED},
     signals,
 };
 
@@ -151,7 +139,7 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
             Follower::new(reader.clone(), list, Times::of_commands(), source).run()
         })
         .collect();
-    let mut rollout = RolloutWait::new(&reader, &world, &policy, options(args, begun), output);
+    let mut rollout = RolloutWait::new(&reader, &world, &policy, (args, begun), output);
     tokio::select! {
         done = rollout.keep(&news) => done,
         // The followers never end. Without followers, this branch would complete at once and fail.
@@ -163,18 +151,11 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
 
 async fn targets(
     args: &WaitArgs,
-    given: Option<&[Given]>,
+    given: Option<&[Named]>,
     reader: &Reader,
 ) -> anyhow::Result<Vec<Target>> {
     let namespace = args.namespace.as_deref().unwrap_or_else(|| reader.default_namespace());
-    let wanted = Wanted {
-        named: &args.sets,
-        given,
-        selector: args.selector.as_deref(),
-        release: args.for_release.as_deref(),
-        namespace,
-    };
-    let targets = selection::choose(reader, wanted).await?;
+    let targets = selection::choose(reader, args, given, namespace).await?;
     if targets.is_empty() && !args.allow_none {
         bail!(
             "there is no DaemonSet and no StatefulSet to wait for (looked in namespace {namespace}); \
@@ -182,16 +163,4 @@ async fn targets(
         );
     }
     Ok(targets)
-}
-
-fn options(args: &WaitArgs, begun: Timestamp) -> Options<'_> {
-    Options {
-        context: args.context.as_deref(),
-        limits: Limits::of(args.patience, args.restarts),
-        allow_none: args.allow_none,
-        repairs: args.repair,
-        annotates: args.annotate,
-        begun,
-        deadline: args.timeout.and_then(|it| begun.checked_add(it).ok().map(|end| (end, it))),
-    }
 }

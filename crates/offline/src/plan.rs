@@ -11,6 +11,7 @@ pub mod live;
 mod markdown;
 mod picture;
 mod pod_counts;
+mod prelude;
 mod refusal;
 mod rendered;
 mod stop;
@@ -29,14 +30,11 @@ use setguard_core::{
 };
 
 use self::{
-    forecast::{ChangeKind, Forecast},
-    forecaster::{Forecaster, Plan},
     headline::INCOMPLETE,
     input::{Input, Paths},
     live::Reader,
-    styled_line::{Line, UNICODE},
+    prelude::*,
 };
-use crate::prelude::*;
 use crate::proposal::apply::Delivery;
 use setguard_files::{
     manifests::files::LARGEST_POLICY,

@@ -1,12 +1,10 @@
 //! The limits of the policy as ValidatingAdmissionPolicies.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use serde_json::{Value, json};
 use setguard_core::{
-    finding::Mode,
     kubernetes::{cluster::MAX_UNAVAILABLE_STATEFUL_SET, int_or_percent, kind::Kind},
     object::annotations::EXCEED_ANNOTATION,
-    policy::{Policy, limit::Limit},
+    policy::limit::Limit,
     rules::limit_exceeded::{Consequence, LIMIT_EXCEEDED, deletes_claims_in_cel},
 };
 
@@ -15,6 +13,7 @@ use super::{
     objects::{self, SUFFIX, condition, matched, not_in_deletion, validating, validation},
     vap::any_part,
 };
+use crate::cli::prelude::*;
 
 const LIMITED: [Kind; 2] = [Kind::DaemonSet, Kind::StatefulSet];
 

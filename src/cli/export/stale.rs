@@ -1,7 +1,6 @@
 use std::io::Write as _;
 
 use anyhow::anyhow;
-use setguard_core::printable::Printable;
 use setguard_files::manifests::source::Source;
 
 use super::{

@@ -1,12 +1,11 @@
 //! A stream of documents, printed as it would be stored after injection.
 
 use json_patch::Patch;
-use kube_yaml::Problem;
 use setguard_core::admission::response;
 use setguard_core::{
-    engine::{self, Context, verdict::Verdict},
+    engine::verdict::Verdict,
     inject::{self, Injection, pod::PartialPod},
-    object::{self, DecodeError, Metadata, User, size::ObjectSize},
+    object::{self, DecodeError, Metadata, size::ObjectSize},
 };
 use setguard_files::manifests::{id::ObjectId, objects};
 

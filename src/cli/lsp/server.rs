@@ -1,12 +1,11 @@
 //! The server of the protocol: messages in, messages out. It does not touch standard input or output.
 
-use std::{env, mem};
+use std::mem;
 
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde::de::DeserializeOwned;
 use setguard_files::manifests::{
     layout::Layout,
-    listing,
     path_context::{FolderContext, PathContext},
     repository::Repository,
 };

@@ -1,9 +1,7 @@
 //! Simulates the API server: calls the webhooks in its order, and applies their answers.
 
-use jiff::Timestamp;
 use setguard_core::admission::Endpoint;
 use setguard_core::{
-    engine::{self, Context, Origin},
     inject::pod::PartialPod,
     kubernetes::resource::WorkloadKind,
     object::{DecodeError, Object, Subject},

@@ -3,7 +3,6 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use json_patch::Patch;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause};
-use setguard_core::object::User;
 
 use crate::cli::prelude::*;
 use crate::server::probe::create_review;

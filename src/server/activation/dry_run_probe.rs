@@ -1,9 +1,8 @@
 //! Makes the API server call setguard: a dry-run patch of setguard's own ConfigMap changes nothing.
 
-use axum::http::Method;
 use setguard_core::admission::rehearsal;
 
-use super::{problem::Problem, target::Target, why};
+use super::{Target, problem::Problem, why};
 use crate::server::managed::cluster::{self, send};
 use crate::server::prelude::*;
 

@@ -4,9 +4,9 @@
 //! Nothing else notices that where `failurePolicy` is `Ignore`, or where an API server calls no webhooks at all.
 
 use super::{
+    Target,
     dry_run_probe::{self, PAUSE, REHEARSALS},
     problem::Problem,
-    target::Target,
     why::{PATIENCE, Silent},
 };
 use crate::server::prelude::*;

@@ -2,7 +2,7 @@
 
 use setguard_core::object::annotations::REHEARSAL_LABEL;
 
-use super::target::Target;
+use super::Target;
 use crate::server::prelude::*;
 
 /// An API server that has just started reads the configurations within a second. After this time, there is a problem.

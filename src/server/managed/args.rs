@@ -1,6 +1,7 @@
-use super::{plan::Lifetimes, time::Time};
-use crate::server::host::host;
+use super::plan::Lifetimes;
 use crate::server::prelude::*;
+use crate::server::tls::authority::{Time, seconds};
+use crate::server::tls::host;
 
 /// A running replica restores a lost Secret in less than a second.
 const PATIENCE: Time = 10;
@@ -45,7 +46,6 @@ pub struct ManagedArgs {
 
 impl ManagedArgs {
     pub(crate) fn lifetimes(&self) -> Lifetimes {
-        let seconds = |time: Duration| Time::try_from(time.as_secs()).unwrap_or(Time::MAX / 4);
         Lifetimes {
             authority: seconds(self.tls_managed_ca_lifetime),
             leaf: seconds(self.tls_managed_leaf_lifetime),

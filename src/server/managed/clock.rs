@@ -1,6 +1,7 @@
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
-use super::time::Time;
+use crate::server::prelude::*;
+use crate::server::tls::{authority::seconds, self_signed::since_1970};
 
 /// Estimates the API server's time, because the API server verifies the certificates.
 ///
@@ -23,7 +24,7 @@ impl Clock {
     }
 
     fn guesses(&self) -> [Time; 2] {
-        let measured = Time::try_from(self.at.elapsed().as_secs()).unwrap_or_default();
+        let measured = seconds(self.at.elapsed());
         [self.server + measured, self.server + (wall() - self.wall)]
     }
 
@@ -41,6 +42,5 @@ impl Clock {
 }
 
 fn wall() -> Time {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Time::try_from(since.as_secs()).unwrap_or_default()
+    since_1970(SystemTime::now())
 }

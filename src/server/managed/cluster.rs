@@ -1,8 +1,7 @@
 //! Reads and writes the objects in the cluster: a Secret and two webhook configurations.
 
-use std::{collections::BTreeMap, future::Future, pin::pin};
+use std::pin::pin;
 
-use axum::http::Method;
 use futures::{StreamExt as _, TryStreamExt as _};
 use http_body_util::Limited;
 use json_patch::{
@@ -12,19 +11,16 @@ use k8s_openapi::{
     ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::{
-    Api, Resource,
-    api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
+    Resource,
+    api::{DeleteParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
     client::Body,
 };
 use serde::de::DeserializeOwned;
 use setguard_cluster::live::reader::configuration;
 
-use super::{
-    authority::{self, Authority},
-    plan::{Published, View},
-    time::Time,
-};
+use super::plan::{Published, View};
 use crate::server::prelude::*;
+use crate::server::tls::authority::{self, Authority};
 
 /// In `managedFields`.
 const MANAGER: &str = "setguard";

@@ -19,11 +19,8 @@
 
 use std::collections::HashMap;
 
-use super::{
-    authority::{Authority, Stored},
-    time::{BACKDATE, Time},
-};
 use crate::server::configuration::Configuration;
+use crate::server::tls::authority::{Authority, BACKDATE, Stored, Time, two_thirds};
 
 /// In seconds.
 #[derive(Clone, Copy, Debug)]
@@ -201,10 +198,6 @@ impl Plan {
     pub(crate) fn signed(&mut self, now: Time, authority: Vec<u8>, not_after: Time) {
         self.leaf = Some(Leaf { authority, signed: now, not_after });
     }
-}
-
-fn two_thirds(time: Time) -> Time {
-    time - time / 3
 }
 
 /// In any order.

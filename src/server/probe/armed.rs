@@ -7,7 +7,7 @@ use setguard_cluster::live::registered::compare;
 use super::through::{SUFFIX, plays};
 use crate::server::prelude::*;
 use crate::server::{
-    activation::{dry_run_probe::rehearse, target::Target},
+    activation::{Target, dry_run_probe::rehearse},
     managed::cluster,
     webhooks::{SCALE, registrations},
 };

@@ -2,9 +2,8 @@
 
 use std::io::Write as _;
 
-use axum::http::Method;
 use setguard_core::{
-    kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
+    kubernetes::resource::WorkloadKind,
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
 };
 

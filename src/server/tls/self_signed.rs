@@ -1,26 +1,23 @@
 //! A certificate in memory, so that one command is enough for a first try.
 
-use rcgen::{CertifiedIssuer, KeyPair};
-
 use super::{
-    params::{self, Validity},
-    slot::Slot,
+    Slot,
+    authority::{Authority, seconds, two_thirds},
 };
 use crate::server::prelude::*;
 
+const NAME: &str = "setguard self-signed CA";
 /// The CA exists only as long as the process, so ten years are enough. It cannot be renewed,
 /// because every client that trusts it has a copy.
-const AUTHORITY_VALIDITY: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-/// The API server's clock may be behind ours.
-const CLOCK_SKEW: Duration = Duration::from_secs(3600);
+const AUTHORITY_VALIDITY: Time = 10 * 365 * 24 * 3600;
 
 /// A CA in memory that signs a certificate, and a new certificate before the old one expires.
 pub struct SelfSigner {
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    authority: Authority,
     names: Vec<String>,
-    lifetime: Duration,
+    lifetime: Time,
     slot: Slot,
-    due: SystemTime,
+    due: Time,
 }
 
 impl SelfSigner {
@@ -31,15 +28,17 @@ impl SelfSigner {
         lifetime: Duration,
         now: SystemTime,
     ) -> Result<Self, rcgen::Error> {
-        let (issuer, lifetime) = (issuer(now)?, lifetime.min(AUTHORITY_VALIDITY));
-        let (cert, key) = sign(&issuer, names, now, lifetime)?;
-        let (names, slot) = (names.to_vec(), Slot::new(cert, key));
-        Ok(SelfSigner { issuer, names, lifetime, slot, due: now + two_thirds(lifetime) })
+        let now = since_1970(now);
+        let authority = Authority::make(NAME, now, AUTHORITY_VALIDITY)?;
+        let (names, lifetime) = (names.to_vec(), seconds(lifetime).min(AUTHORITY_VALIDITY));
+        let (cert, key) = authority.sign(NAME, &names, now + lifetime)?;
+        let (slot, due) = (Slot::new(cert, key), now + two_thirds(lifetime));
+        Ok(SelfSigner { authority, names, lifetime, slot, due })
     }
 
     /// Returns the CA certificate, as PEM.
     pub fn ca(&self) -> String {
-        self.issuer.pem()
+        self.authority.pem()
     }
 
     /// Returns the slot with the current certificate.
@@ -50,8 +49,9 @@ impl SelfSigner {
     /// Signs a new certificate, if two thirds of the lifetime of the current one have passed. Fails if the certificate
     /// cannot be signed.
     pub fn renew(&mut self, now: SystemTime) -> Result<(), rcgen::Error> {
+        let now = since_1970(now);
         if now >= self.due {
-            let (cert, key) = sign(&self.issuer, &self.names, now, self.lifetime)?;
+            let (cert, key) = self.authority.sign(NAME, &self.names, now + self.lifetime)?;
             self.slot.put(cert, key);
             self.due = now + two_thirds(self.lifetime);
         }
@@ -65,28 +65,8 @@ impl fmt::Debug for SelfSigner {
     }
 }
 
-fn two_thirds(time: Duration) -> Duration {
-    time - time / 3
-}
-
-fn issuer(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Error> {
-    let validity = Validity { not_before: now - CLOCK_SKEW, not_after: now + AUTHORITY_VALIDITY };
-    let ca = params::authority("setguard self-signed CA", validity)?;
-    // rcgen's default is ECDSA on P-256.
-    CertifiedIssuer::self_signed(ca, KeyPair::generate()?)
-}
-
-/// Both results are PEM.
-fn sign(
-    issuer: &CertifiedIssuer<'static, KeyPair>,
-    names: &[String],
-    now: SystemTime,
-    lifetime: Duration,
-) -> Result<(String, String), rcgen::Error> {
-    let validity = Validity { not_before: now - CLOCK_SKEW, not_after: now + lifetime };
-    let key = KeyPair::generate()?;
-    let cert = params::leaf(names, validity)?.signed_by(&key, issuer)?;
-    Ok((cert.pem(), key.serialize_pem()))
+pub(crate) fn since_1970(time: SystemTime) -> Time {
+    seconds(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,12 +1,7 @@
 //! `setguard audit` of a real cluster: stored objects, rights, and reports.
 
-use super::Case;
+use crate::manifests::stateful_set;
 use crate::prelude::*;
-use crate::{
-    harness::{kubectl::Output, process::becomes},
-    manifests::stateful_set,
-    namespace::Namespace,
-};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("an-audit-reports-in-the-cluster", reports),
@@ -34,9 +29,7 @@ fn findings(namespace: &Namespace<'_>, args: &[&str]) -> Vec<String> {
 }
 
 fn set(name: &str) -> Value {
-    let mut set = stateful_set(name);
-    set["spec"]["replicas"] = json!(0);
-    set
+    with(stateful_set(name), &json!({ "replicas": 0 }))
 }
 
 fn reports(namespace: &Namespace<'_>) {

@@ -19,9 +19,8 @@ mod switch;
 mod system;
 
 use self::{load::Load, release::Release};
-use super::{Case, HELM};
+use super::HELM;
 use crate::prelude::*;
-use crate::{Kubelet, add_claim, http, node};
 
 /// The programs for a chart with running pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER, HELM];

@@ -1,10 +1,7 @@
 //! The match condition for `/mutate`: an object outside of it must need neither a warning nor a patch.
 
-use kube::Client;
-use serde_json::{Value, json};
-
-use super::Case;
-use crate::{Namespace, becomes, client, corpus, corpus::Bases};
+use crate::corpus::{self, Bases};
+use crate::prelude::*;
 
 pub(super) const CASES: &[Case] =
     &[Case::new("what-is-not-sent-to-mutate-needs-nothing-from-it", nothing_is_lost)];

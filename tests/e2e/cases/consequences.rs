@@ -1,8 +1,8 @@
 //! The consequences of a change: the webhook predicts them, and the controllers prove them.
 
-use super::Case;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
 use crate::prelude::*;
-use crate::{Viewer, add_claim, node, viewer};
 
 /// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
@@ -34,11 +34,9 @@ fn start(namespace: &Namespace<'_>) -> Viewer {
 }
 
 fn daemons(namespace: &Namespace<'_>, name: &str, most: &str) -> Value {
-    let mut set = with_app(daemon_set(name), name);
-    set["spec"]["template"]["spec"]["nodeSelector"] = json!({ node::LABEL: namespace.name });
-    set["spec"]["updateStrategy"] =
-        json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": most } });
-    set
+    let strategy = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": most } });
+    let set = rolled_by(with_app(daemon_set(name), name), &strategy);
+    with_pod(set, &json!({ "nodeSelector": { node::LABEL: namespace.name } }))
 }
 
 fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
@@ -53,11 +51,10 @@ fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
 fn set_ready(namespace: &Namespace<'_>, pods: &[Value]) {
     let ready =
         json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" });
-    let patch = json!({ "status": { "phase": "Running", "conditions": [ready] } }).to_string();
+    let patch = json!({ "status": { "phase": "Running", "conditions": [ready] } });
     for pod in pods {
         let name = pod["metadata"]["name"].as_str().expect("a name");
-        let args = ["patch", "pod", name, "--subresource=status", "--patch", &patch];
-        namespace.kubectl(&args, "").accepted();
+        namespace.does(&format!("patch pod {name} --subresource=status --patch {patch}"));
     }
 }
 
@@ -69,10 +66,8 @@ fn pods_of(namespace: &Namespace<'_>, name: &str, count: usize) -> Vec<Value> {
 }
 
 fn parallel(name: &str, replicas: usize) -> Value {
-    let mut set = with_app(stateful_set(name), name);
-    set["spec"]["replicas"] = json!(replicas);
-    set["spec"]["podManagementPolicy"] = json!("Parallel");
-    set
+    let parallel = json!({ "replicas": replicas, "podManagementPolicy": "Parallel" });
+    with(with_app(stateful_set(name), name), &parallel)
 }
 
 fn going(namespace: &Namespace<'_>, label: &str) -> usize {
@@ -101,7 +96,6 @@ fn nodes(namespace: &Namespace<'_>) {
     namespace.apply(&change("agent")).with_warning("daemon-leaves-nodes");
     becomes("three pods to be deleted", || going(namespace, "app=agent"), |going| *going == 3);
     assert_eq!(going(namespace, "app=limited"), 0);
-    let args = ["rollout", "status", "daemonset/agent", "--timeout=5s"];
     node::finish_terminating(namespace, &node::pods(namespace, "app=agent"));
     eventually("the last pod to be replaced, and no other to be created", || {
         let pods = node::pods(namespace, "app=agent");
@@ -111,7 +105,7 @@ fn nodes(namespace: &Namespace<'_>) {
         if is_over { Ok(()) } else { Err(status) }
     });
     make_ready(namespace, "agent", 1);
-    let output = namespace.kubectl(&args, "").accepted();
+    let output = namespace.does("rollout status daemonset/agent --timeout=5s");
     assert!(output.stdout.contains("successfully rolled out"), "{output}");
     drop(viewer);
 }
@@ -130,10 +124,9 @@ fn pods(namespace: &Namespace<'_>) {
     namespace.apply(&set).with_warning("many-pods-at-once");
     becomes("two pods to be deleted", || going(namespace, "app=agent"), |going| *going == 2);
 
-    let mut set = without_replicas();
-    set["spec"]["replicas"] = json!(5);
-    namespace.apply(&set).accepted();
-    set = without_replicas();
+    let five = with(without_replicas(), &json!({ "replicas": 5 }));
+    namespace.apply(&five).accepted();
+    let set = without_replicas();
     let output = namespace.kubectl(DRY_RUN, &set.to_string()).with_warning("many-pods-at-once");
     assert!(output.stderr.contains("removes 4 of 5 pods: db-1 to db-4"), "{output}");
     drop(viewer);
@@ -146,18 +139,14 @@ fn pods(namespace: &Namespace<'_>) {
         let ask = || node::pods(&namespace, "app=e2e").len();
         becomes(&format!("{wanted} pods"), ask, |pods| *pods == wanted);
     };
-    set["spec"]["replicas"] = json!(5);
-    namespace.apply(&set).accepted();
+    namespace.apply(&five).accepted();
     count(5);
-    namespace.apply(&without_replicas()).accepted();
+    namespace.apply(&set).accepted();
     count(1);
 }
 
 fn without_replicas() -> Value {
-    let mut set = stateful_set("db");
-    set["spec"]["podManagementPolicy"] = json!("Parallel");
-    set["spec"].as_object_mut().expect("a spec").remove("replicas");
-    set
+    with(stateful_set("db"), &json!({ "podManagementPolicy": "Parallel", "replicas": null }))
 }
 
 /// Each of two writes is harmless alone.
@@ -186,9 +175,7 @@ fn two_writes(shared: &Namespace<'_>) {
         for prefix in ["limited", "open"] {
             let name = &format!("{prefix}-{suffix}");
             let label = &format!("app={name}");
-            let mut set = parallel(name, 4);
-            set["spec"]["updateStrategy"] = one.clone();
-            namespace.apply(&set).accepted();
+            namespace.apply(&rolled_by(parallel(name, 4), &one)).accepted();
             set_ready(namespace, &pods_of(namespace, name, 4));
             let ask = || namespace.read(&format!("statefulset/{name}"))["status"].take();
             becomes("the pods to be available", ask, |status| status["availableReplicas"] == 4);
@@ -215,10 +202,9 @@ fn two_writes(shared: &Namespace<'_>) {
 fn claims(namespace: &Namespace<'_>) {
     let viewer = start(namespace);
     let set = |name: &str| {
-        let mut set = with_app(stateful_set(name), name);
-        set["spec"]["replicas"] = json!(3);
-        set["spec"]["persistentVolumeClaimRetentionPolicy"] =
-            json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
+        let retention = json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
+        let spec = json!({ "replicas": 3, "persistentVolumeClaimRetentionPolicy": retention });
+        let mut set = with(with_app(stateful_set(name), name), &spec);
         add_claim(&mut set, None, "1Gi");
         set
     };
@@ -226,8 +212,8 @@ fn claims(namespace: &Namespace<'_>) {
         namespace.apply(&set(name)).accepted();
     }
     let scale = |name: &str, replicas: u32| {
-        let replicas = format!("--replicas={replicas}");
-        namespace.kubectl(&["scale", &format!("statefulset/{name}"), &replicas], "")
+        let scale = format!("scale statefulset/{name} --replicas={replicas}");
+        namespace.kubectl(&words(&scale), "")
     };
     let text = "this removes kept-1 and kept-2, and whenScaled Delete also deletes the claims of each removed pod, \
                 such as data-kept-1; the policy forbids it by deletesClaims: false (agreed with storage)";
@@ -244,29 +230,19 @@ fn claims(namespace: &Namespace<'_>) {
     scale("kept", 3).refused(&[text.split_once(" kept-1").expect("two parts").0, "data-kept-3"]);
     scale("free", 1).silently();
     // The change that makes the next one harmful, while the status changes.
-    let write = |patch: Value, more: &[&str]| {
-        let patch = patch.to_string();
-        let args =
-            [&["patch", "statefulset/kept", "--type=merge", "--patch", &patch], more].concat();
-        namespace.kubectl(&args, "").accepted();
-    };
     let retention = |when: &str| {
-        write(
-            json!({ "spec": { "persistentVolumeClaimRetentionPolicy": { "whenScaled": when } } }),
-            &[],
-        );
+        let retention = json!({ "persistentVolumeClaimRetentionPolicy": { "whenScaled": when } });
+        namespace.merge("statefulset/kept", &json!({ "spec": retention }));
     };
-    let is_over = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
         scope.spawn(|| {
             for i in 0.. {
-                if is_over.load(std::sync::atomic::Ordering::SeqCst) {
+                if is_over.load(SeqCst) {
                     break;
                 }
-                write(
-                    json!({ "status": { "collisionCount": i, "replicas": 0 } }),
-                    &["--subresource=status"],
-                );
+                let status = json!({ "status": { "collisionCount": i, "replicas": 0 } });
+                namespace.merge("statefulset/kept --subresource=status", &status);
             }
         });
         let accepted = (0..25).filter(|_| {
@@ -279,13 +255,12 @@ fn claims(namespace: &Namespace<'_>) {
             output.success
         });
         let accepted = accepted.count();
-        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        is_over.store(true, SeqCst);
         assert_eq!(accepted, 0);
     });
-    let mut retains = set("kept");
-    retains["spec"]["replicas"] = json!(4);
-    retains["spec"]["persistentVolumeClaimRetentionPolicy"]["whenScaled"] = json!("Retain");
-    namespace.apply(&retains).accepted();
+    let retention = json!({ "whenScaled": "Retain" });
+    let spec = json!({ "replicas": 4, "persistentVolumeClaimRetentionPolicy": retention });
+    namespace.apply(&with(set("kept"), &spec)).accepted();
     becomes("the view to have the change", || scale("kept", 1), |output| output.success);
     drop(viewer);
 }

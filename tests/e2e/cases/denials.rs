@@ -1,6 +1,5 @@
 //! Rejected objects, who rejects each, and the messages.
 
-use super::Case;
 use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[

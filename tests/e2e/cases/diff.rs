@@ -2,9 +2,7 @@
 
 use std::process::Output;
 
-use super::Case;
 use crate::prelude::*;
-use crate::{harness::process::path_with, manifests};
 
 pub(super) const CASES: &[Case] = &[Case {
     // Later, the webhook itself refuses the denied objects.

@@ -1,6 +1,5 @@
 //! Faulty objects that predate setguard.
 
-use super::Case;
 use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[
@@ -38,9 +37,7 @@ fn delete(namespace: &Namespace<'_>) {
     namespace.kubectl(&["delete", &reference(), "--wait=false"], "").silently();
     let stored = namespace.read(&reference());
     assert!(stored["metadata"]["deletionTimestamp"].is_string(), "the finalizer must hold it");
-    let patch = r#"{"metadata":{"finalizers":null}}"#;
-    let args = ["patch", &reference(), "--type=merge", "--patch", patch];
-    namespace.kubectl(&args, "").silently();
+    namespace.merge(&reference(), &json!({ "metadata": { "finalizers": null } })).silently();
     namespace.assert_none("statefulsets");
 }
 

@@ -115,17 +115,7 @@ impl Reader<'_> {
     fn create_nodes(&self) {
         let nodes = self.run("kubectl create --dry-run=client -o json -f nodes.yaml");
         for node in serde_json::Deserializer::from_str(&nodes).into_iter::<Value>() {
-            let mut node = node.expect("a node");
-            let name = node["metadata"]["name"].as_str().expect("a name").to_owned();
-            let taints = json!({ "spec": { "taints": node["spec"]["taints"] } }).to_string();
-            let room = json!({ "cpu": "8", "memory": "16Gi", "pods": "110" });
-            let ready = json!({ "type": "Ready", "status": "True" });
-            node["status"] =
-                json!({ "allocatable": room, "capacity": room, "conditions": [ready] });
-            // This fails if the node still exists.
-            self.cluster.kubectl(&["create", "-f", "-"], &node.to_string());
-            let patch = ["patch", "node", &name, "--type=merge", "-p", &taints];
-            self.cluster.kubectl(&patch, "").accepted();
+            node::put(self.cluster.plane, node.expect("a node"));
         }
     }
 
@@ -139,9 +129,8 @@ impl Reader<'_> {
             let is_bound = claim["status"]["phase"] == "Bound";
             if is_bound && claim["status"]["capacity"]["storage"] != *wanted {
                 let capacity = json!({ "capacity": { "storage": wanted } });
-                let patch = json!({ "spec": capacity }).to_string();
-                let args = ["patch", "pv", &volume, "--type=merge", "-p", &patch];
-                self.cluster.kubectl(&args, "").accepted();
+                let patch = json!({ "spec": capacity });
+                self.cluster.does(&format!("patch pv {volume} --type=merge -p {patch}"));
                 let name = metadata["name"].as_str().expect("a name");
                 self.cluster.patch_status(&format!("pvc/{name}"), "shop", &capacity);
             } else if metadata["annotations"]["volume.kubernetes.io/selected-node"].is_string() {

@@ -1,6 +1,5 @@
 //! The injections into stored objects, and the users that get them.
 
-use super::Case;
 use crate::node::CONTROL_PLANE_TAINTS;
 use crate::prelude::*;
 

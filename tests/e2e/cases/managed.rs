@@ -2,9 +2,8 @@
 
 use tempfile::TempDir;
 
-use super::Case;
+use crate::free_ports;
 use crate::prelude::*;
-use crate::{Process, free_ports, http};
 
 pub(super) const CASES: &[Case] = &[Case::new("managed-certificates", managed)];
 
@@ -130,8 +129,7 @@ fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
     }
     site.namespace.kubectl(&["delete", "secret", SECRET], "").accepted();
     // With the right to create the Secret, possible without the chart, setguard creates it.
-    let create = ["create", "role", "creates-secrets", "--verb=create", "--resource=secrets"];
-    site.namespace.kubectl(&create, "").accepted();
+    site.namespace.does("create role creates-secrets --verb=create --resource=secrets");
     site.namespace.bind("Role", "creates-secrets", SETGUARD);
     let old = site.bundle(0);
     for (i, replica) in replicas.iter_mut().enumerate() {
@@ -212,14 +210,12 @@ impl<'a> Site<'a> {
     }
 
     fn secret(&self) -> String {
-        let args =
-            ["get", "secret", SECRET, "--ignore-not-found", "-o", "jsonpath={.data.ca\\.crt}"];
-        decode(&self.namespace.kubectl(&args, "").accepted().stdout)
+        let get = format!("get secret {SECRET} --ignore-not-found -o jsonpath={{.data.ca\\.crt}}");
+        decode(&self.namespace.does(&get).stdout)
     }
 
     fn bundles(&self, kind: &str) -> Vec<String> {
-        let args = ["get", kind, self.namespace.name, "-o", "json"];
-        let configuration = self.namespace.kubectl(&args, "").json();
+        let configuration = self.namespace.read(&format!("{kind}/{}", self.namespace.name));
         let webhooks = configuration["webhooks"].as_array().expect("webhooks").iter();
         let bundle = |it: &Value| it["clientConfig"]["caBundle"].as_str().unwrap_or("").to_owned();
         webhooks.map(|webhook| decode(&bundle(webhook))).collect()

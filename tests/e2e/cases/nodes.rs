@@ -1,8 +1,6 @@
 //! The pods of the built-in DaemonSet controller.
 
-use super::Case;
 use crate::prelude::*;
-use crate::{Viewer, node, viewer};
 
 /// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
@@ -43,8 +41,8 @@ fn annotated_template(namespace: &Namespace<'_>) {
     namespace.apply(&set).with_warning("template-node-annotation");
     assert_bound(namespace, "e2e", &nodes[2..3]);
     eventually("the pod of the other node to be denied", || {
-        let args = ["get", "events", "-o", "json", "--field-selector", "reason=FailedCreate"];
-        let events = namespace.kubectl(&args, "").accepted().json();
+        let events = "get events -o json --field-selector reason=FailedCreate";
+        let events = namespace.does(events).json();
         let denied = |event: &serde_json::Value| {
             let message = event["message"].as_str().unwrap_or_default();
             message.contains("node-pin-conflict") && message.contains(&*nodes[3])

@@ -1,6 +1,5 @@
 //! A webhook that is down: the effect of `failurePolicy`, and the recovery.
 
-use super::Case;
 use crate::prelude::*;
 use crate::{Webhook, certificate, free_ports};
 
@@ -63,9 +62,8 @@ fn register_for(namespace: &Namespace<'_>, port: u16, certificate: &[u8]) {
 fn set_failure_policy(namespace: &Namespace<'_>, policy: &str) {
     let webhooks = ["validate.setguard.io", "create.validate.setguard.io"]
         .map(|name| json!({ "name": name, "failurePolicy": policy }));
-    let patch = json!({ "webhooks": webhooks }).to_string();
-    let args = ["patch", KIND, namespace.name, "--patch", &patch];
-    namespace.kubectl(&args, "").accepted();
+    let patch = json!({ "webhooks": webhooks });
+    namespace.does(&format!("patch {KIND} {} --patch {patch}", namespace.name));
 }
 
 fn dry_run_becomes(namespace: &Namespace<'_>, accepted: bool, what: &str) {

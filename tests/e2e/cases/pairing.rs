@@ -1,8 +1,7 @@
 //! The example of a paired controller, with its manifests.
 
-use super::Case;
+use crate::harness::example;
 use crate::prelude::*;
-use crate::{harness::example, node};
 
 pub(super) const CASES: &[Case] = &[Case::needing(
     &[SCHEDULER],

@@ -1,8 +1,6 @@
 //! `setguard check` and the webhook report the same findings, with the same texts, for the same object.
 
-use super::Case;
 use crate::prelude::*;
-use crate::{harness::kubectl::Output, namespace::Namespace};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("check-and-kubectl-say-the-same-about-the-examples", |namespace| {

@@ -19,9 +19,8 @@ use setguard::{
 };
 
 use self::{compared::Compared, crossed::Crossing};
-use super::Case;
+use crate::corpus;
 use crate::prelude::*;
-use crate::{client, corpus, manifests};
 
 pub(super) const CASES: &[Case] = &[
     Case::needing(&[CONTROLLER_MANAGER], "policies-find-what-setguard-finds", same_findings),
@@ -250,10 +249,8 @@ fn modes(shared: &Namespace<'_>) {
     let mut old = surging("old");
     old["spec"]["minReadySeconds"] = json!(5);
     warns(namespace.apply(&old), "surge-host-port.had-before.setguard.io");
-    let mut fixed = manifests::daemon_set("old");
-    fixed["spec"]["updateStrategy"] =
-        json!({ "rollingUpdate": { "maxSurge": 0, "maxUnavailable": 1 } });
-    namespace.apply(&fixed).silently();
+    let fixed = json!({ "rollingUpdate": { "maxSurge": 0, "maxUnavailable": 1 } });
+    namespace.apply(&rolled_by(daemon_set("old"), &fixed)).silently();
     namespace.apply(&old).refused(&["surge-host-port.setguard.io"]);
 
     warns(namespace.apply(&hasty("db")), "grace-period-zero.setguard.io");

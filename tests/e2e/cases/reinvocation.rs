@@ -1,7 +1,6 @@
 //! A different mutating webhook runs after setguard and changes the object, so the API server calls setguard a second
 //! time (`reinvocationPolicy: IfNeeded`).
 
-use super::Case;
 use crate::harness::sidecar::Sidecar;
 use crate::prelude::*;
 

@@ -1,15 +1,11 @@
 //! `setguard plan` against the real controllers.
 
-use std::sync::{Arc, Mutex};
-
 use futures::{StreamExt as _, stream};
 use setguard_testing::{ROOT, recorded};
 use tokio::time::timeout;
 
-use super::Case;
 use crate::prelude::*;
 use crate::{
-    client,
     rollouts::{
         acts::add_node,
         history::History,

@@ -11,16 +11,9 @@ use self::{
     cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
     untouched::Untouched,
 };
-use super::{Case, HELM};
+use super::HELM;
+use crate::harness::control_plane::{CONTROLLER_MANAGER, SCHEDULER};
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
-        process::eventually,
-    },
-    manifests::add_claim,
-    namespace::Namespace,
-};
 
 /// The programs for cases with bound pods.
 const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
@@ -110,78 +103,55 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     cluster.namespace("secure", &json!({ "pod-security.kubernetes.io/enforce": "baseline" }));
     cluster.disk("disk", false);
     for (name, replicas) in [("image", 2), ("mended", 2), ("gone", 1)] {
-        stateful_set(cluster, name, "main", replicas, "good:1");
+        cluster.serve(&stateful_set_of(name, "main", replicas, "good:1"));
     }
-    stateful_set(cluster, "lost", "edge", 3, "good:1");
-    daemon_set(cluster, SHOP, "tainted", "main", &json!({}));
-    let gpu = json!({ "tolerations": [{ "key": "dedicated", "operator": "Exists" }] });
-    daemon_set(cluster, SHOP, "dead", "edge", &json!({}));
-    daemon_set(cluster, SHOP, "first", "main", &gpu);
-    let mut host = gpu;
-    host["hostNetwork"] = json!(true);
-    daemon_set(cluster, "secure", "host", "main", &host);
+    // One on each node.
+    let spread = json!({
+        "labelSelector": { "matchLabels": { "app": "lost" } },
+        "maxSkew": 1,
+        "nodeTaintsPolicy": "Honor",
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+    });
+    let spread = json!({ "topologySpreadConstraints": [spread] });
+    cluster.serve(&with_pod(stateful_set_of("lost", "edge", 3, "good:1"), &spread));
+    for (name, pool) in [("tainted", "main"), ("dead", "edge")] {
+        cluster.apply(&daemon_set_of(name, pool, "good:1"));
+    }
+    cluster.apply(&on_all_nodes("first"));
+    let host = with_pod(on_all_nodes("host"), &json!({ "hostNetwork": true }));
+    cluster.apply(&within(host, "secure"));
+}
+
+/// A DaemonSet that tolerates every taint of the pool.
+fn on_all_nodes(name: &str) -> Value {
+    let tolerations = json!([{ "key": "dedicated", "operator": "Exists" }]);
+    with_pod(daemon_set_of(name, "main", "good:1"), &json!({ "tolerations": tolerations }))
 }
 
 fn break_things(cluster: &Cluster<'_>) {
-    let gpu = json!({ "tolerations": [{ "key": "dedicated", "operator": "Exists" }] });
-    let mut twin = daemon_set_of("twin", "main", &gpu);
-    twin["spec"]["selector"]["matchLabels"] = json!({ "app": "first" });
-    twin["spec"]["template"]["metadata"]["labels"] = json!({ "app": "first" });
-    cluster.apply(&twin);
+    cluster.apply(&with_app(on_all_nodes("twin"), "first"));
     for name in ["image", "mended"] {
-        stateful_set(cluster, name, "main", 2, "bad:2");
+        cluster.apply(&stateful_set_of(name, "main", 2, "bad:2"));
     }
-    claims(cluster);
+    // The claims name no class, and there is no default class.
+    let mut claim = stateful_set_of("claim", "main", 1, "good:1");
+    add_claim(&mut claim, None, "1Gi");
+    cluster.serve(&claim);
     cluster.cannot_pull("image-1", "mended-1");
-    stateful_set(cluster, "mended", "main", 2, "good:3");
-    let orphan = ["delete", "statefulset", "gone", "-n", SHOP, "--cascade=orphan"];
-    cluster.kubectl(&orphan, "").accepted();
-    cluster.kubectl(&["delete", "pod", "gone-0", "-n", SHOP, "--wait=false"], "").accepted();
+    cluster.apply(&stateful_set_of("mended", "main", 2, "good:3"));
+    cluster.does(&format!("delete statefulset gone -n {SHOP} --cascade=orphan"));
+    cluster.does(&format!("delete pod gone-0 -n {SHOP} --wait=false"));
 
     let now = Timestamp::now().to_string();
     let down = json!({ "type": "Ready", "status": "Unknown", "lastTransitionTime": now });
     cluster.patch_status("node/down", "default", &json!({ "conditions": [down] }));
     let not_ready = json!({ "type": "Ready", "status": "False", "lastTransitionTime": now });
-    let args = ["get", "pods", "-n", SHOP, "--field-selector", "spec.nodeName=down", "-o", "name"];
-    let names = cluster.kubectl(&args, "").accepted().stdout;
-    for pod in names.lines() {
-        cluster.patch_status(pod, SHOP, &json!({ "conditions": [not_ready] }));
+    for pod in cluster.pods_on(DOWN) {
+        cluster.patch_status(&pod, SHOP, &json!({ "conditions": [not_ready] }));
         if pod.contains("lost-") {
-            let delete = ["delete", pod, "-n", SHOP, "--wait=false", "--grace-period=1"];
-            cluster.kubectl(&delete, "").accepted();
+            cluster.delete_soon(&pod);
         }
     }
-    let mut dead = daemon_set_of("dead", "edge", &json!({}));
-    dead["spec"]["template"]["spec"]["containers"][0]["image"] = json!("good:2");
-    cluster.apply(&dead);
-}
-
-fn daemon_set(cluster: &Cluster<'_>, namespace: &str, name: &str, pool: &str, more: &Value) {
-    let mut set = daemon_set_of(name, pool, more);
-    set["metadata"]["namespace"] = json!(namespace);
-    cluster.apply(&set);
-}
-
-fn stateful_set(cluster: &Cluster<'_>, name: &str, pool: &str, replicas: u8, image: &str) {
-    let mut set = stateful_set_of(name, pool, replicas, image);
-    if name == "lost" {
-        // One on each node.
-        set["spec"]["template"]["spec"]["topologySpreadConstraints"] = json!([{
-            "labelSelector": { "matchLabels": { "app": name } },
-            "maxSkew": 1,
-            "nodeTaintsPolicy": "Honor",
-            "topologyKey": "kubernetes.io/hostname",
-            "whenUnsatisfiable": "DoNotSchedule",
-        }]);
-    }
-    cluster.service(name);
-    cluster.apply(&set);
-}
-
-/// A StatefulSet whose claims name no class, in a cluster without a default class.
-fn claims(cluster: &Cluster<'_>) {
-    let mut set = stateful_set_of("claim", "main", 1, "good:1");
-    add_claim(&mut set, None, "1Gi");
-    cluster.service("claim");
-    cluster.apply(&set);
+    cluster.apply(&daemon_set_of("dead", "edge", "good:2"));
 }

@@ -3,11 +3,8 @@
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::apps::v1::DaemonSet;
 
-use super::Case;
 use crate::prelude::*;
-use crate::{
-    Viewer, client, harness::control_plane::RESTRICTED, link::Link, node, numbers, viewer,
-};
+use crate::{harness::control_plane::RESTRICTED, link::Link, numbers};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("the-view-names-the-other-object", names),
@@ -73,8 +70,7 @@ fn names(namespace: &Namespace<'_>) {
     let again = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
     let ask = || namespace.kubectl(&again, &set.to_string());
     becomes("the Service to be seen", ask, |output| !output.stderr.contains("service-missing"));
-    let all = ["delete", "statefulset/db", "daemonset/first", "daemonset/second"];
-    namespace.kubectl(&all, "").silently();
+    namespace.does("delete statefulset/db daemonset/first daemonset/second").silently();
     warns(namespace, false);
     // Other cases may have created some in the meantime.
     assert!(viewer.metric("objects", "DaemonSet") >= of_others);
@@ -137,8 +133,7 @@ fn together(namespace: &Namespace<'_>) {
     assert_eq!(missing(&output.stderr), 0, "{}", output.stderr);
     let ask = || namespace.kubectl(&apply, &all).accepted();
     becomes("all to be seen", ask, |output| missing(&output.stderr) == 0);
-    let classes = [format!("priorityclass/{name}"), format!("storageclass/{name}")];
-    namespace.kubectl(&["delete", &classes[0], &classes[1]], "").accepted();
+    namespace.does(&format!("delete priorityclass/{name} storageclass/{name}"));
 }
 
 fn forbidden(namespace: &Namespace<'_>) {

@@ -1,6 +1,5 @@
 //! Allowed objects, with or without a warning.
 
-use super::Case;
 use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[
@@ -12,10 +11,9 @@ pub(super) const CASES: &[Case] = &[
 
 /// The warning must come before the API server drops the field; after that nothing can see it.
 fn max_unavailable(namespace: &Namespace<'_>) {
-    let mut set = stateful_set("web");
-    set["spec"]["podManagementPolicy"] = json!("Parallel");
-    set["spec"]["replicas"] = json!(6);
-    set["spec"]["updateStrategy"] = json!({ "rollingUpdate": { "maxUnavailable": 3 } });
+    let parallel = json!({ "podManagementPolicy": "Parallel", "replicas": 6 });
+    let strategy = json!({ "rollingUpdate": { "maxUnavailable": 3 } });
+    let set = rolled_by(with(stateful_set("web"), &parallel), &strategy);
     if namespace.control_plane.minor() >= 37 {
         namespace.apply(&set).silently();
         let stored = namespace.read("statefulset/web");
@@ -53,10 +51,7 @@ fn immutable(namespace: &Namespace<'_>) {
     let args: Vec<&str> = remedy.split_whitespace().skip(1).chain(["--wait=false"]).collect();
     namespace.kubectl(&args, "").accepted();
     // The garbage collector, the program that orphans the pods, does not run here.
-    let patch = r#"{"metadata":{"finalizers":null}}"#;
-    namespace
-        .kubectl(&["patch", "statefulset/web", "--type=merge", "--patch", patch], "")
-        .accepted();
+    namespace.merge("statefulset/web", &json!({ "metadata": { "finalizers": null } })).accepted();
     namespace.apply(&set).silently();
     assert_eq!(namespace.read("statefulset/web")["spec"]["serviceName"], "another");
 

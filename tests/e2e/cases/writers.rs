@@ -8,8 +8,7 @@ use setguard::{
     yaml,
 };
 
-use super::{Case, HELM};
-use crate::helm;
+use super::HELM;
 use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[
@@ -117,8 +116,8 @@ fn changes(namespace: &Namespace<'_>, write: &dyn Fn(&Value)) {
         write(&object(&mut dice, &name));
         for change in 0..3 {
             meddle(namespace, &mut dice, &reference);
-            let get = ["get", &reference, "-o", "json", "--show-managed-fields"];
-            let before = namespace.kubectl(&get, "").accepted().stdout;
+            let get = format!("get {reference} -o json --show-managed-fields");
+            let before = namespace.does(&get).stdout;
             let new = object(&mut dice, &name);
             write(&new);
             let (expected, stored) = (expected(&new, &before), namespace.read(&reference));
@@ -159,12 +158,10 @@ fn differences(path: &str, expected: &Value, stored: &Value, lines: &mut Vec<Str
 fn meddle(namespace: &Namespace<'_>, dice: &mut Dice, reference: &str) {
     match dice.below(4) {
         0 => {
-            let replicas = format!("--replicas={}", dice.below(4));
-            namespace.kubectl(&["scale", reference, &replicas], "").accepted();
+            namespace.does(&format!("scale {reference} --replicas={}", dice.below(4)));
         }
         1 => {
-            let set = ["set", "env", reference, "--containers=main", "MEDDLED=yes"];
-            namespace.kubectl(&set, "").accepted();
+            namespace.does(&format!("set env {reference} --containers=main MEDDLED=yes"));
         }
         _ => {}
     }

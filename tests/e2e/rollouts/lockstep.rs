@@ -1,8 +1,6 @@
 //! Runs a change on the real controllers, one round at a time: pods become available, and deleted pods end, only when
 //! the controller has nothing left to do.
 
-use std::sync::{Arc, Mutex};
-
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, PersistentVolumeClaim};
 use kube::{

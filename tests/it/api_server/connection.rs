@@ -204,11 +204,5 @@ fn answer_with(
     headers: &str,
     body: &str,
 ) -> std::io::Result<()> {
-    let length = body.len();
-    write!(
-        stream,
-        "HTTP/1.1 {code} x\r\n{headers}Content-Type: application/json\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n{body}"
-    )?;
-    stream.flush()
+    http::answer(stream, &format!("{code} x"), &format!("{headers}{}", http::LAST), body)
 }

@@ -2,6 +2,7 @@
 
 use super::{COVERED, Cluster, covered, stored, waiting};
 use crate::prelude::*;
+use crate::wait;
 
 #[test]
 fn a_controller_that_observes_nothing_is_one_error() {
@@ -80,28 +81,8 @@ fn equal_findings_are_one_in_text_and_all_in_json() {
 }
 
 fn pod_of(set: &str, ordinal: u8, revision: &str, is_ready: bool) -> Value {
-    let state = match is_ready {
-        true => json!({"running": {}}),
-        false => json!({"waiting": {"reason": "ImagePullBackOff", "message": "db:2: not found"}}),
-    };
-    let ready = if is_ready { "True" } else { "False" };
-    json!({
-        "metadata": {
-            "name": format!("{set}-{ordinal}"), "namespace": "shop",
-            "creationTimestamp": "2026-11-20T10:00:00Z",
-            "labels": {"controller-revision-hash": revision},
-            "ownerReferences": [{
-                "apiVersion": "apps/v1", "kind": "StatefulSet", "name": set, "controller": true,
-            }],
-        },
-        "spec": {"nodeName": "n0"},
-        "status": {
-            "conditions": [{
-                "type": "Ready", "status": ready, "lastTransitionTime": "2026-11-20T10:01:00Z",
-            }],
-            "containerStatuses": [{"name": "main", "ready": is_ready, "state": state}],
-        },
-    })
+    let reason = if is_ready { "" } else { "ImagePullBackOff" };
+    wait::pod(&format!("{set}-{ordinal}"), revision, reason, "db:2: not found")
 }
 
 /// Adds a set with the revisions `1a` and `2b`. Its last pod is broken.
@@ -115,19 +96,11 @@ fn add_updating(cluster: &Cluster, name: &str, broken: &str, policy: &str) {
     cluster.has("pods", &pod_of(name, 0, &format!("{name}-1a"), true));
     cluster.has("pods", &pod_of(name, 1, &format!("{name}-{broken}"), false));
     for (revision, number, image) in [("1a", 1, "db:1"), ("2b", 2, "db:2")] {
-        let template = json!({"$patch": "replace", "spec": {"containers": [{"name": "main", "image": image}]}});
-        let owner = json!([{
-            "apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "controller": true,
-        }]);
-        cluster.has(
-            "controllerrevisions",
-            &json!({
-                "metadata": {
-                    "name": format!("{name}-{revision}"), "namespace": "shop", "ownerReferences": owner,
-                },
-                "revision": number, "data": {"spec": {"template": template}},
-            }),
-        );
+        let containers = json!([{"name": "main", "image": image}]);
+        let template = json!({"$patch": "replace", "spec": {"containers": containers}});
+        let of = json!({"spec": {"template": template}});
+        let revision = wait::revision(name, &format!("{name}-{revision}"), number, &of);
+        cluster.has("controllerrevisions", &revision);
     }
 }
 

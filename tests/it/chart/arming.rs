@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use setguard_files::report::fingerprint::digest;
 
-use super::{configurations, deployment, objects, of, render, webhooks};
+use super::{configurations, deployment, objects, of, render, rendered, webhooks};
 use crate::helm;
 
 const ANNOTATION: &str = "setguard.io/webhooks";
@@ -117,11 +117,10 @@ fn arming_needs_rights_to_three_objects_by_name() {
 /// With rules in the chart, setguard and its test still compare, if they have the rights of managed certificates.
 #[test]
 fn at_once_is_compared_too() {
-    let Some(helm) = helm::find() else { return };
     let alerts = "webhook.arm=atOnce,metrics.prometheusRule.enabled=true";
     for (mode, compares) in [("managed", true), ("certManager", false)] {
         let flags = format!("{alerts},tls.mode={mode}");
-        let objects = objects(&render(&helm, &["--set", &flags]));
+        let Some(objects) = rendered(&["--set", &flags]) else { return };
         let server = &of(&objects, "Deployment")[0]["spec"]["template"]["spec"];
         let test = &of(&objects, "Pod")[0]["spec"];
         let compared =

@@ -1,21 +1,18 @@
-use super::{named, objects, of, render};
-use crate::helm;
+use super::{named, objects, of, render, rendered};
 use crate::prelude::*;
 
 const ON: [&str; 2] = ["--set", "audit.enabled=true"];
 
 #[test]
 fn the_audit_is_off_by_default() {
-    let Some(helm) = helm::find() else { return };
-    let all = objects(&render(&helm, &[]));
+    let Some(all) = rendered(&[]) else { return };
     assert!(of(&all, "CronJob").is_empty());
     assert!(!all.iter().any(|it| it["metadata"]["name"] == "setguard-audit"));
 }
 
 #[test]
 fn one_audit_runs_at_a_time_with_rights_of_its_own() {
-    let Some(helm) = helm::find() else { return };
-    let all = objects(&render(&helm, &ON));
+    let Some(all) = rendered(&ON) else { return };
     let job = named(&all, "CronJob", "setguard-audit");
     assert_eq!(job["spec"]["concurrencyPolicy"], "Forbid");
     let job = &job["spec"]["jobTemplate"]["spec"];

@@ -3,7 +3,6 @@
 
 use super::{chart, deployment, objects, of, pods::specs as pods, render, webhooks};
 use crate::prelude::*;
-use crate::{helm, support};
 
 fn file(name: &str) -> String {
     chart().join("clouds").join(name).to_str().unwrap().to_owned()

@@ -1,7 +1,5 @@
 //! The dashboard: faults that Grafana doesn't report.
 
-use std::env;
-
 use super::chart;
 use crate::json_schema::assert_valid;
 use crate::prelude::*;

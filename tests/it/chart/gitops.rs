@@ -1,7 +1,6 @@
 //! The manifests in `examples/gitops/`, with the current chart.
 
-use super::{chart, configurations, objects, of, render};
-use crate::helm;
+use super::{chart, configurations, objects, of, render, rendered};
 use crate::prelude::*;
 
 fn manifest(name: &str) -> Value {
@@ -55,8 +54,7 @@ fn k3s_installs_the_values_of_its_file() {
 /// `kubectl apply` would run the hook of `helm uninstall`.
 #[test]
 fn nothing_is_left_of_hooks_without_them() {
-    let Some(helm) = helm::find() else { return };
-    let objects = objects(&render(&helm, &["--no-hooks"]));
+    let Some(objects) = rendered(&["--no-hooks"]) else { return };
     assert!(of(&objects, "Job").is_empty() && of(&objects, "Pod").is_empty());
     let hooks =
         objects.iter().filter(|it| it["metadata"]["annotations"]["helm.sh/hook"].is_string());

@@ -12,7 +12,6 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::each;
 use crate::prelude::*;
-use crate::support;
 
 type Same = fn(&Value) -> Result<(), String>;
 

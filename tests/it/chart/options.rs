@@ -1,7 +1,6 @@
 //! The features that are off by default.
 
-use super::{deployment, objects, of, pods, render, selects};
-use crate::helm;
+use super::{deployment, objects, of, pods, render, rendered, selects};
 use crate::prelude::*;
 
 #[test]
@@ -35,8 +34,7 @@ fn the_quota_is_for_the_priority_class_of_the_pods() {
 /// Alerts and dashboard select by the job label of both monitors.
 #[test]
 fn a_pod_monitor_finds_the_pods_and_names_the_job() {
-    let Some(helm) = helm::find() else { return };
-    let all = objects(&render(&helm, &["--set", "metrics.podMonitor.enabled=true"]));
+    let Some(all) = rendered(&["--set", "metrics.podMonitor.enabled=true"]) else { return };
     let [monitor] = of(&all, "PodMonitor")[..] else { panic!("one PodMonitor") };
     let template = &of(&all, "Deployment")[0]["spec"]["template"];
     assert!(selects(&monitor["spec"]["selector"], &template["metadata"]["labels"]));
@@ -49,10 +47,9 @@ fn a_pod_monitor_finds_the_pods_and_names_the_job() {
 
 #[test]
 fn alerts_have_the_labels_of_users_and_a_page() {
-    let Some(helm) = helm::find() else { return };
     let values = super::chart().join("ci/audit-values.yaml").display().to_string();
     let labels = "metrics.prometheusRule.ruleLabels.severity=none";
-    let all = objects(&render(&helm, &["--values", &values, "--set", labels]));
+    let Some(all) = rendered(&["--values", &values, "--set", labels]) else { return };
     let rules = &of(&all, "PrometheusRule")[0]["spec"]["groups"][0]["rules"];
     for alert in rules.as_array().unwrap() {
         assert_eq!(alert["labels"]["team"], "platform", "{alert}");

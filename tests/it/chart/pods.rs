@@ -1,7 +1,6 @@
 //! Pod fields that users set.
 
 use super::{chart, objects, render};
-use crate::helm;
 use crate::prelude::*;
 
 pub(super) fn of<'a>(objects: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {

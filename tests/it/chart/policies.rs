@@ -3,7 +3,6 @@
 use setguard::rules::in_cel;
 
 use super::{objects, of, render};
-use crate::helm;
 use crate::prelude::*;
 
 fn rendered(mode: &str, release: &str, policy: &Value, more: &[&str]) -> Option<Vec<Value>> {

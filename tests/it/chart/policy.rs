@@ -2,7 +2,6 @@
 //! starts, and the webhooks' failurePolicy blocks every write.
 
 use super::{objects, of, template};
-use crate::helm;
 use crate::prelude::*;
 
 /// Whether the chart renders a policy. If so, the program must accept it.

@@ -1,10 +1,8 @@
 //! The release in Chart.yaml and the templates.
 
-use setguard::kubernetes::cluster::Version;
-
 use super::{chart, render, value_files};
 use crate::prelude::*;
-use crate::{helm, support, support::read};
+use crate::support::read;
 
 #[test]
 fn the_linter_has_no_remarks() {

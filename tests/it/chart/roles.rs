@@ -2,7 +2,6 @@
 
 use super::{each, each_with_server, objects, of, render};
 use crate::prelude::*;
-use crate::{helm, support};
 
 #[test]
 fn roles_name_their_objects_and_have_no_wildcards() {

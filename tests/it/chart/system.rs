@@ -1,8 +1,7 @@
 //! Namespaces by prefix and by label, and users whose writes are not validated. The end-to-end tests run the expressions
 //! in an API server.
 
-use super::{objects, render, webhooks};
-use crate::helm;
+use super::{objects, render, rendered, webhooks};
 use crate::prelude::*;
 
 fn find<'a>(webhooks: &[&'a Value], name: &str) -> &'a Value {
@@ -17,9 +16,8 @@ fn condition<'a>(webhook: &'a Value, name: &str) -> Option<&'a str> {
 /// The end-to-end tests run the expressions in an API server, and test system namespaces.
 #[test]
 fn excluded_prefixes_become_conditions_and_names_stay_selectors() {
-    let Some(helm) = helm::find() else { return };
     let flags = "webhook.excludedNamespaces={velero,lab-*,test-*}";
-    let objects = objects(&render(&helm, &["--set", flags]));
+    let Some(objects) = rendered(&["--set", flags]) else { return };
     let webhooks = webhooks(&objects);
     let excluded = "!has(request.namespace) || !(request.namespace.startsWith('lab-') || \
                     request.namespace.startsWith('test-'))";
@@ -37,10 +35,9 @@ fn excluded_prefixes_become_conditions_and_names_stay_selectors() {
 
 #[test]
 fn labels_become_webhooks_that_exclude_each_other() {
-    let Some(helm) = helm::find() else { return };
     let labels = r#"webhook.validating.systemNamespaceLabels={"run-level": "0", "team": "core"}"#;
     let system = "webhook.validating.systemNamespaces={kube-system,openshift-*}";
-    let objects = objects(&render(&helm, &["--set-json", labels, "--set", system]));
+    let Some(objects) = rendered(&["--set-json", labels, "--set", system]) else { return };
     let webhooks = webhooks(&objects);
     let is = |key: &str, value: &str| json!({"key": key, "operator": "In", "values": [value]});
     let not = |key: &str, value: &str| json!({"key": key, "operator": "NotIn", "values": [value]});

@@ -2,7 +2,6 @@
 
 use super::{chart, container, deployment, objects, of, refuses, render};
 use crate::prelude::*;
-use crate::{helm, support};
 
 const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
 

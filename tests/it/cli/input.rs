@@ -1,8 +1,6 @@
 //! The texts, files and folders that the commands read.
 
 #[cfg(unix)]
-use std::fs;
-
 use super::{Folder, GOOD, MISSPELT};
 use crate::prelude::*;
 

@@ -1,12 +1,8 @@
 //! The release and the feature gates of the cluster.
 
 use super::Viewer;
+use crate::folder;
 use crate::prelude::*;
-use crate::{
-    api_server::ApiServer,
-    daemon::{eventually, review},
-    folder,
-};
 
 fn release(version: &str, source: &str) -> String {
     format!("setguard_kubernetes_release_info{{release=\"{version}\",source=\"{source}\"}} 1")

@@ -1,7 +1,7 @@
 //! An editor that talks to the language server.
 
 use std::{
-    io::{BufRead, Read},
+    io::Read,
     process::{ChildStdin, ChildStdout},
 };
 

@@ -3,7 +3,6 @@
 use std::process::ExitStatus;
 
 use send_ctrlc::{Interruptible as _, InterruptibleChild, InterruptibleCommand as _};
-use setguard_testing::http;
 
 use crate::prelude::*;
 

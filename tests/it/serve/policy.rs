@@ -3,7 +3,6 @@
 use std::os::unix::fs::symlink;
 
 use super::daemon;
-use crate::daemon::{eventually, post, review};
 use crate::prelude::*;
 
 fn policy(unpaired: &str) -> String {

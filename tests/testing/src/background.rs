@@ -1,17 +1,14 @@
 //! Background work, such as writes, that continues until stopped.
 
 use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     thread::{self, JoinHandle},
 };
 
 use kube::Client;
 
 use crate::client;
+use crate::prelude::*;
 
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);

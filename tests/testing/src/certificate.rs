@@ -1,7 +1,4 @@
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use crate::prelude::*;
 
 pub fn write(folder: &Path) -> [PathBuf; 2] {
     let paths = ["server.crt", "server.key"].map(|name| folder.join(name));

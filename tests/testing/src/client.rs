@@ -1,14 +1,13 @@
 //! An API client, for tests that would need too many kubectl runs.
 
-use std::path::Path;
-
 use http::{Method, Request};
 use kube::{
     Client, Config,
     client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -1,19 +1,9 @@
 //! A large cluster that lists, streams and watches like an API server. It generates objects on the fly, to save
 //! memory.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, BufReader, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{self, BufReader, Write as _};
 
-use serde_json::{Value, json};
-
+use crate::prelude::*;
 use crate::{http, http::Request, reviews};
 
 /// The number of namespaces with objects.
@@ -121,15 +111,7 @@ impl Cluster {
     }
 
     pub fn serve(self, folder: &Path) -> PathBuf {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address: SocketAddr = listener.local_addr().expect("its address");
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let cluster = self.clone();
-                // The client may disconnect at any time.
-                thread::spawn(move || drop(cluster.answer(stream)));
-            }
-        });
+        let address = http::listen(move |stream| self.answer(stream));
         let path = folder.join(format!("kubeconfig-{}", address.port()));
         fs::write(&path, http::kubeconfig(&format!("http://{address}"))).expect("a file");
         path
@@ -148,8 +130,7 @@ impl Cluster {
         let plural = path.rsplit('/').next().unwrap_or_default();
         // No OpenKruise; and nothing by label, because only the search for bare ReplicaSets uses labels.
         if path.contains("kruise") {
-            return stream
-                .write_all(b"HTTP/1.1 404 x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+            return http::answer(&mut stream, "404 x", http::LAST, "");
         }
         if value("labelSelector").is_some() {
             return whole(&mut stream, NOTHING);
@@ -245,11 +226,7 @@ impl Kind {
 }
 
 fn whole(stream: &mut TcpStream, body: &str) -> io::Result<()> {
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
+    http::answer(stream, "200 OK", http::LAST, body)
 }
 
 /// A recorded DaemonSet with managedFields, turned into this kind.

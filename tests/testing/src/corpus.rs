@@ -1,15 +1,10 @@
 //! The recorded verdicts of a real kube-apiserver (`tests/conformance`).
 
-use std::{
-    collections::BTreeMap,
-    env, fmt, fs,
-    path::{Path, PathBuf},
-};
+use std::fmt;
 
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
 
-use crate::ROOT;
+use crate::prelude::*;
 
 /// Cases recorded as 400 because `containers` was an object, although their patches make no such object; the recording
 /// sent something else. ds-min-0878 equals ds-min-0070, but that is recorded as 422.

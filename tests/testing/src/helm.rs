@@ -1,10 +1,4 @@
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use crate::ROOT;
+use crate::prelude::*;
 
 /// The helm in `HELM` if set, else in PATH or at the path of `.ci/run`. Prints a message if none exists.
 pub fn find() -> Option<PathBuf> {

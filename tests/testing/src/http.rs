@@ -1,11 +1,8 @@
 //! Plain HTTP: requests for probes, metrics and etcd, and a reader for stand-in servers.
 
-use std::{
-    io::{self, BufRead, Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
-};
+use std::io::{self, BufRead, Read as _, Write as _};
 
-use serde_json::json;
+use crate::prelude::*;
 
 /// A kubeconfig for an API server at this address, without authentication.
 pub fn kubeconfig(server: &str) -> String {
@@ -35,6 +32,37 @@ pub fn post(address: SocketAddr, path: &str, body: &str) -> String {
     write!(stream, "{head}\r\n\r\n{body}").expect("a request");
     stream.read_to_string(&mut answer).expect("an answer");
     answer
+}
+
+/// Serves each connection to a new loopback port on a thread of its own, until the tests end.
+pub fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    let serve = Arc::new(serve);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = Arc::clone(&serve);
+            // The client may disconnect at any time.
+            thread::spawn(move || drop(serve(stream)));
+        }
+    });
+    address
+}
+
+/// The header of an answer that is the last of its connection.
+pub const LAST: &str = "Connection: close\r\n";
+
+pub fn answer(
+    to: &mut impl io::Write,
+    status: &str,
+    headers: &str,
+    body: impl AsRef<[u8]>,
+) -> io::Result<()> {
+    let (body, json) = (body.as_ref(), "Content-Type: application/json");
+    let length = body.len();
+    write!(to, "HTTP/1.1 {status}\r\n{headers}{json}\r\nContent-Length: {length}\r\n\r\n")?;
+    to.write_all(body)?;
+    to.flush()
 }
 
 #[derive(Debug)]

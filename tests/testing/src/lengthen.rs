@@ -1,10 +1,6 @@
 //! Objects with every list and map of their schema, and functions to lengthen these.
 
-use std::{fs, path::Path};
-
-use serde_json::{Value, json};
-
-use crate::ROOT;
+use crate::prelude::*;
 
 /// How the elements of a long list differ.
 #[derive(Clone, Copy, Debug)]

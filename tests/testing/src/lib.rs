@@ -25,6 +25,7 @@ pub mod manifests;
 pub mod numbers;
 pub mod pages;
 pub mod plain;
+pub mod prelude;
 pub mod recorded;
 pub mod reviews;
 pub mod service;

@@ -1,17 +1,10 @@
 //! A server under load, and others that take turns with it.
 
-use std::{
-    ffi::OsString,
-    fs,
-    net::SocketAddr,
-    path::Path,
-    sync::{Arc, Barrier},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsString, sync::Barrier};
 
 use rustls::ClientConfig;
 
+use crate::prelude::*;
 use crate::{
     harness::process::Process,
     numbers::{Latencies, median, memory, processor_seconds},

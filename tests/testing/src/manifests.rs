@@ -1,33 +1,42 @@
 //! Small valid manifests for the cases to modify, and the fixtures.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
-
-use serde_json::{Value, json};
-
-use crate::ROOT;
+use crate::prelude::*;
 
 pub fn daemon_set(name: &str) -> Value {
     workload("DaemonSet", name)
 }
 
 pub fn stateful_set(name: &str) -> Value {
-    let mut set = workload("StatefulSet", name);
-    set["spec"]["serviceName"] = json!(name);
-    set["spec"]["replicas"] = json!(2);
-    set
+    with(workload("StatefulSet", name), &json!({ "serviceName": name, "replicas": 2 }))
 }
 
 /// A valid DaemonSet whose rollout never ends: `surge-host-port`.
 pub fn surging(name: &str) -> Value {
-    let mut set = daemon_set(name);
-    set["spec"]["updateStrategy"] =
-        json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    let surge = json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    let mut set = rolled_by(daemon_set(name), &surge);
     set["spec"]["template"]["spec"]["containers"][0]["ports"] =
         json!([{ "containerPort": 80, "hostPort": 80 }]);
     set
+}
+
+pub fn within(mut set: Value, namespace: &str) -> Value {
+    set["metadata"]["namespace"] = json!(namespace);
+    set
+}
+
+/// The set with this in its spec.
+pub fn with(mut set: Value, spec: &Value) -> Value {
+    json_patch::merge(&mut set["spec"], spec);
+    set
+}
+
+/// The set with this in the spec of its pods.
+pub fn with_pod(set: Value, spec: &Value) -> Value {
+    with(set, &json!({ "template": { "spec": spec } }))
+}
+
+pub fn rolled_by(set: Value, strategy: &Value) -> Value {
+    with(set, &json!({ "updateStrategy": strategy }))
 }
 
 pub fn with_app(mut set: Value, app: &str) -> Value {

@@ -1,13 +1,9 @@
 //! Statistics, and the kernel's figures about a process.
 
-use std::{
-    fs,
-    process::ExitStatus,
-    thread,
-    time::{Duration, Instant},
-};
+use std::process::ExitStatus;
 
 use crate::harness::process::Process;
+use crate::prelude::*;
 
 #[derive(Debug, Default)]
 pub struct Latencies(pub Vec<Duration>);

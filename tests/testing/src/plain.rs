@@ -2,18 +2,14 @@
 //!
 //! It does as little as possible, so that the benchmark measures the server.
 
-use std::{
-    io::{self, Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::io::{self, Read as _, Write as _};
 
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
 };
+
+use crate::prelude::*;
 
 /// Trusts only the certificate in this file.
 pub fn trust(certificate: &Path) -> Arc<ClientConfig> {

@@ -1,10 +1,8 @@
 //! Files of the repository that are generated or recorded. `UPDATE_GENERATED=1` writes them.
 
-use std::{env, fs, path::Path};
-
 use similar::TextDiff;
 
-use crate::ROOT;
+use crate::prelude::*;
 
 /// Whether to write the files. A test then passes whatever the old content.
 pub fn updates() -> bool {

@@ -1,15 +1,9 @@
 //! Traces: the steps of the real controllers, to compare with the output of `setguard plan`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-    process::Command,
-};
-
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::harness::process::feed;
+use crate::prelude::*;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,9 +1,8 @@
 //! `--against`: compares this audit with an earlier one.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
-use anyhow::{Context as _, anyhow, bail};
-use serde::Deserialize;
+use crate::prelude::*;
 
 pub(super) use setguard_files::{
     manifests::source::Source,

@@ -20,11 +20,7 @@ use self::{
     content::{LABEL, Report},
 };
 use super::found::Found;
-use crate::live::{
-    call::Problem,
-    object_metadata::Bare,
-    reader::{AT_ONCE, List, Reader},
-};
+use crate::live::reader::AT_ONCE;
 use crate::prelude::*;
 
 const FIELD_MANAGER: &str = "setguard-audit";
@@ -137,9 +133,10 @@ async fn existing(
     for path in paths {
         let labels = Some(format!("{}={}", LABEL.0, LABEL.1).into());
         let list = List { path, is_bare: true, labels, fields: None };
-        for Bare { metadata } in reader.objects(&list).await? {
-            existing.insert((metadata.namespace, metadata.name));
-        }
+        let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+        let reports: Vec<Value> = reader.objects(&list).await?;
+        let keys = reports.iter().map(|it| &it["metadata"]);
+        existing.extend(keys.map(|it| (text(&it["namespace"]), text(&it["name"]))));
     }
     Ok(existing)
 }

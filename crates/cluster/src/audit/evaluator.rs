@@ -1,13 +1,11 @@
 use serde::de::IgnoredAny;
 use setguard_core::{
     engine::{self, Context, Origin, verdict::Verdict},
-    inventory::object_summary::ObjectSummary,
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, storage::Storage},
 };
 use setguard_files::report::diagnostic::Strictness;
 
-use crate::live::collections::Collection;
 use crate::prelude::*;
 
 #[derive(Debug)]

@@ -3,11 +3,9 @@ use setguard_core::{
     engine::{self, status::StatusVerdict, verdict::Verdict},
     inventory::view::View,
     observed::Ready,
-    rules::rule::status::Audit,
 };
 
 use super::evaluator::{Alone, Evaluator};
-use crate::live::named::Named;
 use crate::prelude::*;
 use setguard_files::prelude::*;
 use setguard_files::report::diagnostic::Healthy;

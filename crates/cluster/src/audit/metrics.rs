@@ -2,18 +2,15 @@
 
 use std::{io::Write as _, path::Path, sync::atomic::AtomicU64};
 
-use anyhow::Context as _;
-use jiff::{SignedDuration, Timestamp};
 use prometheus_client::{
     encoding::text,
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
-use setguard_core::{catalogue, finding::Mode, policy::Policy};
-use setguard_files::report::{
-    diagnostic::{ObjectReport, Severity},
-    file::ReportFile,
-};
+use setguard_core::{catalogue, finding::Mode};
+use setguard_files::report::{diagnostic::ObjectReport, file::ReportFile};
+
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Metrics {

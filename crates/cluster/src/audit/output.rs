@@ -3,19 +3,17 @@ use setguard_files::prelude::*;
 use setguard_files::report::diagnostic::Folded;
 
 use super::{
+    AuditArgs,
     against::EarlierReport,
     fold, found,
     metrics::Metrics,
     scan::{Missing, Seen},
     webhook_health::WebhookHealth,
 };
-use crate::live::named::Named;
+use crate::prelude::Named;
 
 pub(super) struct Output<'a> {
-    pub(super) strict: bool,
-    pub(super) exit_zero: bool,
-    /// Empty for all.
-    pub(super) sets: &'a [Named],
+    pub(super) args: &'a AuditArgs,
     /// Empty for all.
     pub(super) namespaces: &'a [String],
     pub(super) begun: Timestamp,
@@ -72,14 +70,14 @@ impl Output<'_> {
             let ended = Timestamp::now();
             metrics.write(ended.duration_since(self.begun), ended)?;
         }
-        Ok(if self.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
+        Ok(if self.args.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
     }
 
     fn unread(&mut self, missing: &Missing, guard: &WebhookHealth) -> Exit {
         let mut exit = Exit::Clean;
         missing.noted().for_each(|note| self.reports.note(&note));
         for note in missing.forbidden().chain(guard.notes.iter().cloned()) {
-            if self.strict {
+            if self.args.strict {
                 exit = Exit::Error;
                 self.reports.failure(&note);
             } else {
@@ -94,7 +92,7 @@ impl Output<'_> {
     }
 
     fn is_audited(&self, earlier: &Earlier) -> bool {
-        let (object, sets) = (&earlier.object, self.sets);
+        let (object, sets) = (&earlier.object, &self.args.sets);
         let is_here = self.namespaces.is_empty() || self.namespaces.contains(&object.namespace);
         let is = |it: &Named| it.kind.as_str() == object.kind && it.name == object.name;
         is_here && (sets.is_empty() || sets.iter().any(is))

@@ -2,17 +2,16 @@
 
 use futures::stream;
 use serde_json::value::RawValue;
-use setguard_core::inventory::{kind, object_summary::ObjectSummary, view::Freshness};
+use setguard_core::inventory::{kind, view::Freshness};
 use setguard_files::report::progress::Progress;
 
 use super::{evaluator::Evaluator, found::Found, webhook_health};
 use crate::live::{
-    call::Problem,
     collections::{
-        AROUND, CLAIMS, Collection, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, SETS,
-        UNHEALTHY, VOLUMES, WEBHOOKS,
+        AROUND, CLAIMS, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, SETS, UNHEALTHY,
+        VOLUMES, WEBHOOKS,
     },
-    reader::{AT_ONCE, Reader},
+    reader::AT_ONCE,
 };
 use crate::prelude::*;
 
@@ -157,7 +156,7 @@ impl Scan<'_> {
         let listed = self.reader.list(&collection.list(namespace), on_page).await;
         let mut seen = self.seen.borrow_mut();
         match listed {
-            Ok(()) => seen.has_read_sets = true,
+            Ok(_) => seen.has_read_sets = true,
             Err(problem) => seen.problem(collection, namespace, &problem),
         }
     }

@@ -3,21 +3,16 @@
 //! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`, and a policy if its
 //! own name does.
 
-use k8s_openapi::{
-    api::{
-        admissionregistration::v1::{MutatingWebhook as Webhook, ServiceReference},
-        discovery::v1::EndpointSlice,
-    },
-    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+use k8s_openapi::api::{
+    admissionregistration::v1::{MutatingWebhook as Webhook, ServiceReference},
+    discovery::v1::EndpointSlice,
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use setguard_core::{object::annotations::SIBLING_ANNOTATION, observed::Endpoints};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use crate::live::{
-    call::Problem,
-    collections::{Collection, ENDPOINTS, WEBHOOKS},
-    reader::{List, Reader},
+    collections::{ENDPOINTS, WEBHOOKS},
     registered::{as_written, compare},
 };
 use crate::prelude::*;
@@ -30,29 +25,16 @@ pub(super) struct WebhookHealth {
 
 #[derive(Debug, Deserialize)]
 struct Configuration {
-    metadata: ObjectMeta,
     /// A validating webhook has no fields of its own.
     #[serde(default)]
     webhooks: Vec<Webhook>,
-}
-
-impl Configuration {
-    fn is_ours(&self) -> bool {
-        self.webhooks.iter().any(|webhook| webhook.name.ends_with(".setguard.io"))
-    }
-
-    /// Returns the kind of the configuration that was installed with this one, and that kind with the name.
-    fn sibling(&self) -> Option<(String, String)> {
-        let kind = self.metadata.annotations.as_ref()?.get(SIBLING_ANNOTATION)?;
-        let name = self.metadata.name.as_deref()?;
-        Some((kind.clone(), format!("{kind} {name}")))
-    }
 }
 
 pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
     let mut guard = WebhookHealth::default();
     let servers = servers(reader).await;
     let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
+    // For each configuration, the kind of the one that was installed with it, and that kind with the name.
     let (mut installed, mut existing, mut hidden) = (Vec::new(), BTreeSet::new(), Vec::new());
     for collection in &WEBHOOKS {
         let kind = collection.kind.as_str();
@@ -72,13 +54,15 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
         };
         for read in &read {
             let Ok(configuration) = Configuration::deserialize(read) else { continue };
-            if !configuration.is_ours() {
+            if !configuration.webhooks.iter().any(|it| it.name.ends_with(".setguard.io")) {
                 continue;
             }
-            let name = configuration.metadata.name.as_deref().unwrap_or_default();
+            let metadata = &read["metadata"];
+            let name = metadata["name"].as_str().unwrap_or_default();
             let of = format!("{kind} {name}");
             existing.insert(of.clone());
-            installed.extend(configuration.sibling());
+            let sibling = metadata["annotations"][SIBLING_ANNOTATION].as_str();
+            installed.extend(sibling.map(|kind| (kind.to_owned(), format!("{kind} {name}"))));
             guard.problems.extend(faults(&of, &configuration.webhooks, now));
             guard.problems.extend(foreign(kind, name, read, &annotations(&servers, name)));
             for service in configuration.webhooks.iter().filter_map(service) {

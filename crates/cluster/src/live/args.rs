@@ -1,6 +1,6 @@
 use setguard_core::{kubernetes::names, words};
 
-use super::times::Times;
+use crate::prelude::*;
 
 words! {
     /// The kinds that the view contains.
@@ -58,4 +58,24 @@ pub fn namespace(text: &str) -> Result<String, String> {
         return Err(format!("{text:?} is not the name of a namespace"));
     }
     Ok(text.to_owned())
+}
+
+/// The kinds that the view watches. It never watches Pods, ReplicaSets, Secrets and ConfigMaps: they are too many, or
+/// their content is private. Small kinds come first: once a kind is complete, its rules can report.
+const KINDS: [(Kind, Mode); 9] = [
+    (Kind::PriorityClass, Mode::Workloads),
+    (Kind::StorageClass, Mode::Workloads),
+    (Kind::Namespace, Mode::Workloads),
+    (Kind::DaemonSet, Mode::Workloads),
+    (Kind::StatefulSet, Mode::Workloads),
+    (Kind::PodDisruptionBudget, Mode::Workloads),
+    (Kind::Service, Mode::Workloads),
+    (Kind::Node, Mode::Full),
+    (Kind::Deployment, Mode::Full),
+];
+
+/// Returns the kinds of a mode. Roles in some namespaces do not allow reading cluster-scoped objects.
+pub(super) fn kinds(mode: Mode, cluster_wide: bool) -> impl Iterator<Item = Kind> {
+    let kinds = KINDS.into_iter().filter(move |(_, from)| *from <= mode).map(|(kind, _)| kind);
+    kinds.filter(move |kind| cluster_wide || kind.is_namespaced())
 }

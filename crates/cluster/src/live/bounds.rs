@@ -2,7 +2,6 @@
 
 use tokio::time::Instant;
 
-use super::call::Problem;
 use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug)]

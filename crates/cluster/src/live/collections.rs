@@ -1,6 +1,5 @@
 //! The collections that setguard reads. It never reads Secrets or ConfigMaps.
 
-use super::reader::List;
 use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug)]

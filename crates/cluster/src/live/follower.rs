@@ -8,11 +8,8 @@ use tokio::{
 };
 
 use super::{
-    backoff::chance,
-    call::Problem,
     message::{self, Event, Meta},
-    reader::{List, Reader},
-    times::Times,
+    times::chance,
 };
 use crate::prelude::*;
 
@@ -163,7 +160,7 @@ impl<L: Listener> Follower<L> {
                 let on_page = |items: &[&serde_json::value::RawValue]| {
                     items.iter().for_each(|it| listener.listed(&mut listed, it.get()));
                 };
-                reader.list_from(list, on_page).await
+                reader.list(list, on_page).await
             }
         };
         match outcome {

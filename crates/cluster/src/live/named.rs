@@ -4,6 +4,8 @@ use setguard_core::kubernetes::{names, resource::WorkloadKind};
 pub(crate) struct Named {
     pub(crate) kind: WorkloadKind,
     pub(crate) name: String,
+    /// Only a manifest names one.
+    pub(crate) namespace: Option<String>,
 }
 
 pub(crate) fn named(text: &str) -> Result<Named, String> {
@@ -16,7 +18,7 @@ pub(crate) fn named(text: &str) -> Result<Named, String> {
     if !names::dns1123_subdomain(name).is_empty() {
         return Err(format!("{name:?} is not the name of a set"));
     }
-    Ok(Named { kind, name: name.to_owned() })
+    Ok(Named { kind, name: name.to_owned(), namespace: None })
 }
 
 #[cfg(test)]
@@ -26,8 +28,8 @@ mod tests {
     #[test]
     fn kinds_have_the_names_of_kubectl() {
         for text in ["statefulset/db", "sts/db", "StatefulSets.apps/db", "statefulsets/db"] {
-            let wanted = Named { kind: WorkloadKind::StatefulSet, name: "db".to_owned() };
-            assert_eq!(named(text), Ok(wanted), "{text}");
+            let Named { kind, name, .. } = named(text).unwrap();
+            assert_eq!((kind, &*name), (WorkloadKind::StatefulSet, "db"), "{text}");
         }
         assert_eq!(named("ds/a.b").map(|it| it.kind), Ok(WorkloadKind::DaemonSet));
         for text in ["db", "deployment/db", "sts/", "sts/a/b", "sts/../x", "sts/..", "sts/A"] {

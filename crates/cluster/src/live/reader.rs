@@ -7,7 +7,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
 
-use anyhow::anyhow;
 use futures::Stream;
 use hyper::{
     Request,
@@ -25,7 +24,7 @@ use tokio_util::codec::LinesCodecError;
 
 use super::{
     bounds::{Bounds, Count},
-    call::{self, Problem},
+    call,
     message::Page,
     release::{self, Release},
 };
@@ -160,21 +159,11 @@ impl Reader {
     /// Gets a path. Fails if the API server does not answer or refuses the request.
     pub async fn get(&self, path: &str) -> Result<String, Problem> {
         let request = Request::get(path).body(Vec::new());
-        self.call(request.map_err(core::request::Error::BuildRequest), LARGEST).await
+        self.send(request.map_err(core::request::Error::BuildRequest)).await
     }
 
     pub(crate) async fn send(&self, request: Call) -> Result<String, Problem> {
         self.call(request, LARGEST).await
-    }
-
-    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`. A later page may
-    /// repeat an object in a newer version. Fails if the API server does not answer or refuses the request.
-    pub async fn list(
-        &self,
-        list: &List,
-        on_page: impl FnMut(&[&RawValue]),
-    ) -> Result<(), Problem> {
-        self.list_from(list, on_page).await.map(drop)
     }
 
     pub(crate) async fn objects<T: DeserializeOwned>(
@@ -194,7 +183,10 @@ impl Reader {
         wrong.map_or(Ok(objects), |error| Err(Problem::failed(error)))
     }
 
-    pub(super) async fn list_from(
+    /// Lists page by page, and returns the version of the list. `on_page` gets the JSON of the objects, without
+    /// `apiVersion` and `kind`. A later page may repeat an object in a newer version. Fails if the API server does not
+    /// answer or refuses the request.
+    pub async fn list(
         &self,
         list: &List,
         mut on_page: impl FnMut(&[&RawValue]),

@@ -2,10 +2,7 @@ use std::collections::VecDeque;
 
 use setguard_core::kubernetes::cluster::Version;
 
-use super::{
-    call::{self, Problem},
-    times::Times,
-};
+use super::call;
 use crate::prelude::*;
 
 const LARGEST_VERSION: usize = 64 << 10;
@@ -14,13 +11,6 @@ const ANSWERS: usize = 10;
 /// After how many answers the gates are read again: ten minutes.
 const ANSWERS_OF_GATES: usize = 20;
 const GATE_METRIC: &str = "kubernetes_feature_enabled{";
-
-/// What to request from the API server.
-#[derive(Clone, Copy, Debug)]
-pub struct Discover {
-    /// Whether to request the feature gates too.
-    pub gates: bool,
-}
 
 /// The release of the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +49,7 @@ struct Answer {
 /// answer, and the older one drops fields that only the newer one knows.
 pub(super) struct Discovery {
     times: Times,
-    discover: Discover,
+    discovers_gates: bool,
     answers: VecDeque<Release>,
     last: Option<Release>,
     since_gates: usize,
@@ -70,20 +60,16 @@ pub(super) struct Discovery {
 }
 
 impl Discovery {
-    pub(super) const fn new(times: Times, discover: Discover) -> Self {
+    pub(super) const fn new(times: Times, discovers_gates: bool) -> Self {
         Discovery {
             times,
-            discover,
+            discovers_gates,
             answers: VecDeque::new(),
             last: None,
             since_gates: 0,
             logged: [None, None],
             mixed: BTreeSet::new(),
         }
-    }
-
-    pub(super) async fn wait(&self) {
-        sleep(self.times.release).await;
     }
 
     /// Requests the release over a new connection, so that several API servers behind one address take turns. Returns
@@ -114,7 +100,7 @@ impl Discovery {
         let request = axum::http::Request::get("/version").body(Vec::new());
         let text = call::text(&client, request, self.times.call, LARGEST_VERSION).await?;
         let mut release = parse(&text)?;
-        if self.discover.gates {
+        if self.discovers_gates {
             release.gates = self.gates_of(&release, &client).await;
         }
         Ok(release)

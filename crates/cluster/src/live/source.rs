@@ -1,13 +1,13 @@
-use std::sync::{Arc, atomic::Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
-use setguard_core::inventory::{object_summary::ObjectSummary, relist::Relist};
+use setguard_core::inventory::relist::Relist;
 
 use super::{
-    call::Problem,
     follower::Listener,
     message::{self, Meta},
     state::{Live, NEVER, SourceState},
 };
+use crate::prelude::*;
 
 /// Applies one source to the view: a kind, in one namespace or in all.
 pub(super) struct Source {

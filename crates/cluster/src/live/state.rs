@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     time::Instant,
 };
@@ -11,19 +10,13 @@ use setguard_core::inventory::{
 };
 use tokio::{sync::watch, time::timeout_at};
 
-use super::{
-    args::{InventoryArgs, Mode},
-    collections::Collection,
-    kinds,
-    reader::List,
-    times::Times,
-};
+use super::args::{InventoryArgs, Mode, kinds};
 use crate::prelude::*;
 
 /// The current state of the cluster, and its age.
 #[derive(Debug)]
 pub struct Live {
-    times: Times,
+    pub(super) times: Times,
     kinds: Vec<Kind>,
     pub(super) sources: Vec<SourceState>,
     /// Only the watching tasks take this lock.
@@ -67,7 +60,7 @@ impl Live {
         let mut namespaces = args.inventory_namespaces.clone();
         namespaces.sort();
         namespaces.dedup();
-        let kinds: Vec<_> = kinds::of(args.inventory, namespaces.is_empty()).collect();
+        let kinds: Vec<_> = kinds(args.inventory, namespaces.is_empty()).collect();
         let places = match &*namespaces {
             [] => vec![None],
             some => some.iter().cloned().map(Some).collect(),
@@ -193,14 +186,6 @@ impl Live {
             view.set_freshness(*kind, self.freshness(*kind, now));
         }
         view
-    }
-
-    pub(super) const fn times(&self) -> &Times {
-        &self.times
-    }
-
-    pub(super) fn sources(&self) -> usize {
-        self.sources.len()
     }
 
     pub(super) fn name(&self, index: usize) -> String {

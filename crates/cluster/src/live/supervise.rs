@@ -1,6 +1,6 @@
 use std::future::Future;
 
-use super::backoff::Backoff;
+use super::times::Backoff;
 use crate::prelude::*;
 
 /// Runs a task that should never end, and restarts it if it ends or panics.

@@ -4,13 +4,10 @@ use serde::de::IgnoredAny;
 use setguard_core::{object::namespace_or_default, observed::Event};
 use tokio::sync::Notify;
 
-use super::target::Target;
 use crate::live::{
-    call::Problem,
-    collections::{CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
+    collections::{CLAIMS, SETS, UNHEALTHY, VOLUMES},
     follower::Listener,
     message::Meta,
-    reader::List,
 };
 use crate::prelude::*;
 

@@ -2,7 +2,7 @@
 //! each of them. The decision is pure: earlier observations are an input.
 
 use setguard_core::{
-    finding::{Facts, Hold, Outlook},
+    finding::{Hold, Outlook},
     kubernetes::cluster::Cluster,
     observed::{LONGEST_WAIT, Phase, Pod, RolloutStatus, SLACK, WorkloadState},
     rules::status::outlook::{CRASH, IDLE, LOOP},
@@ -11,7 +11,6 @@ use setguard_core::{
 use super::{
     diagnosis::{Diagnosis, Diagnostic},
     flapping::Flaps,
-    target::Target,
 };
 use crate::prelude::*;
 

@@ -3,10 +3,7 @@
 use kube_yaml::Mark;
 use setguard_core::{
     engine::{Context, Origin, status::evaluate_status},
-    rules::{
-        about_status,
-        rule::{StatusCheck, status::Audit},
-    },
+    rules::{about_status, rule::StatusCheck},
 };
 
 use super::decision::View;

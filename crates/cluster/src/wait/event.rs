@@ -1,16 +1,12 @@
-use jiff::Timestamp;
 use serde::Serialize;
-use setguard_core::{finding::Facts, observed::RolloutStatus};
-use setguard_files::report::{
-    diagnostic::Diagnostic,
-    json::{CommandV1, DifferenceV1},
-};
+use setguard_core::observed::RolloutStatus;
+use setguard_files::report::json::{CommandV1, DifferenceV1};
 
 use super::{
     decision::{Decision, Obstacle},
     flapping::FLAPS,
-    target::Target,
 };
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

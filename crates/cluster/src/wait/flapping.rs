@@ -1,14 +1,11 @@
 //! Detects pods that alternate between ready and unready, and so never become available.
 
 use setguard_core::{
-    finding::{Facts, Hold, Outlook},
+    finding::{Hold, Outlook},
     observed::Pod,
 };
 
-use super::{
-    decision::{Obstacle, View},
-    target::Target,
-};
+use super::decision::{Obstacle, View};
 use crate::prelude::*;
 
 /// The state of such a pod, as an obstacle.

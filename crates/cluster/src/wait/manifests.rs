@@ -6,13 +6,7 @@ use setguard_core::{kubernetes::resource::RESOURCES, policy::FolderNames};
 use crate::live::named::Named;
 use setguard_files::prelude::*;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Given {
-    pub(crate) named: Named,
-    pub(crate) namespace: Option<String>,
-}
-
-pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
+pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Named>> {
     let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
     listing.all_notes().for_each(|note| report::note(&note));
     let mut sets = Vec::new();
@@ -41,10 +35,10 @@ pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
                 };
                 let built_in = manifest.resource.filter(|it| RESOURCES[..2].contains(it));
                 match (built_in, text("name")) {
-                    (Some(resource), Some(name)) => sets.push(Given {
-                        named: Named { kind: resource.kind, name },
-                        namespace: text("namespace"),
-                    }),
+                    (Some(resource), Some(name)) => {
+                        let (kind, namespace) = (resource.kind, text("namespace"));
+                        sets.push(Named { kind, name, namespace });
+                    }
                     _ => report::note(&format!(
                         "{}:{}: this set is not waited for: setguard waits for DaemonSets and \
                          StatefulSets of apps/v1 with a name",

@@ -10,10 +10,7 @@ use setguard_core::printable::{Printable, one_line};
 use setguard_files::prelude::*;
 use setguard_files::report::{Report as _, text::Text};
 
-use super::{
-    event::{Event, EventType},
-    target::Target,
-};
+use super::event::{Event, EventType};
 use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -1,14 +1,29 @@
-//! The repairs of `--repair`: only commands that setguard would also print, and none that can lose data.
+//! The repairs of `--repair`, only commands that setguard would also print, and none that can lose data; and the
+//! annotations of sets.
 
-use kube::api::{DeleteParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 
-use super::{
-    annotation::{TRY_AGAIN, annotate},
-    decision::Repair,
-    target::Target,
-};
-use crate::live::{call::Problem, reader::Reader};
+use super::decision::Repair;
 use crate::prelude::*;
+
+/// This annotation makes the controller of a set try again.
+pub(crate) const TRY_AGAIN: &str = "setguard.io/try-again";
+/// The stuck generation, and the reason.
+pub(crate) const STUCK: &str = "setguard.io/stuck";
+
+pub(crate) async fn annotate(
+    reader: &Reader,
+    target: &Target,
+    key: &str,
+    value: Option<&str>,
+) -> Result<(), Problem> {
+    let path = Collection::of(target.kind.into()).list(Some(&target.namespace)).path;
+    let patch = json!({"metadata": {"annotations": {key: value}}});
+    let params =
+        PatchParams { field_manager: Some("setguard-wait".to_owned()), ..PatchParams::default() };
+    let request = core::Request::new(path).patch(&target.name, &params, &Patch::Merge(patch));
+    reader.send(request).await.map(drop)
+}
 
 /// Makes a repair, and returns a message about it. Deletes a pod only if it still has this uid.
 pub(crate) async fn repair(

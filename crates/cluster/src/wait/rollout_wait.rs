@@ -6,20 +6,18 @@ use setguard_core::{
     finding::{count, shorten},
     observed::Phase,
 };
-use setguard_files::{exit::Exit, report::diagnostic::Diagnostic};
+use setguard_files::exit::Exit;
 use tokio::sync::Notify;
 
 use super::{
-    annotation::{STUCK, annotate},
+    WaitArgs,
     cluster::WatchedCluster,
     decision::{Decision, Limits, Memory, Obstacle, Repair, View, decide},
     diagnosis::Diagnosis,
     event::{Event, EventType},
     output::Output,
-    repair,
-    target::Target,
+    repair::{STUCK, annotate, repair},
 };
-use crate::live::reader::Reader;
 use crate::prelude::*;
 
 /// How often the sets are examined without a change, because time passes.
@@ -31,22 +29,12 @@ const EFFECT: SignedDuration = SignedDuration::from_mins(5);
 /// The longest reason in an annotation, in bytes.
 const LONGEST_REASON: usize = 500;
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Options<'a> {
-    pub(crate) context: Option<&'a str>,
-    pub(crate) limits: Limits,
-    pub(crate) allow_none: bool,
-    pub(crate) repairs: bool,
-    pub(crate) annotates: bool,
-    pub(crate) begun: Timestamp,
-    pub(crate) deadline: Option<(Timestamp, SignedDuration)>,
-}
-
 pub(crate) struct RolloutWait<'a> {
     reader: &'a Reader,
     world: &'a RefCell<WatchedCluster>,
     policy: &'a Policy,
-    options: Options<'a>,
+    args: &'a WaitArgs,
+    begun: Timestamp,
     output: Output,
     memory: Memory,
     repaired: Vec<(Target, Repair, Timestamp)>,
@@ -69,14 +57,15 @@ impl<'a> RolloutWait<'a> {
         reader: &'a Reader,
         world: &'a RefCell<WatchedCluster>,
         policy: &'a Policy,
-        options: Options<'a>,
+        (args, begun): (&'a WaitArgs, Timestamp),
         output: Output,
     ) -> Self {
         RolloutWait {
             reader,
             world,
             policy,
-            options,
+            args,
+            begun,
             output,
             memory: Memory::default(),
             repaired: Vec::new(),
@@ -92,8 +81,7 @@ impl<'a> RolloutWait<'a> {
                 sleep(TOGETHER).await;
             }
             let now = Timestamp::now();
-            let is_over =
-                self.options.deadline.filter(|(end, _)| now >= *end).map(|(_, lasts)| lasts);
+            let is_over = self.args.timeout.filter(|it| now.duration_since(self.begun) >= *it);
             if self.is_blind(now)? {
                 if let Some(lasts) = is_over {
                     return self.give_up(None, lasts, now);
@@ -168,7 +156,7 @@ impl<'a> RolloutWait<'a> {
         world.has_changed = false;
         self.observed = Some(observed.clone());
         let view = self.view(&observed, now);
-        let diagnosis = Diagnosis::of(&view, self.policy, self.options.context);
+        let diagnosis = Diagnosis::of(&view, self.policy, self.args.context.as_deref());
         let decisions = world.targets().iter().map(|target| {
             let set = find(&observed, target);
             (target.clone(), decide(&view, target, set, &diagnosis, &mut self.memory))
@@ -185,9 +173,9 @@ impl<'a> RolloutWait<'a> {
             observed,
             cluster: &self.policy.cluster,
             now,
-            begun: self.options.begun,
-            limits: self.options.limits,
-            allow_none: self.options.allow_none,
+            begun: self.begun,
+            limits: Limits::of(self.args.patience, self.args.restarts),
+            allow_none: self.args.allow_none,
         }
     }
 
@@ -198,7 +186,7 @@ impl<'a> RolloutWait<'a> {
             let Decision { obstacles, stuck, .. } = decision;
             let now = obstacles.iter().filter(|it| it.repair == Some(Repair::Poke));
             let todo = now.chain(stuck.iter().filter(|it| it.repair.is_some())).next();
-            let is_repaired = match todo.filter(|_| self.options.repairs) {
+            let is_repaired = match todo.filter(|_| self.args.repair) {
                 Some(obstacle) => self.repair_one(target, obstacle, look.now).await?,
                 None => false,
             };
@@ -223,7 +211,7 @@ impl<'a> RolloutWait<'a> {
         if let Some((.., when)) = before {
             return Ok(now.duration_since(*when) < EFFECT);
         }
-        let (text, is_done) = match repair::repair(self.reader, target, what, uid, now).await {
+        let (text, is_done) = match repair(self.reader, target, what, uid, now).await {
             Ok(said) => (said, true),
             Err(why) => (why, false),
         };
@@ -235,7 +223,7 @@ impl<'a> RolloutWait<'a> {
 
     /// Annotates each stuck set with the reason, and removes the annotation from each set that is done.
     async fn annotate(&mut self, look: &Look) -> anyhow::Result<()> {
-        for (target, decision) in look.decisions.iter().filter(|_| self.options.annotates) {
+        for (target, decision) in look.decisions.iter().filter(|_| self.args.annotate) {
             let set = find(&look.observed, target);
             let reason = decision.stuck.first().zip(set).map(|(obstacle, set)| {
                 let text = format!("{}: {}", set.generation(), obstacle.facts.heading());

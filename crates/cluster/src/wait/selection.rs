@@ -1,34 +1,42 @@
-use anyhow::Context as _;
 use setguard_files::report;
 
-use super::{manifests::Given, target::Target};
-use crate::live::{
-    call::Problem,
-    collections::Collection,
-    named::Named,
-    object_metadata::Metadata,
-    reader::{List, Reader},
-};
+use super::WaitArgs;
 use crate::prelude::*;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Target {
+    pub(crate) namespace: String,
+    pub(crate) kind: WorkloadKind,
+    pub(crate) name: String,
+    /// Whether each pod has its own claims.
+    pub(crate) has_claims: bool,
+}
+
+/// For people and for kubectl: `statefulset/db -n shop`.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} -n {}", self.kind.lower(), self.name, self.namespace)
+    }
+}
 
 const RELEASE: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) named: &'a [Named],
-    /// `None` without manifests.
-    pub(crate) given: Option<&'a [Given]>,
-    pub(crate) selector: Option<&'a str>,
-    pub(crate) release: Option<&'a str>,
-    pub(crate) namespace: &'a str,
-}
-
+/// The little of a set that a wait has to know first.
 #[derive(Deserialize)]
 struct Read {
     metadata: Metadata,
     #[serde(default)]
     spec: Spec,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    annotations: Annotations,
 }
 
 #[derive(Default, Deserialize)]
@@ -38,52 +46,49 @@ struct Spec {
 }
 
 impl Read {
-    fn target(self, kind: WorkloadKind, namespace: &str) -> Target {
-        let Read { metadata, spec } = self;
-        let namespace = match metadata.namespace.as_str() {
-            "" => namespace.to_owned(),
-            _ => metadata.namespace,
-        };
+    fn target(self, kind: WorkloadKind, namespace: &str) -> (Target, Annotations) {
+        let Read { metadata: Metadata { name, namespace: own, annotations }, spec } = self;
+        let namespace = if own.is_empty() { namespace.to_owned() } else { own };
         let has_claims = spec.volume_claim_templates.is_some_and(|it| !it.is_empty());
-        Target { namespace, kind, name: metadata.name, has_claims }
+        (Target { namespace, kind, name, has_claims }, annotations)
     }
-}
-
-pub(crate) async fn choose(reader: &Reader, wanted: Wanted<'_>) -> anyhow::Result<Vec<Target>> {
-    let mut targets = BTreeSet::new();
-    let given = wanted.given.unwrap_or_default().iter();
-    let given = given.map(|it| (&it.named, it.namespace.as_deref().unwrap_or(wanted.namespace)));
-    for (named, namespace) in wanted.named.iter().map(|it| (it, wanted.namespace)) {
-        targets.insert(one(reader, named, namespace).await?);
-    }
-    let mut selected = BTreeMap::new();
-    for (named, namespace) in given {
-        if let Some(selector) = wanted.selector {
-            if !selected.contains_key(namespace) {
-                let sets = select(reader, Some(namespace), Some(selector)).await?;
-                selected.insert(namespace, sets);
-            }
-            let sets = selected.get(namespace).map(Vec::as_slice).unwrap_or_default();
-            let is_it =
-                |it: &&(Target, Annotations)| it.0.kind == named.kind && it.0.name == named.name;
-            targets.extend(sets.iter().find(is_it).map(|(target, _)| target.clone()));
-        } else {
-            targets.insert(one(reader, named, namespace).await?);
-        }
-    }
-    if wanted.given.is_none()
-        && let Some(selector) = wanted.selector
-    {
-        let sets = select(reader, Some(wanted.namespace), Some(selector)).await?;
-        targets.extend(sets.into_iter().map(|(target, _)| target));
-    }
-    if let Some(release) = wanted.release {
-        targets.extend(of_release(reader, release, wanted.namespace).await?);
-    }
-    Ok(targets.into_iter().collect())
 }
 
 type Annotations = BTreeMap<String, String>;
+
+/// Returns the sets that the arguments choose. `given` are the sets of manifests, or `None` without manifests.
+pub(crate) async fn choose(
+    reader: &Reader,
+    args: &WaitArgs,
+    given: Option<&[Named]>,
+    namespace: &str,
+) -> anyhow::Result<Vec<Target>> {
+    let mut targets = BTreeSet::new();
+    let selector = args.selector.as_deref();
+    let all = given.unwrap_or_default();
+    let (by_name, by_label) = if selector.is_none() { (all, &[][..]) } else { (&[][..], all) };
+    for named in args.sets.iter().chain(by_name) {
+        targets.insert(one(reader, named, namespace).await?);
+    }
+    let mut selected = BTreeMap::new();
+    for named in by_label {
+        let namespace = named.namespace.as_deref().unwrap_or(namespace);
+        if !selected.contains_key(namespace) {
+            selected.insert(namespace, select(reader, Some(namespace), selector).await?);
+        }
+        let mut sets = selected.get(namespace).into_iter().flatten().map(|(target, _)| target);
+        let is_it = |it: &&Target| it.kind == named.kind && it.name == named.name;
+        targets.extend(sets.find(is_it).cloned());
+    }
+    if given.is_none() && selector.is_some() {
+        let sets = select(reader, Some(namespace), selector).await?;
+        targets.extend(sets.into_iter().map(|(target, _)| target));
+    }
+    if let Some(release) = &args.for_release {
+        targets.extend(of_release(reader, release, namespace).await?);
+    }
+    Ok(targets.into_iter().collect())
+}
 
 /// Returns the sets of a Helm release, in all namespaces if the user may read them.
 async fn of_release(
@@ -102,22 +107,22 @@ async fn of_release(
         }
         Err(problem) => return Err(problem.into()),
     };
-    let is_of_release = |annotations: &Annotations| {
-        let is = |key: &str, value: &str| annotations.get(key).is_some_and(|it| it == value);
-        is(RELEASE, release) && is(RELEASE_NAMESPACE, namespace)
-    };
-    let sets = sets.into_iter().filter(|(_, annotations)| is_of_release(annotations));
+    let is = |annotation: Option<&String>, value: &str| annotation.is_some_and(|it| it == value);
+    let sets = sets.into_iter().filter(|(_, annotations)| {
+        is(annotations.get(RELEASE), release) && is(annotations.get(RELEASE_NAMESPACE), namespace)
+    });
     Ok(sets.map(|(target, _)| target).collect())
 }
 
 async fn one(reader: &Reader, named: &Named, namespace: &str) -> anyhow::Result<Target> {
-    let Named { kind, name } = named;
+    let Named { kind, name, .. } = named;
+    let namespace = named.namespace.as_deref().unwrap_or(namespace);
     let path = Collection::of((*kind).into()).list(Some(namespace)).path;
     let path = format!("{path}/{name}");
     match reader.get(&path).await {
         Ok(json) => {
             let read: Read = serde_json::from_str(&json).with_context(|| path)?;
-            Ok(read.target(*kind, namespace))
+            Ok(read.target(*kind, namespace).0)
         }
         Err(Problem::Absent(_)) => {
             bail!(
@@ -141,10 +146,8 @@ async fn select(
             labels: selector.map(|it| it.to_owned().into()),
             ..Collection::of(kind.into()).list(namespace)
         };
-        for mut read in reader.objects::<Read>(&list).await? {
-            let annotations = std::mem::take(&mut read.metadata.annotations);
-            sets.push((read.target(kind, namespace.unwrap_or_default()), annotations));
-        }
+        let read = reader.objects::<Read>(&list).await?.into_iter();
+        sets.extend(read.map(|it| it.target(kind, namespace.unwrap_or_default())));
     }
     Ok(sets)
 }

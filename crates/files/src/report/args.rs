@@ -1,11 +1,10 @@
 //! The flags for the output, the same for every command that reports findings.
 
-use std::{
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::str::FromStr;
 
 use clap::{Args, ColorChoice, ValueEnum};
+
+use crate::report::prelude::*;
 
 /// The formats of the report, and their destinations.
 #[derive(Clone, Debug, Default, Args)]

@@ -1,11 +1,10 @@
 //! All findings, kept until they are written.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use setguard_core::rules::rule::Rule;
-use setguard_core::{catalogue, finding::Mode};
 
-use super::{Report, changes::Changes, diagnostic::Counts, fingerprint::Fingerprint};
+use super::fingerprint::Fingerprint;
 use crate::report::prelude::*;
 use crate::{manifests::source::STDIN, prelude::*};
 

@@ -5,12 +5,11 @@ use std::{collections::HashSet, sync::Arc};
 use clap::ValueEnum;
 use setguard_core::{
     engine::{adjustment::Why, verdict::Violation},
-    finding::{Command, Facts, Fix, Meta, Mode, Reason, count},
+    finding::{Fix, Reason},
     rules::{api_validation, schema::SCHEMA},
     words,
 };
 
-use super::changes::Change;
 use crate::report::prelude::*;
 use crate::{exit::Exit, manifests::id::ObjectId};
 

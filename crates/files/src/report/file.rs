@@ -1,13 +1,11 @@
 //! The output files of reports.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::fs;
 
 use tempfile::TempPath;
 
 use crate::manifests::replace::{next_to, refuse_links};
+use crate::report::prelude::*;
 
 /// The system's links to the open files of the process.
 const SYSTEM: [&str; 4] = ["/dev/fd", "/dev/stderr", "/dev/stdout", "/proc/self/fd"];

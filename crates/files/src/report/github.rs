@@ -5,8 +5,6 @@
 //!
 //! Escapes: `packages/core/src/command.ts` in github.com/actions/toolkit.
 
-use std::cmp::Reverse;
-
 use crate::report::prelude::*;
 
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {

@@ -1,20 +1,16 @@
 //! One JSON document. It has types of its own, so that the engine's types are not an interface.
 
-use std::{borrow::Cow, io::BufWriter};
+use std::io::BufWriter;
 
 use jiff::Timestamp;
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::generate::SchemaSettings;
 use serde::Serializer;
 use setguard_core::{
-    finding::{Command, Effect, Facts, difference::Difference},
+    finding::{Effect, difference::Difference},
     rules::api_validation,
 };
 
-use super::{
-    changes::{Change, Changes},
-    diagnostic::Healthy,
-    policy_use::is_zero,
-};
+use super::policy_use::is_zero;
 use crate::prelude::*;
 use crate::report::prelude::*;
 

@@ -1,5 +1,3 @@
-use schemars::JsonSchema;
-
 use crate::report::prelude::*;
 
 /// The policy file of a run, and the rules that it weakens.

@@ -1,12 +1,11 @@
 //! All outputs of a run: standard output, files, and the summary of a step.
 
-use std::{borrow::Cow, env, mem, path::PathBuf};
+use std::mem;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 
 use super::{
-    Report,
     args::Format,
     concise,
     file::{self, ReportFile},

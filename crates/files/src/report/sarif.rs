@@ -5,16 +5,12 @@
 //!
 //! Format: docs.oasis-open.org/sarif/sarif/v2.1.0.
 
-use std::{cmp::Reverse, collections::HashSet};
+use std::collections::HashSet;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serializer;
 use serde_json::{Value, json};
 use setguard_core::rules::rule::Rule;
-use setguard_core::{
-    catalogue,
-    finding::{Meta, Mode, shorten},
-};
 
 use crate::report::prelude::*;
 

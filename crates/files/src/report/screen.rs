@@ -1,14 +1,10 @@
 //! The width of a terminal, and lines that break between words.
 
-use std::{
-    env,
-    io::{self, IsTerminal, Write},
-};
-
 use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Style};
-use setguard_core::printable::Printable;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
+use crate::report::prelude::*;
 
 /// Continuation lines align behind a name such as `= help: ` up to this width.
 const LONGEST_NAME: usize = 10;

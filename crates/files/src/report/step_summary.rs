@@ -1,9 +1,5 @@
 //! The summary of a step of GitHub Actions: a table in Markdown, on the page of the run.
 
-use std::cmp::Reverse;
-
-use setguard_core::{finding::shorten, printable::one_line};
-
 use crate::report::prelude::*;
 
 /// The maximum number of rows; GitHub accepts 1 MiB for each step.

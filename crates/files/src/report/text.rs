@@ -1,19 +1,13 @@
 //! The report for people: each problem, its position and the remedy.
 
-use std::{collections::HashMap, fmt::Write as _, io::IsTerminal};
+use std::{collections::HashMap, fmt::Write as _};
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use kube_yaml::Problem;
-use setguard_core::finding::{Command, Facts, Help, at, count, shorten};
+use setguard_core::finding::{Help, at};
 
-use super::{
-    Report,
-    changes::{Change, Changes, EarlierObject},
-    diagnostic::{Counts, Folded},
-    pipe::UntilClosed,
-    screen::Screen,
-};
+use super::{changes::EarlierObject, diagnostic::Folded, pipe::UntilClosed, screen::Screen};
 use crate::report::prelude::*;
 use crate::{manifests::excerpt::Excerpt, prelude::*};
 

@@ -1,14 +1,7 @@
-use setguard_core::{
-    finding::difference::Difference,
-    rollout::{Stop, node::Placement},
-    words,
-};
+use setguard_core::{finding::difference::Difference, words};
 
-use super::{
-    cluster::neighbors::OverBudget,
-    refusal::{ExceededLimit, PlanFinding},
-};
-use crate::prelude::*;
+use super::cluster::neighbors::OverBudget;
+use crate::plan::prelude::*;
 
 const TEMPLATE: &str = "spec.template";
 
@@ -56,7 +49,7 @@ pub(super) struct Forecast {
     pub(super) change: ChangeKind,
     pub(super) differences: Vec<Difference>,
     pub(super) refusals: Vec<PlanFinding>,
-    pub(super) exceeded: Vec<ExceededLimit>,
+    pub(super) exceeded: Vec<PlanFinding>,
     pub(super) notes: Vec<String>,
     /// The rollout strategy, in a few words.
     pub(super) settings: Vec<String>,

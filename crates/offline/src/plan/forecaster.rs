@@ -6,15 +6,13 @@ mod stateful_set;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use super::{
-    forecast::{ChangeKind, Forecast, Rollout},
     headline::UNREAD,
     input::{Given, Input},
     live::is_kept,
-    refusal::{self, ExceededLimit, PlanFinding},
-    stop,
+    refusal,
 };
 use crate::check::{manifest_check::placeholder_at, rendered::TWICE};
-use crate::prelude::*;
+use crate::plan::prelude::*;
 use crate::proposal::{
     Outcome, Proposal, Simulator, Stored,
     apply::{Delivery, Removals},
@@ -417,7 +415,7 @@ impl Forecaster<'_> {
         subject: &Subject<'_>,
         before: Option<&Object<'_>>,
         rollout: &Rollout,
-    ) -> Vec<ExceededLimit> {
+    ) -> Vec<PlanFinding> {
         let down = rollout.course.at_most_unavailable;
         let is_worse = rollout.down_before.is_some_and(|before| down > before);
         let is_real = self.never_ready.is_empty() && !self.context.policy.limits.is_empty();

@@ -2,15 +2,10 @@
 
 use std::fmt::Write as _;
 
-use setguard_core::{rollout::Action, words};
+use setguard_core::words;
 
-use super::{
-    forecast::{ChangeKind, Forecast, Rollout},
-    forecaster::Plan,
-    picture,
-    pod_counts::{Tally, count},
-    refusal::ExceededLimit,
-};
+use super::pod_counts::count;
+use crate::plan::prelude::*;
 
 /// The reason why the change of an object isn't known.
 pub(super) const UNREAD: &str = "because not everything could be read";
@@ -107,9 +102,8 @@ fn of(forecast: &Forecast) -> Vec<Fact> {
         let text = "the API server refuses the change".to_owned();
         return vec![fact(FactKind::Refused, text, Vec::new())];
     }
-    let beyond = |it: &ExceededLimit| {
-        fact(FactKind::BeyondLimit, String::new(), vec![it.what.message.clone()])
-    };
+    let beyond =
+        |it: &PlanFinding| fact(FactKind::BeyondLimit, String::new(), vec![it.message.clone()]);
     let mut facts: Vec<_> = forecast.exceeded.iter().map(beyond).collect();
     if let Some(labels) = forecast.version_labels() {
         facts.push(fact(FactKind::Note, VERSION_LABELS.to_owned(), labels));

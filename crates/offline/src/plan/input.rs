@@ -10,8 +10,7 @@ use setguard_core::{
     object::storage::Storage,
 };
 
-use super::{cluster::PlannedCluster, configs::Configs};
-use crate::prelude::*;
+use super::configs::Configs;
 use crate::{
     dump::{self, ALLOW_EMPTY, is_empty, nothing_in},
     sides::Sides,
@@ -25,6 +24,8 @@ use setguard_files::manifests::{
     patches::items,
     render::recorded,
 };
+
+use crate::plan::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct Given {

@@ -1,14 +1,9 @@
 //! The plan as one JSON document. The format has its own types, so the simulation's types can change.
 
-use setguard_core::rollout::Step;
 use setguard_files::report::json::{DifferenceV1, ObjectV1};
 
-use super::{
-    forecast::{Forecast, Kept, Rollout},
-    forecaster::Plan,
-    pod_counts::{Tally, count, replaced},
-};
-use crate::prelude::*;
+use super::pod_counts::{count, replaced};
+use crate::plan::prelude::*;
 
 /// The maximum number of candidates listed where the controller chooses at random. Beyond it, only the first step
 /// lists them.
@@ -101,7 +96,7 @@ pub(super) fn print(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn object(forecast: &Forecast) -> ForecastV1<'_> {
-    let findings = forecast.refusals.iter().chain(forecast.exceeded.iter().map(|it| &it.what));
+    let findings = forecast.refusals.iter().chain(&forecast.exceeded);
     let changes = forecast.differences.iter().map(DifferenceV1::from);
     ForecastV1 {
         object: (&forecast.id).into(),

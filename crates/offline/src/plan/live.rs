@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use setguard_files::report;
 
 use super::input::Input;
-use crate::prelude::*;
+use crate::plan::prelude::*;
 
 /// Reads objects from the API server of a cluster.
 pub trait Reader {
@@ -53,20 +53,18 @@ impl dyn Reader + '_ {
         input.world.is_whole = true;
         input.world.seen = input.world.now.as_second();
         for of in &namespaces {
-            for (api_version, plural, kind) in [
-                ("v1", "pods", "Pod"),
-                ("v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
-                ("apps/v1", "controllerrevisions", "ControllerRevision"),
-            ] {
-                self.list_all(&Listed::new(api_version, plural, kind, Some(of)), input)?;
+            for (api_version, kind) in
+                [("v1", "Pod"), ("v1", "PersistentVolumeClaim"), ("apps/v1", "ControllerRevision")]
+            {
+                self.list_all(&Listed::new(api_version, kind, Some(of)), input)?;
             }
         }
         for of in &namespaces {
-            let (plural, kind) = ("poddisruptionbudgets", "PodDisruptionBudget");
+            let budgets = Listed::new("policy/v1", "PodDisruptionBudget", Some(of));
             let lack = "whether the rollout takes more down than they allow to evict";
-            self.list_if_allowed(&Listed::new("policy/v1", plural, kind, Some(of)), lack, input)?;
+            self.list_if_allowed(&budgets, lack, input)?;
             for fields in ["reason=FailedCreate", "reason=FailedDelete"] {
-                let events = Listed::new("v1", "events", "Event", Some(of));
+                let events = Listed::new("v1", "Event", Some(of));
                 let lack = "whether the API server refuses pods";
                 let events = Listed { fields: Some(fields), ..events };
                 if !self.list_if_allowed(&events, lack, input)? {
@@ -77,10 +75,10 @@ impl dyn Reader + '_ {
         }
         if input.given.iter().any(|given| deletes_claims(&given.json)) {
             let lack = "whether the volumes of deleted claims are retained with their data";
-            let of = Listed::new("v1", "persistentvolumes", "PersistentVolume", None);
+            let of = Listed::new("v1", "PersistentVolume", None);
             self.list_if_allowed(&of, lack, input)?;
         }
-        let nodes = Listed::new("v1", "nodes", "Node", None);
+        let nodes = Listed::new("v1", "Node", None);
         match input.given.iter().any(|given| given.id.kind == "DaemonSet") {
             true => self.list_all(&nodes, input),
             false => self
@@ -172,15 +170,10 @@ struct Listed<'a> {
 
 impl<'a> Listed<'a> {
     /// Takes a namespace with the name that the input uses for it; `None` for the whole cluster.
-    fn new(
-        api_version: &'a str,
-        plural: &str,
-        kind: &'a str,
-        namespace: Option<&'a (String, String)>,
-    ) -> Self {
+    fn new(api_version: &'a str, kind: &'a str, namespace: Option<&'a (String, String)>) -> Self {
         let root = if api_version.contains('/') { "/apis" } else { "/api" };
         let inside = namespace.map(|(it, _)| format!("namespaces/{it}/")).unwrap_or_default();
-        let path = format!("{root}/{api_version}/{inside}{plural}");
+        let path = format!("{root}/{api_version}/{inside}{}s", kind.to_lowercase());
         let known_as = namespace.map(|(_, it)| it.as_str());
         Listed { path, api_version, kind, fields: None, known_as }
     }

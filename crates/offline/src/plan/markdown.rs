@@ -1,14 +1,7 @@
 //! The plan for a comment on a pull request.
 
-use setguard_core::printable::one_line;
-
-use super::{
-    forecaster::Plan,
-    headline::{facts, without},
-    picture,
-    styled_line::{Line, Tone, UNICODE},
-};
-use crate::prelude::*;
+use super::headline::{facts, without};
+use crate::plan::prelude::*;
 
 /// Prints what a reviewer must see first, then a line for each object, with its steps folded.
 pub(super) fn print(plan: &Plan, none: &str, out: &mut dyn Write) -> io::Result<()> {

@@ -5,13 +5,8 @@ mod waves;
 
 use setguard_core::finding::difference::Difference;
 
-use super::{
-    forecast::{ChangeKind, Forecast, OfKind, Rollout},
-    headline::{NONE_AVAILABLE, VERSION_LABELS, existing},
-    stop,
-    styled_line::{Line, Symbols, Tone},
-};
-use crate::prelude::*;
+use super::headline::{NONE_AVAILABLE, VERSION_LABELS, existing};
+use crate::plan::prelude::*;
 
 pub(super) fn title(forecast: &Forecast) -> String {
     let id = &forecast.id;
@@ -63,7 +58,7 @@ pub(super) fn change(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     lines.extend(refusals(forecast, false));
     for it in &forecast.exceeded {
         let tone = if it.is_denied { Tone::Bad } else { Tone::Caution };
-        lines.push(Line::new(tone, format!("beyond a limit: {}", it.what.message)));
+        lines.push(Line::new(tone, format!("beyond a limit: {}", it.message)));
     }
     lines.extend(differences(&forecast.differences, symbols));
     if let Some(labels) = forecast.version_labels() {

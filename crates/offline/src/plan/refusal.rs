@@ -5,7 +5,7 @@ use setguard_core::rules::{
 };
 
 use crate::check::manifest_check::placeholder_in;
-use crate::prelude::*;
+use crate::plan::prelude::*;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlanFinding {
@@ -15,6 +15,7 @@ pub(super) struct PlanFinding {
     /// The text there that a tool replaces before the object is applied.
     pub(super) placeholder: Option<String>,
     pub(super) is_immutable: bool,
+    pub(super) is_denied: bool,
 }
 
 impl PlanFinding {
@@ -26,6 +27,7 @@ impl PlanFinding {
             message: finding.message.clone(),
             placeholder: None,
             is_immutable: finding.help.as_ref().is_some_and(|it| it.contains(KEEP)),
+            is_denied: violation.mode == Mode::Deny,
         }
     }
 }
@@ -64,18 +66,10 @@ pub(super) fn of(verdict: &Verdict, node: &Node<'_>) -> impl Iterator<Item = Pla
     })
 }
 
-/// A consequence above a limit of the policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ExceededLimit {
-    pub(super) is_denied: bool,
-    pub(super) what: PlanFinding,
-}
-
-pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = ExceededLimit> {
+/// Returns the consequences above a limit of the policy.
+pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = PlanFinding> {
     let shown = verdict.denials().chain(verdict.warnings());
-    shown.filter(|violation| violation.finding.rule == LIMIT_EXCEEDED).map(|violation| {
-        ExceededLimit { is_denied: violation.mode == Mode::Deny, what: PlanFinding::of(violation) }
-    })
+    shown.filter(|it| it.finding.rule == LIMIT_EXCEEDED).map(PlanFinding::of)
 }
 
 /// Returns the remarks about limits, such as why an annotation doesn't raise one.

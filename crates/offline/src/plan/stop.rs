@@ -1,11 +1,9 @@
 //! The point where a rollout stops or could stop, and the commands that help.
 
-use setguard_core::rollout::{Action, Stop, Target, Waits, stateful_set::COMPLETE, undo::Undo};
+use setguard_core::rollout::stateful_set::COMPLETE;
 
-use super::{
-    forecast::{ChangeKind, Forecast, OfKind, Remedy, Rollout},
-    styled_line::{Line, Tone},
-};
+use super::forecast::Remedy;
+use crate::plan::prelude::*;
 
 pub(super) fn line(forecast: &Forecast) -> Option<Line> {
     let rollout = forecast.rollout.as_ref()?;

@@ -3,17 +3,14 @@
 
 use std::fmt::Write as _;
 
-use setguard_core::{finding::shorten, printable::one_line};
+use setguard_core::finding::shorten;
 use setguard_files::report::junit::Xml;
 
 use super::{
-    forecast::Forecast,
-    forecaster::Plan,
     headline::{facts, without},
-    picture, stop,
     timeline::{Row, Shown, Timeline},
 };
-use crate::prelude::*;
+use crate::plan::prelude::*;
 
 const MOST_OBJECTS: usize = 24;
 /// The maximum length of a name in a row, in bytes.

@@ -1,17 +1,11 @@
 //! The plan for people.
 
 use clap::builder::styling::{AnsiColor, Style};
-use setguard_core::{finding, printable::one_line};
+use setguard_core::finding;
 use setguard_files::report::screen::Screen;
 
-use super::{
-    forecast::{ChangeKind, Forecast},
-    headline::lost_claims,
-    picture,
-    pod_counts::{self, Tally},
-    styled_line::{ASCII, Line, Symbols, Tone, UNICODE},
-};
-use crate::prelude::*;
+use super::{headline::lost_claims, pod_counts, styled_line::ASCII};
+use crate::plan::prelude::*;
 
 /// Prints the plan with colours, and `none` if the plan has no objects. With `plain`, the output has no symbols, and
 /// shortened values end in dots.

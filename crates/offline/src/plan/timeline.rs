@@ -1,10 +1,7 @@
 //! The steps of a forecast as a table: a row for each pod, a column for each wave.
 
-use super::{
-    forecast::{Forecast, Kept, Rollout},
-    pod_counts::count,
-};
-use crate::prelude::*;
+use super::pod_counts::count;
+use crate::plan::prelude::*;
 
 /// The maximum number of rows. A longer table omits rows in the middle.
 const MOST_ROWS: usize = 40;

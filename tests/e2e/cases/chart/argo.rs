@@ -4,16 +4,8 @@
 //! `ignoreDifferences`.
 
 use super::{KINDS, NAME, Site, arming, everything, load::Load, validates, values};
+use crate::harness::process::free_ports;
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        process::{Process, becomes, free_ports},
-    },
-    helm, http,
-    namespace::Namespace,
-    node,
-};
 
 pub(super) const AGENT: &str = "gitops-agent";
 

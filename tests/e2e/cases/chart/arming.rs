@@ -2,7 +2,6 @@
 
 use super::{CONTROLLERS, KINDS, NAME, Site, guarded, load, release::Release, values};
 use crate::prelude::*;
-use crate::{Kubelet, http, node};
 
 pub(super) fn wait(shop: &Namespace<'_>) {
     becomes("the webhooks to be called", || shop.dry_run(&surging("agent")), |it| !it.success);

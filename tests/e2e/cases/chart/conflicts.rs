@@ -3,7 +3,6 @@
 //! Helm 4 uses server-side apply, so such a field is a conflict. Helm 3 overwrites the field.
 
 use super::release::Release;
-use crate::namespace::Namespace;
 use crate::prelude::*;
 
 const CONFIGURATION: &str = "validatingwebhookconfiguration/taken-setguard";

@@ -1,16 +1,8 @@
 //! The commands of docs/troubleshooting.md, in each mode.
 
 use super::{Site, arming, release::Release, values};
+use crate::manifests::surging;
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        process::{becomes, path_with},
-    },
-    helm,
-    manifests::surging,
-    namespace::Namespace,
-};
 
 const PAGE: &str = include_str!("../../../../docs/troubleshooting.md");
 

@@ -3,24 +3,12 @@
 //! The test replaces source-controller, the packager of charts: it serves the package, and sets the URL in the status
 //! of a HelmChart.
 
-use std::{
-    ffi::OsStr,
-    io::{Read as _, Write as _},
-    net::TcpListener,
-};
+use std::{ffi::OsStr, io::Read as _};
 
 use sha2::{Digest as _, Sha256};
 
 use super::{Site, arming, everything, load::Load, validates, values};
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        process::{Process, becomes, eventually},
-    },
-    helm,
-    namespace::Namespace,
-};
 
 /// The controller of HelmReleases.
 pub(super) const CONTROLLER: &str = "helm-controller";
@@ -148,28 +136,17 @@ fn chart(own: &Namespace<'_>) {
         "conditions": [{ "type": "Ready", "status": "True", "reason": "Packaged",
             "message": "packaged", "lastTransitionTime": now, "observedGeneration": 1 }],
     }});
-    let patch = format!("--patch={status}");
-    let args = ["patch", "helmchart/setguard", "--subresource=status", "--type=merge", &patch];
-    own.kubectl(&args, "").accepted();
+    own.merge("helmchart/setguard --subresource=status", &status);
 }
 
 /// Answers every request with these bytes. Returns the port.
 fn serve(bytes: Vec<u8>) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = listener.local_addr().expect("its address").port();
-    thread::spawn(move || {
-        for mut client in listener.incoming().flatten() {
-            // The request is small enough to arrive at once.
-            let _ = client.read(&mut [0; 4096]);
-            let length = bytes.len();
-            let _ = write!(
-                client,
-                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-            );
-            let _ = client.write_all(&bytes);
-        }
+    let address = http::listen(move |mut client| {
+        // The request is small enough to arrive at once.
+        let _ = client.read(&mut [0; 4096])?;
+        http::answer(&mut client, "200 OK", http::LAST, &bytes)
     });
-    port
+    address.port()
 }
 
 fn apply(own: &Namespace<'_>, values: &Value) {
@@ -203,8 +180,7 @@ fn wait(own: &Namespace<'_>, controller: &Process) {
 
 /// Requests a reconciliation like `flux reconcile`.
 fn request(own: &Namespace<'_>, token: &str) {
-    let request = format!("reconcile.fluxcd.io/requestedAt={token}");
-    own.kubectl(&["annotate", RELEASE, "--overwrite", &request], "").accepted();
+    own.does(&format!("annotate {RELEASE} --overwrite reconcile.fluxcd.io/requestedAt={token}"));
 }
 
 fn reconcile(own: &Namespace<'_>, token: &str) {

@@ -1,7 +1,5 @@
 //! A stream of writes, and the counts of their outcomes on all sides.
 
-use std::collections::HashMap;
-
 use futures::future::join_all;
 use k8s_openapi::api::{apps::v1::DaemonSet, core::v1::Toleration};
 use tokio::time::{MissedTickBehavior, interval};

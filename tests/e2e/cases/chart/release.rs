@@ -1,6 +1,5 @@
 //! A Helm release of the chart.
 
-use crate::helm;
 use crate::prelude::*;
 
 pub(super) struct Release<'a> {

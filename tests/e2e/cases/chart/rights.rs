@@ -2,7 +2,6 @@
 
 use super::{CONTROLLERS, KINDS, NAME, Release, arming, values};
 use crate::prelude::*;
-use crate::{Kubelet, node};
 
 const SECRET: &str = "guard-setguard-tls";
 

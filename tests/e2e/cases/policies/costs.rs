@@ -1,10 +1,9 @@
 //! The policies' processor time and memory for objects with long lists.
 
-use http::{Method, Request};
+use ::http::{Method, Request};
 use tokio::runtime::Builder;
 
 use super::{all_warn, export};
-use crate::client;
 use crate::prelude::*;
 
 type Shape = (&'static str, fn(usize) -> Value);

@@ -1,6 +1,5 @@
 //! Generated pods and DaemonSets, for injection.
 
-use crate::manifests;
 use crate::prelude::*;
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! `setguard export map`: the API server injects the same as setguard.
 
-use http::Method;
+use ::http::Method;
 use setguard::{
     finding::Mode,
     inject::{self, Injection, pod::PartialPod},
@@ -55,8 +55,7 @@ pub(super) fn same_injections(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start_with(&shared.control_plane.assets, flags);
     let namespace = Namespace::create(&control_plane, "shop");
     Namespace::create(&control_plane, REQUESTING);
-    let label = ["label", "namespace", REQUESTING, "setguard.io/control-plane=true"];
-    namespace.kubectl(&label, "").accepted();
+    namespace.does(&format!("label namespace {REQUESTING} setguard.io/control-plane=true"));
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(client::of(&control_plane.kubectl.kubeconfig));
     let api = Api { runtime, client };

@@ -1,6 +1,5 @@
 //! Updates with consequences above limits.
 
-use crate::manifests;
 use crate::prelude::*;
 
 /// Limits that only warn, so that each object shows its findings.

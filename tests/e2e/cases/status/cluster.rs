@@ -1,17 +1,8 @@
 //! A cluster with controllers, scheduler and a stand-in for the kubelets, and its `setguard audit`.
 
-use std::process::Stdio;
-
 use super::untouched::Untouched;
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        kubectl::Output,
-        process::{becomes, eventually, path_with},
-    },
-    setguard_of,
-};
+use crate::setguard_of;
 
 pub(super) const SHOP: &str = "shop";
 
@@ -58,6 +49,12 @@ impl Cluster<'_> {
         self.plane.kubectl.run(args, stdin)
     }
 
+    /// Runs a command whose words have no spaces, and that succeeds.
+    #[track_caller]
+    pub(in crate::cases) fn does(&self, command: &str) -> String {
+        self.kubectl(&words(command), "").accepted().stdout
+    }
+
     pub(in crate::cases) fn apply(&self, object: &Value) {
         self.apply_text(&object.to_string());
     }
@@ -68,8 +65,8 @@ impl Cluster<'_> {
 
     pub(in crate::cases) fn patch_status(&self, object: &str, namespace: &str, status: &Value) {
         let patch = json!({ "status": status }).to_string();
-        let strategic = ["--subresource=status", "--type=strategic", "-p", &patch];
-        let args = [["patch", object, "-n", namespace].as_slice(), &strategic].concat();
+        let status = "--subresource=status";
+        let args = ["patch", object, "-n", namespace, status, "--type=strategic", "-p", &patch];
         self.kubectl(&args, "").accepted();
     }
 
@@ -247,9 +244,8 @@ impl Cluster<'_> {
                 continue;
             };
             if text("/metadata/deletionTimestamp").is_some() {
-                let now = ["--force", "--grace-period=0", "--ignore-not-found"];
-                let args = [["delete", "pod", name, "-n", namespace].as_slice(), &now].concat();
-                self.kubectl(&args, "");
+                let now = "--force --grace-period=0 --ignore-not-found";
+                self.kubectl(&words(&format!("delete pod {name} -n {namespace} {now}")), "");
                 continue;
             }
             if text("/status/startTime").is_none() {
@@ -266,18 +262,12 @@ impl Cluster<'_> {
     }
 
     pub(super) fn node(&self, name: &str, pool: &str, taint: Option<&str>) {
-        let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
-        let ready = json!({ "type": "Ready", "status": "True" });
         let labels = json!({ "pool": pool, "kubernetes.io/hostname": name });
-        let node = json!({
-            "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels },
-            "status": { "allocatable": room, "capacity": room, "conditions": [ready] },
-        });
-        self.kubectl(&["create", "-f", "-"], &node.to_string()).accepted();
         let taint =
             taint.map(|it| json!({ "key": "dedicated", "value": it, "effect": "NoSchedule" }));
-        let taints = json!({ "spec": { "taints": Vec::from_iter(taint) } }).to_string();
-        self.kubectl(&["patch", "node", name, "--type=merge", "-p", &taints], "").accepted();
+        let taints = json!({ "taints": Vec::from_iter(taint) });
+        let metadata = json!({ "name": name, "labels": labels });
+        node::put(self.plane, json!({ "metadata": metadata, "spec": taints }));
     }
 
     pub(super) fn namespace(&self, name: &str, labels: &Value) {
@@ -298,6 +288,16 @@ impl Cluster<'_> {
         self.apply_text(&disk.replace("CLASS", class).replace("EXPANDS", &expands.to_string()));
     }
 
+    pub(super) fn pods_on(&self, node: &str) -> Vec<String> {
+        let on = format!("--field-selector spec.nodeName={node}");
+        let names = self.does(&format!("get pods -n {SHOP} {on} -o name"));
+        names.lines().map(str::to_owned).collect()
+    }
+
+    pub(super) fn delete_soon(&self, pod: &str) {
+        self.does(&format!("delete {pod} -n {SHOP} --wait=false --grace-period=1"));
+    }
+
     /// Waits until kubectl prints what is wanted, while the kubelets work.
     pub(super) fn until(&self, what: &str, args: &[&str], is_wanted: impl Fn(&str) -> bool) {
         let ask = || {
@@ -313,7 +313,9 @@ impl Cluster<'_> {
         self.until("the bad images not to be pulled", &pods, are_bad);
     }
 
-    pub(super) fn service(&self, name: &str) {
+    /// Applies a set with its Service.
+    pub(super) fn serve(&self, set: &Value) {
+        let name = &set["metadata"]["name"];
         self.apply(&json!({
             "apiVersion": "v1", "kind": "Service", "metadata": { "name": name, "namespace": SHOP },
             "spec": {
@@ -322,6 +324,7 @@ impl Cluster<'_> {
                 "ports": [{ "port": 80 }],
             },
         }));
+        self.apply(set);
     }
 }
 
@@ -362,16 +365,23 @@ fn template(app: &str, pool: &str, image: &str) -> Value {
     })
 }
 
-pub(super) fn daemon_set_of(name: &str, pool: &str, more: &Value) -> Value {
-    let mut template = template(name, pool, "good:1");
-    for (key, value) in more.as_object().into_iter().flatten() {
-        template["spec"][key] = value.clone();
-    }
+pub(super) fn daemon_set_of(name: &str, pool: &str, image: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "DaemonSet",
         "metadata": { "name": name, "namespace": SHOP },
-        "spec": { "selector": { "matchLabels": { "app": name } }, "template": template },
+        "spec": {
+            "selector": { "matchLabels": { "app": name } },
+            "template": template(name, pool, image),
+        },
     })
+}
+
+pub(super) fn on_delete() -> Value {
+    json!({ "type": "OnDelete" })
+}
+
+pub(super) fn partition() -> Value {
+    json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 1 } })
 }
 
 pub(super) fn stateful_set_of(name: &str, pool: &str, replicas: u8, image: &str) -> Value {

@@ -1,24 +1,14 @@
 //! The recipes for `setguard wait`: the Helm hook in examples/rollouts with its Job as a pod, and the GitHub workflow
 //! steps in docs/stuck-rollouts.md.
 
-use std::{
-    collections::HashMap,
-    process::{Child, Stdio},
-};
+use std::process::Child;
 
 use super::{
     CONTROLLERS,
     cluster::{Cluster, SHOP, stateful_set_of},
 };
+use crate::harness::process::leashed;
 use crate::prelude::*;
-use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        process::{eventually, leashed, path_with},
-    },
-    helm,
-    namespace::Namespace,
-};
 
 const PAGE: &str = include_str!("../../../../docs/stuck-rollouts.md");
 

@@ -1,25 +1,15 @@
 //! Rare states. Each function explains the trick that causes its state.
 
-use jiff::{Span, Timestamp};
-use json_patch::merge;
-use serde_json::{Value, json};
+use jiff::Span;
 
 use super::{
     CONTROLLERS,
-    cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
+    cluster::{Cluster, SHOP, daemon_set_of, on_delete, partition, stateful_set_of},
     rows,
     untouched::{self, Untouched},
 };
-use crate::{
-    etcd,
-    harness::{
-        control_plane::ControlPlane,
-        kubectl::Output,
-        process::{becomes, eventually},
-    },
-    manifests::add_claim,
-    namespace::Namespace,
-};
+use crate::etcd;
+use crate::prelude::*;
 
 /// The user that deletes the pods of DaemonSets.
 const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
@@ -52,10 +42,9 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     budgets(&cluster);
     quota(&cluster);
     let found = cluster.names(&rows(EXPECTED));
-    let status = ["-o", "jsonpath={.status.numberReady}/{.status.updatedNumberScheduled}"];
+    let status = "-o jsonpath={.status.numberReady}/{.status.updatedNumberScheduled}";
     for name in ["surge", "twice"] {
-        let get = ["get", "daemonset", name, "-n", SHOP];
-        let shown = cluster.kubectl(&[&get, status.as_slice()].concat(), "").accepted().stdout;
+        let shown = cluster.does(&format!("get daemonset {name} -n {SHOP} {status}"));
         assert_eq!(shown, "1/", "{name}: one ready, none updated, and nothing of the second pod");
     }
 
@@ -99,50 +88,44 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     cluster.disk("disk", true);
     cluster.disk("rigid", false);
     for name in ["surge", "twice"] {
-        daemon_set(cluster, name, "edge", "good:1", &surge());
+        cluster.apply(&rolled_by(daemon_set_of(name, "edge", "good:1"), &surge()));
     }
     with_claims(cluster, "grown", "disk", "1Gi");
     with_claims(cluster, "bigger", "rigid", "1Gi");
     reluctant_sets(cluster, "good:1");
     for (name, replicas) in [("guarded", 2), ("index", 1)] {
-        stateful_set(cluster, name, replicas, "good:1", &labelled("store"));
+        cluster.serve(&labelled(stateful_set_of(name, "main", replicas, "good:1"), "store"));
     }
-    stateful_set(cluster, "helped", 1, "good:1", &labelled("team"));
-    stateful_set(cluster, "kept", 1, "good:1", &json!({}));
+    cluster.serve(&labelled(stateful_set_of("helped", "main", 1, "good:1"), "team"));
+    cluster.serve(&stateful_set_of("kept", "main", 1, "good:1"));
     cluster.namespace("full", &json!({}));
-    wider(cluster, "good:1");
-    let mut helper = daemon_set_of("helper", "edge", &json!({}));
-    merge(&mut helper, &labelled("team"));
-    cluster.apply(&helper);
+    cluster.apply(&wider("good:1"));
+    cluster.apply(&labelled(daemon_set_of("helper", "edge", "good:1"), "team"));
 }
 
 /// A policy forbids the controller to delete the old pods of two surges. One of the sets must then stop surging.
 fn surge_without_end(cluster: &Cluster<'_>) {
     deny_deletions(cluster, "keep", DAEMON_SET_CONTROLLER, &["surge", "twice"]);
     for name in ["surge", "twice"] {
-        daemon_set(cluster, name, "edge", "good:2", &surge());
+        cluster.apply(&rolled_by(daemon_set_of(name, "edge", "good:2"), &surge()));
     }
     let pods = ["get", "pods", "-n", SHOP, "-l", "app in (surge, twice)", "-o", "name"];
     cluster.until("two pods of each on the node", &pods, |pods| pods.lines().count() == 4);
     let one_by_one = json!({ "rollingUpdate": { "maxUnavailable": 1 } });
-    daemon_set(cluster, "twice", "edge", "good:2", &one_by_one);
+    cluster.apply(&rolled_by(daemon_set_of("twice", "edge", "good:2"), &one_by_one));
 }
 
 /// Rollouts that stop with all pods ready: the old pod of a StatefulSet may not be deleted, and a quota has no room
 /// for the new pod of a surge.
 fn refused_while_ready(cluster: &Cluster<'_>) {
     deny_deletions(cluster, "hold", STATEFUL_SET_CONTROLLER, &["kept"]);
-    stateful_set(cluster, "kept", 1, "good:2", &json!({}));
+    cluster.apply(&stateful_set_of("kept", "main", 1, "good:2"));
     quota_of_one_pod(cluster, "full", "1");
-    wider(cluster, "good:2");
+    cluster.apply(&wider("good:2"));
 }
 
-fn wider(cluster: &Cluster<'_>, image: &str) {
-    let mut set = daemon_set_of("wider", "edge", &json!({}));
-    set["metadata"]["namespace"] = json!("full");
-    set["spec"]["updateStrategy"] = surge();
-    set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
-    cluster.apply(&set);
+fn wider(image: &str) -> Value {
+    within(rolled_by(daemon_set_of("wider", "edge", image), &surge()), "full")
 }
 
 /// Forbids a user to delete pods with one of these values of the label `app`.
@@ -162,31 +145,26 @@ fn allow_deletions(cluster: &Cluster<'_>, name: &str, user: &str, app: &str) {
 }
 
 fn would_delete(cluster: &Cluster<'_>, user: &str, app: &str) -> Output {
-    let label = format!("app={app}");
-    let all = ["delete", "pods", "-n", SHOP, "-l", &label, "--dry-run=server", "--as", user];
-    cluster.kubectl(&all, "")
+    let delete = format!("delete pods -n {SHOP} -l app={app} --dry-run=server --as {user}");
+    cluster.kubectl(&words(&delete), "")
 }
 
 fn claims(cluster: &Cluster<'_>) {
-    let larger =
-        json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } }).to_string();
-    let args = ["patch", "pvc", "data-grown-0", "-n", SHOP, "--type=merge", "-p", &larger];
-    cluster.kubectl(&args, "").accepted();
+    let larger = json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } });
+    cluster.does(&format!("patch pvc data-grown-0 -n {SHOP} --type=merge -p {larger}"));
     // Its driver has enlarged the volume.
     let capacity = json!({ "capacity": { "storage": "2Gi" } });
     cluster.patch_status("pvc/data-grown-0", SHOP, &capacity);
-    let args = ["delete", "statefulset", "bigger", "-n", SHOP, "--cascade=orphan"];
-    cluster.kubectl(&args, "").accepted();
+    cluster.does(&format!("delete statefulset bigger -n {SHOP} --cascade=orphan"));
     with_claims(cluster, "bigger", "rigid", "2Gi");
 }
 
 /// Sets whose strategies keep pods with an old template.
 fn reluctant_sets(cluster: &Cluster<'_>, image: &str) {
     for (name, strategy) in [("canary", partition()), ("manual", on_delete())] {
-        let strategy = json!({ "spec": { "updateStrategy": strategy } });
-        stateful_set(cluster, name, 2, image, &strategy);
+        cluster.serve(&rolled_by(stateful_set_of(name, "main", 2, image), &strategy));
     }
-    daemon_set(cluster, "by-hand", "main", image, &on_delete());
+    cluster.apply(&rolled_by(daemon_set_of("by-hand", "main", image), &on_delete()));
 }
 
 /// New templates that do not reach all pods, eight days later. The trick: the test rewrites the stored objects in
@@ -195,8 +173,7 @@ fn old_revisions(cluster: &Cluster<'_>) {
     reluctant_sets(cluster, "good:2");
     let revisions = eventually("a second revision of each", || {
         let _ = cluster.run_pods(&[], 0);
-        let args = ["get", "controllerrevisions", "-n", SHOP, "-o", "name"];
-        let names = cluster.kubectl(&args, "").accepted().stdout;
+        let names = cluster.does(&format!("get controllerrevisions -n {SHOP} -o name"));
         let of = |set: &str| names.matches(&format!("/{set}-")).count();
         let all = ["by-hand", "canary", "manual"].iter().all(|set| of(set) == 2);
         if all { Ok(names) } else { Err(names) }
@@ -216,13 +193,12 @@ fn budgets(cluster: &Cluster<'_>) {
     for (name, wants) in
         [("store", json!({ "minAvailable": 3 })), ("team", json!({ "maxUnavailable": 1 }))]
     {
-        let mut budget = json!({
+        let budget = json!({
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": { "name": name, "namespace": SHOP },
             "spec": { "selector": { "matchLabels": { "part-of": name } } },
         });
-        merge(&mut budget["spec"], &wants);
-        cluster.apply(&budget);
+        cluster.apply(&with(budget, &wants));
     }
 }
 
@@ -237,44 +213,19 @@ fn quota_of_one_pod(cluster: &Cluster<'_>, namespace: &str, used: &str) {
 fn quota(cluster: &Cluster<'_>) {
     cluster.namespace("small", &json!({}));
     quota_of_one_pod(cluster, "small", "0");
-    let mut crowd = daemon_set_of("crowd", "main", &json!({}));
-    crowd["metadata"]["namespace"] = json!("small");
-    cluster.apply(&crowd);
+    cluster.apply(&within(daemon_set_of("crowd", "main", "good:1"), "small"));
 }
 
 fn surge() -> Value {
     json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } })
 }
 
-fn on_delete() -> Value {
-    json!({ "type": "OnDelete" })
-}
-
-fn partition() -> Value {
-    json!({ "rollingUpdate": { "partition": 1 } })
-}
-
-fn labelled(part_of: &str) -> Value {
-    json!({ "spec": { "template": { "metadata": { "labels": { "part-of": part_of } } } } })
-}
-
-fn daemon_set(cluster: &Cluster<'_>, name: &str, pool: &str, image: &str, strategy: &Value) {
-    let mut set = daemon_set_of(name, pool, &json!({}));
-    set["spec"]["updateStrategy"] = strategy.clone();
-    set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
-    cluster.apply(&set);
-}
-
-fn stateful_set(cluster: &Cluster<'_>, name: &str, replicas: u8, image: &str, more: &Value) {
-    let mut set = stateful_set_of(name, "main", replicas, image);
-    merge(&mut set, more);
-    cluster.service(name);
-    cluster.apply(&set);
+fn labelled(set: Value, part_of: &str) -> Value {
+    with(set, &json!({ "template": { "metadata": { "labels": { "part-of": part_of } } } }))
 }
 
 fn with_claims(cluster: &Cluster<'_>, name: &str, class: &str, size: &str) {
     let mut set = stateful_set_of(name, "main", 1, "good:1");
     add_claim(&mut set, Some(class), size);
-    cluster.service(name);
-    cluster.apply(&set);
+    cluster.serve(&set);
 }

@@ -12,15 +12,10 @@ pub(super) const PODS: usize = 3;
 pub(super) struct Untouched(BTreeMap<String, (Value, BTreeSet<String>)>);
 
 pub(super) fn create(cluster: &Cluster<'_>) {
-    cluster
-        .apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": CALM } }));
-    let mut set = stateful_set_of("calm", "main", 2, "good:1");
+    cluster.namespace(CALM, &json!({}));
+    cluster.apply(&within(stateful_set_of("calm", "main", 2, "good:1"), CALM));
     let one_node = json!({ "nodeSelector": { "kubernetes.io/hostname": "n0" } });
-    let mut daemons = daemon_set_of("steady", "main", &one_node);
-    for object in [&mut set, &mut daemons] {
-        object["metadata"]["namespace"] = json!(CALM);
-        cluster.apply(object);
-    }
+    cluster.apply(&within(with_pod(daemon_set_of("steady", "main", "good:1"), &one_node), CALM));
 }
 
 impl Untouched {

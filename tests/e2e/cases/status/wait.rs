@@ -2,10 +2,7 @@
 
 mod stage;
 
-use std::{
-    fs::File,
-    process::{Child, Stdio},
-};
+use std::{fs::File, process::Child};
 
 use jiff::SignedDuration;
 
@@ -16,10 +13,6 @@ use super::{
     rows,
 };
 use crate::prelude::*;
-use crate::{
-    harness::{control_plane::ControlPlane, process::eventually},
-    namespace::Namespace,
-};
 
 /// Rollouts that cannot succeed: the set, its namespace, the patience, and the message. Certain failures end the wait
 /// with the default patience.
@@ -146,9 +139,8 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
 
 /// `--repair` completes a forced rollback, and lets a waiting controller continue.
 fn repairs(cluster: &Cluster<'_>) {
-    let raised = json!({ "spec": { "hard": { "pods": "9" } } }).to_string();
-    let quota = ["patch", "resourcequota", "small", "-n", POOR, "--type=merge", "-p", &raised];
-    cluster.kubectl(&quota, "").accepted();
+    let raised = json!({ "spec": { "hard": { "pods": "9" } } });
+    cluster.does(&format!("patch resourcequota small -n {POOR} --type=merge -p {raised}"));
     let kubeconfig = &cluster.plane.kubectl.kubeconfig;
     let mut waits = [("statefulset/mended", SHOP), ("statefulset/quota", POOR)]
         .map(|(what, namespace)| Wait::begin(kubeconfig, what, namespace, &["--repair"]));
@@ -191,8 +183,8 @@ pub(super) fn restarts(shared: &Namespace<'_>) {
     plane.start_api_server(&[]);
     says(&mut wait, "the cluster can be followed again");
     // The controller's part.
-    let uid = ["get", "sts", "db", "-n", SHOP, "-o", "jsonpath={.metadata.uid}"];
-    let uid = plane.kubectl.run(&uid, "").accepted().stdout;
+    let uid = format!("get sts db -n {SHOP} -o jsonpath={{.metadata.uid}}");
+    let uid = plane.kubectl.run(&words(&uid), "").accepted().stdout;
     let owner = json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": uid, "controller": true });
     let labels = json!({ "app": "db", "controller-revision-hash": "db-1" });
     apply(
@@ -236,7 +228,7 @@ pub(super) fn rights(namespace: &Namespace<'_>) {
     wait.ended(3, "unfinished");
     assert!(!wait.said().contains("\"note\""), "{}", wait.said());
     for (verb, resource) in [("patch", "statefulsets.apps"), ("delete", "pods")] {
-        let can = ["auth", "can-i", verb, resource, "--as", "waiter"];
-        assert_eq!(namespace.kubectl(&can, "").stdout.trim(), "yes", "{verb} {resource}");
+        let can = namespace.does(&format!("auth can-i {verb} {resource} --as waiter"));
+        assert_eq!(can.stdout.trim(), "yes", "{verb} {resource}");
     }
 }

@@ -1,12 +1,7 @@
 //! A real control plane on the loopback interface: etcd, kube-apiserver and, for tests that need them, controllers and
 //! the scheduler. Without kubelets, no container ever runs.
 
-use std::{
-    fs,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
-    sync::Mutex,
-};
+use std::net::{IpAddr, Ipv4Addr};
 
 use tempfile::TempDir;
 
@@ -14,6 +9,7 @@ use super::{
     kubectl::Kubectl,
     process::{Process, free_ports},
 };
+use crate::prelude::*;
 
 /// The folder of the binaries, as `setup-envtest use -p env` prints it.
 pub const ASSETS: &str = "KUBEBUILDER_ASSETS";

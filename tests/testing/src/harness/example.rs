@@ -1,13 +1,7 @@
 //! The example controller, as `cargo run --package paired-controller` starts it.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
 use super::process::Process;
-use crate::ROOT;
+use crate::prelude::*;
 
 pub fn start_paired_controller(kubeconfig: &Path, logs: &Path) -> Process {
     Process::start_with(&program(), &[], &[("KUBECONFIG", kubeconfig.as_os_str())], logs)

@@ -29,6 +29,11 @@ impl Kubectl {
     }
 }
 
+/// The words of a command, to run.
+pub fn words(command: &str) -> Vec<&str> {
+    command.split(' ').collect()
+}
+
 #[derive(Debug)]
 pub struct Output {
     args: String,

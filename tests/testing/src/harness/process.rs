@@ -1,17 +1,14 @@
 //! Programs in the background that end with the tests.
 
 use std::{
-    env,
     ffi::{OsStr, OsString},
     fmt::Display,
     fs::{self, File},
     io::Write as _,
-    net::TcpListener,
-    path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
+    process::{Child, ChildStdout, ExitStatus, Output},
 };
+
+use crate::prelude::*;
 
 pub const DEADLINE: Duration = Duration::from_secs(90);
 

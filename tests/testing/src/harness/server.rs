@@ -1,15 +1,11 @@
 //! `setguard serve` with a certificate of its own, on free ports.
 
-use std::{
-    ffi::OsStr,
-    net::{Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::{ffi::OsStr, net::Ipv4Addr};
 
 use tempfile::TempDir;
 
 use super::process::{Process, free_ports, leashed};
+use crate::prelude::*;
 use crate::{certificate, http};
 
 pub struct Server {

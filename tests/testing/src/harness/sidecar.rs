@@ -1,11 +1,6 @@
 //! A third-party mutating webhook: it adds a sidecar to pods, and replaces their affinity.
 
-use std::{
-    io::{BufReader, Result, Write},
-    net::{TcpListener, TcpStream},
-    sync::Arc,
-    thread,
-};
+use std::io::{BufReader, Result};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use rustls::{
@@ -13,9 +8,9 @@ use rustls::{
     crypto::aws_lc_rs,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
 };
-use serde_json::{Value, json};
 
-use crate::http::Request;
+use crate::http::{self, Request};
+use crate::prelude::*;
 
 /// Serves until the tests end.
 #[derive(Debug)]
@@ -36,15 +31,8 @@ impl Sidecar {
                 builder.with_no_client_auth().with_single_cert(vec![pair.cert.der().clone()], key)
             });
         let config = Arc::new(config.expect("a TLS configuration"));
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let url = format!("https://{}/mutate", listener.local_addr().expect("its address"));
-        thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                let config = Arc::clone(&config);
-                // The client handles a broken connection.
-                thread::spawn(move || drop(serve(connection, config)));
-            }
-        });
+        let address = http::listen(move |connection| serve(connection, Arc::clone(&config)));
+        let url = format!("https://{address}/mutate");
         Sidecar { url, certificate: pair.cert.pem() }
     }
 }
@@ -54,13 +42,7 @@ fn serve(connection: TcpStream, config: Arc<ServerConfig>) -> Result<()> {
     let mut stream = BufReader::new(StreamOwned::new(tls, connection));
     while let Some(request) = Request::read(&mut stream)? {
         let answer = answer(&serde_json::from_slice(&request.body)?).to_string();
-        let out = stream.get_mut();
-        write!(
-            out,
-            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{answer}",
-            answer.len(),
-        )?;
-        out.flush()?;
+        http::answer(stream.get_mut(), "200 OK", "", answer)?;
     }
     Ok(())
 }

@@ -6,7 +6,6 @@ use setguard_core::kubernetes::cluster::Cluster;
 use super::super::{
     decision::{Decision, Limits, Memory, View, decide},
     diagnosis::Diagnosis,
-    target::Target,
 };
 use crate::prelude::*;
 

@@ -4,7 +4,6 @@ use super::{
     super::{
         decision::{Memory, Repair},
         event::{Event, EventType},
-        target::Target,
     },
     build::{
         LONG, TRANSIENT, WatchedCluster, at, daemon_set, event, given_up, last, look, node,

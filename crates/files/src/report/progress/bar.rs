@@ -1,10 +1,8 @@
-use std::{
-    env,
-    io::{self, IsTerminal},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::report::prelude::*;
 
 /// A shorter run needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);

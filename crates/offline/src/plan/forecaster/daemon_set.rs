@@ -2,11 +2,9 @@ mod nodes;
 
 use k8s_openapi::api::apps::v1::DaemonSetStatus;
 use setguard_core::{
-    finding::count,
     inventory::host_port::share_a_port,
-    object::{DaemonSetSpec, Object, Workload},
+    object::DaemonSetSpec,
     rollout::{
-        Course, Health, NeverReady, Revision,
         daemon_set::{Settings, simulate},
         node::Placing,
     },
@@ -14,10 +12,10 @@ use setguard_core::{
 
 use self::nodes::DaemonNode;
 use super::{
-    Forecaster, Simulated, Transition,
+    Simulated, Transition,
     old_state::{MAY_BE_OLD, adopted, estimate},
 };
-use crate::plan::forecast::{Kept, OfKind, Rollout};
+use crate::plan::prelude::*;
 
 impl Forecaster<'_> {
     pub(super) fn daemon_set(

@@ -1,18 +1,11 @@
-use setguard_core::{
-    object::StatefulSetSpec,
-    rollout::{Step, stateful_set::Settings},
-};
+use setguard_core::{object::StatefulSetSpec, rollout::stateful_set::Settings};
 
 use super::{
-    Forecaster, Simulated,
+    Simulated,
     old_state::query,
     stateful_set::{MOST_PODS, count},
 };
-use crate::plan::{
-    cluster::SetQuery,
-    forecast::{ChangeKind, Forecast, OfKind, Rollout},
-};
-use crate::prelude::*;
+use crate::plan::prelude::*;
 
 impl Forecaster<'_> {
     /// Returns the forecast for an object that the change removes from the manifests.

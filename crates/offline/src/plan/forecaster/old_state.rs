@@ -2,12 +2,9 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 
-use super::{Forecaster, Transition};
-use crate::plan::{
-    cluster::{PlannedCluster, SetQuery, neighbors::OverBudget},
-    forecast::{Estimate, Rollout},
-};
-use crate::prelude::*;
+use super::Transition;
+use crate::plan::prelude::*;
+use crate::plan::{cluster::neighbors::OverBudget, forecast::Estimate};
 
 /// A note about a strategy that replaces pods that the previous one kept.
 pub(super) const MAY_BE_OLD: &str = "the previous strategy may have kept pods with an older template: the controller replaces them now, and only the pods \

@@ -1,25 +1,19 @@
-use std::{collections::BTreeSet, ops::Range};
+use std::ops::Range;
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 use setguard_core::{
     kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
-    object::{Object, StatefulSetSpec},
-    observed::{Member, NotReadyKind, NotReadyReason, Pod, TRY_AGAIN},
-    rollout::{
-        Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
-        stateful_set::{Replica, Settings, State, Strategy, ordinals, simulate},
-        undo::Undo,
-    },
+    object::StatefulSetSpec,
+    observed::{NotReadyKind, NotReadyReason, TRY_AGAIN},
+    rollout::stateful_set::{Replica, Settings, State, Strategy, ordinals, simulate},
 };
 
 use super::{
-    Forecaster, ObjectId, Simulated, Transition,
+    Simulated, Transition,
     old_state::{MAY_BE_OLD, adopted, estimate},
 };
-use crate::plan::{
-    cluster::SetQuery,
-    forecast::{Kept, OfKind, Remedy, Rollout},
-};
+use crate::plan::forecast::Remedy;
+use crate::plan::prelude::*;
 
 /// The maximum number of simulated pods: Kubernetes supports no cluster with more.
 pub(super) const MOST_PODS: i64 = 150_000;

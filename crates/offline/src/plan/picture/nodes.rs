@@ -1,11 +1,7 @@
-use setguard_core::rollout::node::{Placement, WhyNot};
+use setguard_core::rollout::node::WhyNot;
 
-use crate::plan::{
-    forecast::{Forecast, NodeOutlook, Rollout},
-    pod_counts::replaced,
-    styled_line::{Line, Symbols, Tone, list},
-};
-use crate::prelude::*;
+use crate::plan::prelude::*;
+use crate::plan::{forecast::NodeOutlook, pod_counts::replaced, styled_line::list};
 
 /// Returns lines for the nodes that gain, lose or keep a pod.
 pub(super) fn lines(

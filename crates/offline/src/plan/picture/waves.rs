@@ -1,8 +1,5 @@
-use crate::plan::{
-    forecast::{Forecast, Rollout},
-    styled_line::{Line, Symbols, Tone, list},
-};
-use crate::prelude::*;
+use crate::plan::prelude::*;
+use crate::plan::styled_line::list;
 
 /// The maximum number of waves to print individually.
 const MOST_WAVES: usize = 12;

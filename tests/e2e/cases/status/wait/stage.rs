@@ -1,10 +1,9 @@
 //! A cluster in which some rollouts cannot succeed.
 
-use jiff::{Span, Timestamp};
-use serde_json::{Value, json};
+use jiff::Span;
 
-use super::super::cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of};
-use crate::{harness::process::becomes, manifests::add_claim};
+use super::super::cluster::{Cluster, SHOP, daemon_set_of, on_delete, partition, stateful_set_of};
+use crate::prelude::*;
 
 pub(super) const DOWN: &str = "down";
 /// A node whose kubelet removes no pods.
@@ -32,41 +31,32 @@ pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
         cluster.apply(&set(name, "good:1"));
     }
     with_volume(cluster);
-    let mut held = stateful_set_of("held", HELD, 1, "good:1");
-    held["spec"]["template"]["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    cluster.apply(&held);
-    let mut flaps = stateful_set_of("flaps", "main", 1, "good:1");
-    flaps["spec"]["minReadySeconds"] = json!(3_600);
-    cluster.apply(&flaps);
-    for name in ["rolls", "by-hand", "unpulled"] {
-        cluster.apply(&daemons(name, "main", "good:1"));
+    let hold = json!({ "template": { "metadata": { "finalizers": ["example.com/hold"] } } });
+    cluster.apply(&with(stateful_set_of("held", HELD, 1, "good:1"), &hold));
+    let slow = json!({ "minReadySeconds": 3_600 });
+    cluster.apply(&with(stateful_set_of("flaps", "main", 1, "good:1"), &slow));
+    for name in ["rolls", "by-hand", "unpulled", "dead"] {
+        cluster.apply(&daemons(name, "good:1"));
     }
-    let mut dead = daemons("dead", "main", "good:1");
-    dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
-    cluster.apply(&dead);
 }
 
 fn set(name: &str, image: &str) -> Value {
-    let mut set = stateful_set_of(name, "main", 2, image);
+    let set = stateful_set_of(name, "main", 2, image);
     match name {
-        "parallel" | "wide" => set["spec"]["podManagementPolicy"] = json!("Parallel"),
-        "canary" => {
-            set["spec"]["updateStrategy"] =
-                json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 1 } });
-        }
-        "manual" => set["spec"]["updateStrategy"] = json!({ "type": "OnDelete" }),
-        _ => {}
+        "parallel" | "wide" => with(set, &json!({ "podManagementPolicy": "Parallel" })),
+        "canary" => rolled_by(set, &partition()),
+        "manual" => rolled_by(set, &on_delete()),
+        _ => set,
     }
-    set
 }
 
-fn daemons(name: &str, pool: &str, image: &str) -> Value {
-    let mut set = daemon_set_of(name, pool, &json!({}));
-    set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
-    if name == "by-hand" {
-        set["spec"]["updateStrategy"] = json!({ "type": "OnDelete" });
+fn daemons(name: &str, image: &str) -> Value {
+    let set = daemon_set_of(name, "main", image);
+    match name {
+        "by-hand" => rolled_by(set, &on_delete()),
+        "dead" => with_pod(set, &json!({ "nodeSelector": null })),
+        _ => set,
     }
-    set
 }
 
 pub(super) fn break_things(cluster: &Cluster<'_>) {
@@ -76,36 +66,27 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     cluster.cannot_pull("image-1", "mended-1");
     cluster.apply(&set("mended", "good:3"));
     cluster.apply(&set("wide", "bad:2"));
-    cluster.apply(&daemons("unpulled", "main", "bad:2"));
+    cluster.apply(&daemons("unpulled", "bad:2"));
     break_more(cluster);
     for (class, name) in [(None, "claim"), (Some("nope"), "classless")] {
         let mut it = set(name, "good:1");
         add_claim(&mut it, class, "1Gi");
         cluster.apply(&it);
     }
-    let mut priority = set("priority", "good:1");
-    priority["spec"]["template"]["spec"]["priorityClassName"] = json!("nope");
-    cluster.apply(&priority);
+    let priority = json!({ "priorityClassName": "nope" });
+    cluster.apply(&with_pod(set("priority", "good:1"), &priority));
     policy(cluster);
     cluster.apply(&set("policy", "good:1"));
     cluster.one_pod(POOR);
-    let mut quota = set("quota", "good:1");
-    quota["metadata"]["namespace"] = json!(POOR);
-    cluster.apply(&quota);
-    let mut host = daemon_set_of("host", "main", &json!({ "hostNetwork": true }));
-    host["metadata"]["namespace"] = json!(SECURE);
-    cluster.apply(&host);
-    cluster.apply(&daemons("nowhere", "nowhere", "good:1"));
-    let mut place = set("place", "good:1");
-    place["spec"]["template"]["spec"]["nodeSelector"] = json!({ "pool": "nowhere" });
-    cluster.apply(&place);
+    cluster.apply(&within(set("quota", "good:1"), POOR));
+    let host = with_pod(daemons("host", "good:1"), &json!({ "hostNetwork": true }));
+    cluster.apply(&within(host, SECURE));
+    cluster.apply(&daemon_set_of("nowhere", "nowhere", "good:1"));
+    cluster.apply(&stateful_set_of("place", "nowhere", 2, "good:1"));
     break_containers(cluster);
-    let delete = ["delete", "pod", "held-0", "-n", SHOP, "--wait=false", "--grace-period=1"];
-    cluster.kubectl(&delete, "").accepted();
+    cluster.delete_soon("pod/held-0");
     node_goes_down(cluster);
-    let mut dead = daemons("dead", "main", "good:2");
-    dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
-    cluster.apply(&dead);
+    cluster.apply(&daemons("dead", "good:2"));
 }
 
 /// The pod alternates between ready and unready.
@@ -151,17 +132,13 @@ fn with_volume(cluster: &Cluster<'_>) {
 /// Changes that fail to roll out for rarer reasons.
 fn break_more(cluster: &Cluster<'_>) {
     // Without its finalizer, a bound volume can be deleted.
-    let unpin =
-        ["patch", "pv", "disk-0", "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#];
-    cluster.kubectl(&unpin, "").accepted();
-    cluster.kubectl(&["delete", "pv", "disk-0", "--wait=false"], "").accepted();
-    cluster.kubectl(&["delete", "pod", "lost-0", "-n", SHOP, "--wait=false"], "").accepted();
-    let mut runtime = set("runtime", "good:1");
-    runtime["spec"]["template"]["spec"]["runtimeClassName"] = json!("nope");
-    cluster.apply(&runtime);
+    cluster.does(r#"patch pv disk-0 --type=merge -p {"metadata":{"finalizers":null}}"#);
+    cluster.does("delete pv disk-0 --wait=false");
+    cluster.does(&format!("delete pod lost-0 -n {SHOP} --wait=false"));
+    let runtime = json!({ "runtimeClassName": "nope" });
+    cluster.apply(&with_pod(set("runtime", "good:1"), &runtime));
     cluster.apply_text(include_str!("../../../../fixtures/wait/limited-and-taken.yaml"));
-    let mut limited = set("limited", "good:1");
-    limited["metadata"]["namespace"] = json!(LIMITED);
+    let mut limited = within(set("limited", "good:1"), LIMITED);
     limited["spec"]["template"]["spec"]["containers"][0]["resources"] =
         json!({ "requests": { "cpu": "2" }, "limits": { "cpu": "2" } });
     cluster.apply(&limited);
@@ -192,29 +169,21 @@ fn node_goes_down(cluster: &Cluster<'_>) {
     let taints = ["NoSchedule", "NoExecute"].map(|effect| {
         json!({ "key": "node.kubernetes.io/unreachable", "effect": effect, "timeAdded": then })
     });
-    let taints = json!({ "spec": { "taints": taints } }).to_string();
-    cluster.kubectl(&["patch", "node", DOWN, "--type=merge", "-p", &taints], "").accepted();
-    let unready = json!({ "conditions": [{
-        "type": "Ready", "status": "False", "lastTransitionTime": then,
-    }] });
-    let args = ["get", "pods", "-n", SHOP, "--field-selector", "spec.nodeName=down", "-o", "name"];
-    let names = cluster.kubectl(&args, "").accepted().stdout;
-    assert_eq!(names.lines().count(), 1, "{names}");
-    for pod in names.lines() {
-        cluster.patch_status(pod, SHOP, &unready);
-        let delete = ["delete", pod, "-n", SHOP, "--wait=false", "--grace-period=1"];
-        cluster.kubectl(&delete, "").accepted();
-    }
+    let taints = json!({ "spec": { "taints": taints } });
+    cluster.does(&format!("patch node {DOWN} --type=merge -p {taints}"));
+    let unready = json!({ "type": "Ready", "status": "False", "lastTransitionTime": then });
+    let pods = cluster.pods_on(DOWN);
+    let [pod] = &*pods else { panic!("one pod: {pods:?}") };
+    cluster.patch_status(pod, SHOP, &json!({ "conditions": [unready] }));
+    cluster.delete_soon(pod);
 }
 
 pub(super) fn roll(cluster: &Cluster<'_>) {
     for name in ["rolling", "parallel", "canary", "manual"] {
         cluster.apply(&set(name, "good:2"));
     }
-    let mut empty = set("empty", "good:1");
-    empty["spec"]["replicas"] = json!(0);
-    cluster.apply(&empty);
+    cluster.apply(&with(set("empty", "good:1"), &json!({ "replicas": 0 })));
     for name in ["rolls", "by-hand"] {
-        cluster.apply(&daemons(name, "main", "good:2"));
+        cluster.apply(&daemons(name, "good:2"));
     }
 }

@@ -3,17 +3,13 @@
 use setguard_core::{
     object::DaemonSetSpec,
     rollout::{
-        NeverReady,
         daemon_set::{NodePods, surges},
-        node::{NodeInfo, Placement, Placing, WhyNot, placements},
+        node::{NodeInfo, Placing, WhyNot, placements},
     },
 };
 
-use crate::plan::{
-    forecast::NodeOutlook,
-    forecaster::{Forecaster, Transition},
-};
-use crate::prelude::*;
+use crate::plan::prelude::*;
+use crate::plan::{forecast::NodeOutlook, forecaster::Transition};
 
 /// The annotation with the template generation of a DaemonSet.
 const GENERATION: &str = "deprecated.daemonset.template.generation";

@@ -1,16 +1,21 @@
 //! CAs (authorities) and leaves as certificates: creates, reads and signs them.
 
-use rcgen::{Issuer, KeyPair, PublicKeyData as _};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PublicKeyData as _,
+};
 use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 
-use super::time::{BACKDATE, Time};
 use crate::server::prelude::*;
-use crate::server::tls::params::{self, Validity};
 
-/// Anyone can use this name, so it proves nothing.
-const NAME: &str = "setguard managed CA";
+/// Seconds since 1970.
+pub(crate) type Time = i64;
 
+/// A CA is valid from this many seconds before its creation, because clocks differ.
+pub(crate) const BACKDATE: Time = 3600;
+/// The name of a managed CA. Anyone can use it, so it proves nothing.
+pub(crate) const MANAGED: &str = "setguard managed CA";
 /// The most characters to log of each part of a foreign certificate.
 const MAX_SHOWN: usize = 100;
 
@@ -40,43 +45,79 @@ pub(crate) struct Stored {
     pub(crate) keyless: Vec<Vec<u8>>,
 }
 
-/// In PEM.
-#[derive(Clone)]
-pub(crate) struct SignedLeaf {
-    pub(crate) cert: String,
-    pub(crate) key: String,
-}
-
 impl Authority {
-    pub(crate) fn make(now: Time, lifetime: Time) -> Result<Self, rcgen::Error> {
+    pub(crate) fn make(name: &str, now: Time, lifetime: Time) -> Result<Self, rcgen::Error> {
         let (not_before, not_after) = (now - BACKDATE, now + lifetime);
-        let params = params::authority(NAME, validity(not_before, not_after))?;
+        let params = of_authority(name, not_before, not_after)?;
+        // rcgen's default is ECDSA on P-256.
         let key = KeyPair::generate()?;
         let cert = params.self_signed(&key)?.der().to_vec();
         Ok(Authority { cert, key: key.serialize_der(), not_before, not_after })
     }
 
-    /// The leaf's validity starts with the CA's, so that the leaf is valid even if this clock is ahead.
-    pub(crate) fn sign(&self, names: &[String], until: Time) -> Result<SignedLeaf, rcgen::Error> {
+    /// Returns a certificate and its key, in PEM. `name` is the name that this CA was made with. The leaf's validity
+    /// starts with the CA's, so that the leaf is valid even if this clock is ahead.
+    pub(crate) fn sign(
+        &self,
+        name: &str,
+        names: &[String],
+        until: Time,
+    ) -> Result<(String, String), rcgen::Error> {
         // The name and the key identifier match the certificates of `make`, and `read` accepts no others. rcgen's
         // feature to read them from the certificate would add a second version of a crate.
-        let issuer = params::authority(NAME, validity(self.not_before, self.not_after))?;
+        let issuer = of_authority(name, self.not_before, self.not_after)?;
         let issuer = Issuer::new(issuer, KeyPair::try_from(&*self.key)?);
-        let leaf = params::leaf(names, validity(self.not_before, until))?;
+        let mut leaf = params(names, "setguard", self.not_before, until)?;
+        leaf.use_authority_key_identifier_extension = true;
+        leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;
         let cert = leaf.signed_by(&key, &issuer)?;
-        Ok(SignedLeaf { cert: cert.pem(), key: key.serialize_pem() })
+        Ok((cert.pem(), key.serialize_pem()))
+    }
+
+    pub(crate) fn pem(&self) -> String {
+        pem("CERTIFICATE", &self.cert)
     }
 }
 
-fn validity(not_before: Time, not_after: Time) -> Validity {
+/// A CA that may sign only leaf certificates.
+fn of_authority(
+    name: &str,
+    not_before: Time,
+    not_after: Time,
+) -> Result<CertificateParams, rcgen::Error> {
+    let mut params = params(&[], name, not_before, not_after)?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    Ok(params)
+}
+
+/// rcgen's default validity is from 1975 to 4096.
+fn params(
+    names: &[String],
+    common_name: &str,
+    not_before: Time,
+    not_after: Time,
+) -> Result<CertificateParams, rcgen::Error> {
     let at = |time: Time| SystemTime::UNIX_EPOCH + Duration::from_secs(time.max(0).unsigned_abs());
-    Validity { not_before: at(not_before), not_after: at(not_after) }
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, common_name);
+    (params.not_before, params.not_after) = (at(not_before).into(), at(not_after).into());
+    Ok(params)
+}
+
+pub(crate) fn seconds(time: Duration) -> Time {
+    Time::try_from(time.as_secs()).unwrap_or(Time::MAX / 4)
+}
+
+pub(crate) const fn two_thirds(time: Time) -> Time {
+    time - time / 3
 }
 
 /// In PEM: the content of a `caBundle`.
 pub(crate) fn bundle(authorities: &[Authority]) -> String {
-    authorities.iter().map(|authority| pem("CERTIFICATE", &authority.cert)).collect()
+    authorities.iter().map(Authority::pem).collect()
 }
 
 pub(crate) fn keys(authorities: &[Authority]) -> String {
@@ -126,7 +167,7 @@ pub(crate) fn read(certs: &[u8], keys: &[u8]) -> Result<Stored, String> {
 /// Returns whether a certificate has the name that [`Authority::sign`] writes as the issuer.
 fn is_ours(certificate: &X509Certificate<'_>) -> bool {
     let mut names = certificate.subject().iter_common_name();
-    names.next().is_some_and(|name| name.as_str() == Ok(NAME))
+    names.next().is_some_and(|name| name.as_str() == Ok(MANAGED))
 }
 
 /// Returns the certificates (DER) of a `caBundle`, and whether it has only these, in the form that setguard writes.
@@ -160,8 +201,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let old = Authority::make(NOW, DAY).unwrap();
-        let new = Authority::make(NOW + DAY, 365 * DAY).unwrap();
+        let old = Authority::make(MANAGED, NOW, DAY).unwrap();
+        let new = Authority::make(MANAGED, NOW + DAY, 365 * DAY).unwrap();
         let all = [new.clone(), old];
         let text = bundle(&all);
         let stored = read(text.as_bytes(), keys(&all).as_bytes()).unwrap();
@@ -173,8 +214,10 @@ mod tests {
 
     #[test]
     fn a_certificate_without_its_key_is_not_an_authority() {
-        let (ours, other) =
-            (Authority::make(NOW, DAY).unwrap(), Authority::make(NOW, DAY).unwrap());
+        let (ours, other) = (
+            Authority::make(MANAGED, NOW, DAY).unwrap(),
+            Authority::make(MANAGED, NOW, DAY).unwrap(),
+        );
         let certs = bundle(&[other.clone(), ours.clone()]);
         let stored = read(certs.as_bytes(), keys(slice::from_ref(&ours)).as_bytes()).unwrap();
         assert_eq!(stored, Stored { authorities: vec![ours], keyless: vec![other.cert] });
@@ -182,15 +225,18 @@ mod tests {
 
     #[test]
     fn what_is_not_as_we_write_it_is_said() {
-        let (one, other) = (Authority::make(NOW, DAY).unwrap(), Authority::make(NOW, DAY).unwrap());
+        let (one, other) = (
+            Authority::make(MANAGED, NOW, DAY).unwrap(),
+            Authority::make(MANAGED, NOW, DAY).unwrap(),
+        );
         let (crt, key) = (bundle(slice::from_ref(&one)), keys(slice::from_ref(&one)));
-        let leaf = one.sign(&["localhost".to_owned()], NOW + 60).unwrap();
+        let leaf = one.sign(MANAGED, &["localhost".to_owned()], NOW + 60).unwrap();
         let both = keys(&[one, other]);
         for (crt, key, error) in [
             ("", "", "it contains no CA with its key"),
             (&*crt, "", "it contains no CA with its key"),
             (&crt[..crt.len() / 2], &*key, "ca.crt is not PEM"),
-            (&leaf.cert, &leaf.key, "ca.crt contains something other than setguard CAs"),
+            (&leaf.0, &leaf.1, "ca.crt contains something other than setguard CAs"),
             (&crt, &key[..key.len() / 2], "ca.key is not PEM"),
             (&crt, &both, "ca.key contains a key that matches no certificate in ca.crt"),
         ] {
@@ -201,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_bundle_is_read_whatever_it_contains() {
-        let cert = Authority::make(NOW, DAY).unwrap();
+        let cert = Authority::make(MANAGED, NOW, DAY).unwrap();
         let (text, certs) = (bundle(slice::from_ref(&cert)), vec![cert.cert]);
         assert_eq!(published(text.as_bytes()), (certs.clone(), true));
         assert_eq!(published(format!("{text}\n").as_bytes()), (certs.clone(), false));
@@ -212,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_certificate_is_described_until_it_expires() {
-        let Authority { cert, .. } = Authority::make(NOW, DAY).unwrap();
+        let Authority { cert, .. } = Authority::make(MANAGED, NOW, DAY).unwrap();
         let text = describe(&cert, NOW).unwrap();
         assert!(text.starts_with("\"CN=setguard managed CA\", serial "), "{text}");
         assert_eq!(describe(&cert, NOW + DAY), None);
