@@ -18,7 +18,8 @@ use crate::{
         access::Access,
         configs::{Config, Refused},
         object_summary::{
-            Autoscaler, Called, DisruptionBudget, Monitor, PodSecurity, Ports, ScaledClaims, Service,
+            Autoscaler, Called, DisruptionBudget, Monitor, PodSecurity, Ports, ScaledClaims,
+            Service,
         },
         traffic::TrafficPolicy,
         unserved,

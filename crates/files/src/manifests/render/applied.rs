@@ -158,7 +158,8 @@ impl Applied {
         let is_left = |it: &Applied| own.iter().any(|now| now.path == it.path);
         let was = earlier.iter().find(|was| {
             let is_same = !was.stands_in(top) && !self.stands_in(&was.top) && !was.is_foreign;
-            !is_same && !is_left(was) && !(self.is_release && was.is_release)
+            let are_releases = self.is_release && was.is_release;
+            !(is_same || is_left(was) || are_releases)
         })?;
         let (now, earlier) = (path.display(), was.path.display());
         (self.may_have_set() || was.may_have_set())
