@@ -1,6 +1,6 @@
 //! The attacks. Each attack runs to its end and reports what it sent.
 
-use std::{future::Future, io, pin::Pin};
+use std::{io, pin::Pin};
 
 use axum::body::{Body, Bytes};
 use futures::{StreamExt as _, future::join_all, stream};

@@ -8,8 +8,6 @@ mod objects;
 mod stale;
 mod vap;
 
-use std::io::Write as _;
-
 use anyhow::bail;
 use clap::Subcommand;
 use setguard_core::kubernetes::cluster::since;

@@ -1,11 +1,11 @@
 //! `GET /livez`, `/readyz` and `/metrics`, over plain HTTP on a separate port and a separate thread.
 
-use std::{collections::VecDeque, net::TcpListener, thread};
+use std::{collections::VecDeque, net::TcpListener};
 
-use axum::{extract::State, http::Uri, response::IntoResponse, routing::get};
+use axum::{extract::State, routing::get};
 use hyper::server::conn::http1;
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use tokio::{net::TcpStream, runtime, task::AbortHandle, time};
+use hyper_util::service::TowerToHyperService;
+use tokio::{runtime, task::AbortHandle, time};
 
 use super::accept::ACCEPT_PAUSE;
 use crate::server::prelude::*;

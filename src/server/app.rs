@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
-use setguard_cluster::live::{Live, Release};
+use arc_swap::ArcSwapOption;
+use setguard_cluster::live::Release;
 use tokio::sync::Semaphore;
 
 use super::{

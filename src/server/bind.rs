@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rustix::{io::Errno, net::sockopt::set_ipv6_v6only};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpSocket;
 
 use crate::server::prelude::*;
 

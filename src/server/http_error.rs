@@ -3,7 +3,7 @@
 //! The API server treats every status except 2xx as a failed call, so `failurePolicy` decides. No
 //! response has a Retry-After header: client-go would retry until its timeout.
 
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use setguard_core::admission::{AnswerError, review::Rejection};
 
 use crate::server::prelude::*;

@@ -1,6 +1,6 @@
 //! A server that only this machine can reach, with a certificate in memory. Dropping the value stops the server.
 
-use tokio::{net::TcpListener, sync::oneshot};
+use tokio::sync::oneshot;
 
 use super::{
     accept::Acceptor,

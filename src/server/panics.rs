@@ -4,7 +4,7 @@
 
 use std::{any::Any, panic};
 
-use axum::{body::Body, http::Response};
+use axum::http::Response;
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
 
 use crate::server::prelude::*;

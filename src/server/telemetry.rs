@@ -1,6 +1,6 @@
 //! Logging: the destination and the format of the log.
 
-use std::{fmt::Debug, io::Write, sync::OnceLock, thread};
+use std::{fmt::Debug, io::Write, sync::OnceLock};
 
 use setguard_core::printable::{Printable, one_line};
 use tracing::field::Field;

@@ -9,7 +9,7 @@ pub(crate) mod self_signed;
 use rustls::{
     DEFAULT_VERSIONS, InconsistentKeys, RootCertStore, ServerConfig, SupportedProtocolVersion,
     crypto::{CryptoProvider, aws_lc_rs},
-    pki_types::{PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+    pki_types::{PrivateKeyDer, UnixTime, pem::PemObject},
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
     version::TLS13,
 };

@@ -1,7 +1,7 @@
 //! The environment of all cases: one control plane, and one registered `setguard serve`.
 
+use crate::Webhook;
 use crate::prelude::*;
-use crate::{Webhook, cases::Case};
 
 #[derive(Debug)]
 pub(crate) struct Stage {

@@ -1,7 +1,7 @@
 //! A `setguard serve` with a view of the cluster, registered for one namespace.
 
+use crate::harness::server::Server;
 use crate::prelude::*;
-use crate::{harness::server::Server, http};
 
 /// The API groups and resources that `--inventory full` reads.
 const READ: [(&str, &[&str]); 5] = [

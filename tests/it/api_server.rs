@@ -7,10 +7,7 @@ mod cluster;
 mod connection;
 mod world;
 
-use std::{
-    net::SocketAddr,
-    sync::{Condvar, MutexGuard},
-};
+use std::sync::{Condvar, MutexGuard};
 
 #[cfg(unix)]
 pub use self::cluster::Cluster;

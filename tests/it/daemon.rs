@@ -2,7 +2,6 @@
 
 use std::{
     io::Read,
-    net::SocketAddr,
     process::{ChildStderr, ExitStatus},
     sync::mpsc::{self, Receiver},
     time::SystemTime,

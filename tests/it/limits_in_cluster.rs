@@ -4,7 +4,7 @@ use setguard::inventory::view::{Freshness, View};
 use setguard_testing::manifests::{self, rolled_by, with, with_app, with_pod, within};
 
 use crate::prelude::*;
-use crate::{limits::policy, review::response, view};
+use crate::{limits::policy, view};
 
 /// The answer of `/validate` on 1 January 2026.
 pub fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {

@@ -9,7 +9,7 @@ use setguard_testing::{
 };
 
 use crate::prelude::*;
-use crate::{daemon::Daemon, daemon::Tls, daemon::post, serve::daemon};
+use crate::{daemon::Tls, serve::daemon};
 
 /// The maximum memory for one review with its body, in MiB.
 const MAX: f64 = 32.0;

@@ -2,7 +2,7 @@
 
 use setguard::{finding::Meta, rules::pod_template_validation::POD_TEMPLATE_VALIDATION};
 
-use crate::corpus::{bases, cases};
+use crate::corpus::cases;
 use crate::prelude::*;
 
 #[derive(Default)]

@@ -1,7 +1,5 @@
 //! The versions in files for pipelines, and the action that docs/ci.md describes.
 
-use setguard_testing::helm;
-
 use crate::prelude::*;
 use crate::support::read;
 

@@ -6,7 +6,7 @@
 use setguard::engine;
 
 use crate::prelude::*;
-use crate::{support, view::view};
+use crate::view::view;
 
 /// Returns the refusals in a message, without the names of containers and volumes.
 fn refused(message: Option<&str>) -> Vec<String> {

@@ -4,7 +4,6 @@
 use setguard::{
     catalogue::{all, kinds, markdown::capitalised, runners},
     finding::Group,
-    kubernetes::version::Version,
     rules::rule::{Rule, Runner},
 };
 use similar::TextDiff;

@@ -1,12 +1,9 @@
 //! Compares the schema pass with the objects that a real API server failed to decode.
 
-use setguard::{
-    kubernetes::version::Version,
-    object::schema::{read, strict},
-};
+use setguard::object::schema::{read, strict};
 
 use crate::prelude::*;
-use crate::{corpus::bases, corpus::cases, support::places};
+use crate::{corpus::cases, support::places};
 
 /// The release of the recorded verdicts.
 const RECORDED: Version = Version::of_minor(36);

@@ -13,7 +13,7 @@ use setguard::{
 };
 
 use crate::prelude::*;
-use crate::{review::response, review::warnings, support};
+use crate::review::warnings;
 
 pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
     let json: Vec<String> = objects.into_iter().map(Value::to_string).collect();

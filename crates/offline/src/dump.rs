@@ -3,7 +3,7 @@
 
 use std::iter;
 
-use kube_yaml::{self, Document, Problem, Value};
+use kube_yaml::{Document, Problem, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use setguard_files::manifests::{objects::ManifestObject, source::Source};

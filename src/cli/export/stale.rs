@@ -1,5 +1,3 @@
-use std::io::Write as _;
-
 use anyhow::anyhow;
 use setguard_files::manifests::source::Source;
 

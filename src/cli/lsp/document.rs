@@ -1,6 +1,6 @@
 //! An open document, and its findings as the editor shows them.
 
-use kube_yaml::{Mark, Problem};
+use kube_yaml::Mark;
 use setguard_files::{
     manifests::{files::LARGEST_IN_FOLDER, path_context::PathContext},
     report::diagnostic::{Diagnostic, Severity},

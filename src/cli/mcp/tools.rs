@@ -1,5 +1,3 @@
-use std::io::Write as _;
-
 use schemars::{JsonSchema, schema_for};
 use serde::de::DeserializeOwned;
 use setguard_offline::browser;

@@ -1,6 +1,6 @@
 use super::plan::Lifetimes;
 use crate::server::prelude::*;
-use crate::server::tls::authority::{Time, seconds};
+use crate::server::tls::authority::seconds;
 use crate::server::tls::host;
 
 /// A running replica restores a lost Secret in less than a second.

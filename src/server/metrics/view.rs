@@ -1,4 +1,4 @@
-use setguard_cluster::live::{Live, Release};
+use setguard_cluster::live::Release;
 use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version};
 
 use super::{

@@ -1,6 +1,5 @@
 //! `setguard audit` of a real cluster: stored objects, rights, and reports.
 
-use crate::manifests::stateful_set;
 use crate::prelude::*;
 
 pub(super) const CASES: &[Case] = &[

@@ -1,6 +1,6 @@
 //! The pages in `docs/guides/`, followed step by step on a real control plane.
 
-use super::{Case, status::cluster::Cluster};
+use super::status::cluster::Cluster;
 use crate::pages;
 use crate::prelude::*;
 

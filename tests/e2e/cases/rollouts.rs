@@ -1,7 +1,7 @@
 //! `setguard plan` against the real controllers.
 
 use futures::{StreamExt as _, stream};
-use setguard_testing::{ROOT, recorded};
+use setguard_testing::recorded;
 use tokio::time::timeout;
 
 use crate::prelude::*;

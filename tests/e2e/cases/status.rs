@@ -12,7 +12,6 @@ use self::{
     untouched::Untouched,
 };
 use super::HELM;
-use crate::harness::control_plane::{CONTROLLER_MANAGER, SCHEDULER};
 use crate::prelude::*;
 
 /// The programs for cases with bound pods.

@@ -1,4 +1,3 @@
-use super::ApiServer;
 use crate::prelude::*;
 
 pub struct Cluster {

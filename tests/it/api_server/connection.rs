@@ -3,7 +3,7 @@
 mod lists;
 mod watches;
 
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, MutexGuard};
 
 use setguard_testing::http::Request;
 

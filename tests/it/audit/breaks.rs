@@ -1,7 +1,5 @@
 //! Failing audits, and their progress output.
 
-use std::time::Instant;
-
 use super::{Cluster, mixed};
 use crate::daemon::Killed;
 use crate::prelude::*;

@@ -1,7 +1,7 @@
 //! The texts, files and folders that the commands read.
 
 #[cfg(unix)]
-use super::{Folder, GOOD, MISSPELT};
+use super::{GOOD, MISSPELT};
 use crate::prelude::*;
 
 #[cfg(unix)]

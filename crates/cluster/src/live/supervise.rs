@@ -1,5 +1,3 @@
-use std::future::Future;
-
 use super::times::Backoff;
 use crate::prelude::*;
 

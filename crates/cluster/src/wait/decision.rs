@@ -8,10 +8,7 @@ use setguard_core::{
     rules::status::outlook::{CRASH, IDLE, LOOP},
 };
 
-use super::{
-    diagnosis::{Diagnosis, Diagnostic},
-    flapping::Flaps,
-};
+use super::{diagnosis::Diagnosis, flapping::Flaps};
 use crate::prelude::*;
 
 /// How long an obstacle may be absent. If it stays away longer, it counts as new when it comes back.

@@ -8,7 +8,7 @@ use setguard_core::{
 
 use super::decision::View;
 use crate::prelude::*;
-pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity, Strictness};
+pub(super) use setguard_files::report::diagnostic::{Diagnostic, Strictness};
 
 #[derive(Debug)]
 pub(crate) struct Diagnosis {

@@ -20,9 +20,7 @@ use crate::proposal::{
 pub(super) use setguard_core::{
     engine::{Context, evaluate_before_validation, evaluate_rollout},
     finding::difference::{differences, differences_by_meaning},
-    inventory::object_summary::ObjectSummary,
-    kubernetes::resource::Resource,
-    object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
+    object::{Subject, deployer::Deployer},
     rollout::stateful_set::ordinals,
     rules::{
         deleted_as_hook::{becomes_hook, recreation},
@@ -31,7 +29,7 @@ pub(super) use setguard_core::{
         schema::SCHEMA,
     },
 };
-pub(super) use setguard_files::manifests::{group::Group, id::ObjectId, layout::shown, namespaces};
+pub(super) use setguard_files::manifests::{layout::shown, namespaces};
 
 pub(super) struct Forecaster<'a> {
     pub(super) input: &'a Input,

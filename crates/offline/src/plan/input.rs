@@ -20,7 +20,6 @@ use setguard_files::manifests::{
     layout::{Layout, clean, shown},
     listing::place,
     not_a_manifest::has_open_place,
-    not_checked::may_have_set,
     patches::items,
     render::recorded,
 };

@@ -1,7 +1,6 @@
 //! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only with read requests.
 
 use anyhow::Context as _;
-use setguard_files::report;
 
 use super::input::Input;
 use crate::plan::prelude::*;

@@ -1,7 +1,6 @@
 //! The commands of docs/troubleshooting.md, in each mode.
 
 use super::{Site, arming, release::Release, values};
-use crate::manifests::surging;
 use crate::prelude::*;
 
 const PAGE: &str = include_str!("../../../../docs/troubleshooting.md");

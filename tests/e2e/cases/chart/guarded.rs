@@ -6,7 +6,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::{KINDS, NAME, Site, arming, load::REFUSED, release::Release, values};
 use crate::prelude::*;
-use crate::{Background, Stop, add_claim, helm, http};
+use crate::{Background, Stop};
 
 const PACE: Duration = Duration::from_millis(100);
 

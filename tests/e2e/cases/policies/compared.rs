@@ -11,8 +11,8 @@ use setguard::{
 };
 
 use super::crossed::Crossing;
+use crate::client::Answer;
 use crate::prelude::*;
-use crate::{client, client::Answer};
 
 pub(super) struct Compared {
     pub(super) client: Client,

@@ -18,7 +18,7 @@ use super::{
     generated::{Generator, Write},
     number,
 };
-use crate::client::{self, Answer};
+use crate::client::Answer;
 use crate::prelude::*;
 
 /// The environment variables for the number of objects and for a different seed.

@@ -1,7 +1,5 @@
 //! Watches: their initial lists and events.
 
-use std::time::Instant;
-
 use super::{
     super::world::{Streams, World},
     Connection, Question, answer, status,

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::api::{Api, Key};
 use crate::audit::found::Entry;
 use crate::prelude::*;
-pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity};
 
 pub(super) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "setguard");
 /// The most findings in a report; the summary counts the rest. etcd rejects objects larger than 1.5 MiB.
