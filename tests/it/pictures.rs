@@ -4,9 +4,6 @@ use std::fmt::Write as _;
 
 use crate::prelude::*;
 
-#[cfg(unix)]
-#[cfg(unix)]
-
 const COLUMNS: usize = 100;
 /// The size of a character, in pixels.
 const WIDTH: f64 = 7.8;
