@@ -51,12 +51,12 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
         let is_whole = text(&mount.sub_path).is_empty() && mount.sub_path_expr.is_none();
         let fault = match mount.mount_path.trim_end_matches('/') {
             "" if !mount.mount_path.is_empty() => Some((
-                "a volume cannot replace the root folder of the container, so it never starts",
-                "mount it in a folder, such as /host",
+                "a volume cannot replace the root directory of the container, so it never starts",
+                "mount it in a directory, such as /host",
             )),
             "/etc" if is_whole && is_read_only(spec, mount) => Some((
                 "the runtime cannot put /etc/hosts into this volume, so the container never starts",
-                "mount it in a folder of its own, or each key with subPath",
+                "mount it in a directory of its own, or each key with subPath",
             )),
             _ if has_unknown_medium(spec, mount) => Some((
                 "the kubelet does not know the medium of this emptyDir, so the container never starts",
@@ -70,11 +70,11 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
         }
     }
     // The kubelet replaces `$(NAME)` only in commands and variables.
-    let folder = text(&container.working_dir);
-    if !folder.is_empty() && !folder.starts_with('/') {
+    let directory = text(&container.working_dir);
+    if !directory.is_empty() && !directory.starts_with('/') {
         let message =
             "the runtime accepts only an absolute path here, so the container never starts";
-        let help = format!("write /{folder}");
+        let help = format!("write /{directory}");
         found.report(&path.child("workingDir"), Reason::Invalid, message, help);
     }
 }

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = rule! {
 /// The lock of iptables. A node has none before something uses iptables.
 const LOCK: &str = "/run/xtables.lock";
 
-const FOLDERS: [&str; 16] = [
+const DIRECTORIES: [&str; 16] = [
     "/", "/boot", "/dev", "/etc", "/etc/cni/net.d", "/etc/kubernetes", "/home", "/lib/modules",
     "/opt/cni/bin", "/proc", "/root", "/sys", "/usr", "/var/lib/kubelet", "/var/log",
     "/var/log/pods",
@@ -39,7 +39,7 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let volume = VOLUMES.index(i);
         let at = volume.child("hostPath");
         if path == LOCK && matches!(given, "" | "DirectoryOrCreate") {
-            let message = "on a node without this file, a folder is created there, and then kube-proxy and iptables fail \
+            let message = "on a node without this file, a directory is created there, and then kube-proxy and iptables fail \
                            on that node";
             found.report(&at, Reason::Invalid, message, "set type: FileOrCreate");
             continue;
@@ -60,8 +60,8 @@ fn real(path: &str) -> Option<(&'static str, &'static str)> {
     // The rule docker-socket is about this one.
     if path.ends_with(".sock") && path != "/run/docker.sock" {
         Some(("Socket", "socket"))
-    } else if FOLDERS.contains(&path) {
-        Some(("Directory", "folder"))
+    } else if DIRECTORIES.contains(&path) {
+        Some(("Directory", "directory"))
     } else if FILES.contains(&path) {
         Some(("File", "file"))
     } else if DEVICES.contains(&path) {
