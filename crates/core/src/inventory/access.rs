@@ -2,15 +2,64 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::core::v1::PodSpec;
 use serde::Deserialize;
 
 use super::labels::ALLOCATION;
-use crate::kubernetes::kind::Kind;
+use crate::kubernetes::{
+    containers::containers,
+    image::{image, numbers},
+    kind::Kind,
+};
 
 /// An API group and a resource in it.
 pub(crate) type Resource = (Box<str>, Box<str>);
 /// The namespace, if it is written, and the name of a ServiceAccount.
 pub(crate) type Account = (Option<Box<str>>, Box<str>);
+
+/// A right that an image needs.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Need {
+    pub(crate) image: &'static str,
+    /// The first major release that needs it.
+    since: u32,
+    pub(crate) group: &'static str,
+    pub(crate) resource: &'static str,
+    /// The consequence without it.
+    pub(crate) effect: &'static str,
+}
+
+/// Sources: CHANGELOG-3.0.md of github.com/kubernetes-csi/external-attacher; deploy/kubernetes/rbac.yaml of
+/// github.com/kubernetes-csi/external-resizer.
+const NEEDS: [Need; 2] = [
+    Need {
+        image: "csi-attacher",
+        since: 3,
+        group: "storage.k8s.io",
+        resource: "volumeattachments/status",
+        effect: "no volume is attached",
+    },
+    Need {
+        image: "csi-resizer",
+        since: 0,
+        group: "",
+        resource: "persistentvolumeclaims/status",
+        effect: "no claim grows",
+    },
+];
+
+/// Returns the rights that the containers need.
+pub(super) fn needs(pod: &PodSpec) -> Box<[&'static Need]> {
+    let images = containers(pod).map(image);
+    let needs = images.flat_map(|(image, tag)| {
+        let release = numbers(tag).map(|it| it.0);
+        let name = image.rsplit('/').next().unwrap_or_default();
+        NEEDS
+            .iter()
+            .filter(move |it| it.image == name && release.is_some_and(|own| it.since <= own))
+    });
+    needs.collect()
+}
 
 /// A Role, ClusterRole, RoleBinding or ClusterRoleBinding.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Toleration, Volume};
 use memchr::memmem;
 
 use super::{
+    access::{self, Need},
     configs::{Order, Use},
     demand::Demand,
     hosts::{self, Lookups},
@@ -46,6 +47,8 @@ pub(crate) struct Details {
     pub(crate) service_account: Option<Box<str>>,
     /// Whether containers get the ServiceAccount's token. `None` if the ServiceAccount decides.
     pub(crate) mounts_token: Option<bool>,
+    /// The rights that the images need.
+    pub(crate) needs: Box<[&'static Need]>,
     pub(crate) priority_class: Option<Box<str>>,
     pub(crate) runtime_class: Option<Box<str>>,
     /// Whether containers get environment variables for the Services of the namespace.
@@ -109,6 +112,7 @@ impl Details {
         if let Some(pod) = &object.template().spec {
             details.service_account = text(pod.service_account_name.as_ref());
             details.mounts_token = mounts_token(pod);
+            details.needs = access::needs(pod);
             if matches!(object.workload, Workload::DaemonSet(_)) {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }

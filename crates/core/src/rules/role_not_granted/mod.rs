@@ -1,4 +1,4 @@
-use crate::inventory::access::{Access, Account, Resource};
+use crate::inventory::access::{Access, Account, Need, Resource};
 use crate::rules::prelude::*;
 
 pub(super) static RULE: Rule = rule! {
@@ -71,7 +71,7 @@ fn check(query: &Query<'_>, found: &mut Findings) {
     let bindings = bindings(query, account);
     let granted = Granted::by(&bindings, query, account);
     if let Some((field, help)) = no_token(query, account)
-        && let Some(right) = granted.rights.iter().find(|it| !OF_ADMISSION.contains(&it.1))
+        && let Some(right) = granted.rights.iter().filter(|it| !OF_ADMISSION.contains(&it.1)).min()
         && !is_shared(query, account)
     {
         let message =
@@ -81,11 +81,40 @@ fn check(query: &Query<'_>, found: &mut Findings) {
         // The rights can be left over, for example in a chart for several programs.
         finding.noted_if(true);
     }
+    lacking(query, &bindings, &granted, account, found);
     for binding in &bindings {
         if let Some((message, help, through)) = fault(query, binding, account, &granted) {
             let field = POD_SPEC.child("serviceAccountName");
             let message = format!("the {} {message}", binding.item);
             found.via(through, &field, Reason::Forbidden, message, help);
+        }
+    }
+}
+
+/// Reports rights that the images need and no role has, if the input has all roles of the account.
+fn lacking<'a>(
+    query: &Query<'a>,
+    bindings: &[Binding<'a>],
+    granted: &Granted<'_>,
+    account: &str,
+    found: &mut Findings,
+) {
+    let namespace = query.item.namespace();
+    let own: Vec<_> = bindings.iter().filter(|it| it.names(namespace, account)).collect();
+    let is_known = |it: &ObjectSummary| matches!(it.access(), Some(Access::Role(Some(_))));
+    let knows =
+        |it: &&Binding<'a>| it.roles(query).next().is_some() && it.roles(query).all(is_known);
+    if own.is_empty() || !own.iter().all(knows) {
+        return;
+    }
+    for Need { image, group, resource, effect, .. } in &query.details.needs {
+        if !granted.has(group, resource) {
+            let message = format!(
+                "{image} also needs {resource}, which no role of the account has, so {effect}"
+            );
+            let help = format!("add verbs: [patch] for {resource} in apiGroups: [{group:?}]");
+            let field = POD_SPEC.child("serviceAccountName");
+            found.via(Kind::ClusterRole, &field, Reason::Forbidden, message, help);
         }
     }
 }
