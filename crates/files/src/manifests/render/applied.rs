@@ -41,7 +41,7 @@ pub(in crate::manifests) struct Applied {
     pub(super) is_placed: bool,
     /// Whether it is rendered as a release. Its objects are then compared as the release's.
     pub(super) is_release: bool,
-    /// Whether its folder is packed or vendored, and not read.
+    /// Whether it is a chart that is packed or vendored, and not read.
     pub(super) is_foreign: bool,
     /// The file of the object.
     pub(super) entry: NotChecked,

@@ -369,6 +369,9 @@ impl<'a> Releases<'a> {
             let (object, id, top) = (declared.object.clone(), declared.id.clone(), top.clone());
             let mut roots = self.known.get(&at).into_iter().flatten();
             let is_release = declared.is_release && roots.any(|it| it.is_chart());
+            let is_unread = !self.known.contains_key(&at) && at.join("Chart.yaml").is_file();
+            let why = self.unread.filter(|_| is_unread).and_then(|unread| unread(&at));
+            let is_foreign = why == Some(NotRead::Foreign);
             let entry = NotChecked::at(&holder.file, Cause::Chart, "").of(of);
             let rest = declared.rest.clone().filter(|_| !is_followed);
             let own = Kustomization::of_folder(&at).and_then(|it| it.namespace);
@@ -386,7 +389,7 @@ impl<'a> Releases<'a> {
                 cluster,
                 is_placed,
                 is_release,
-                is_foreign: self.unread.and_then(|unread| unread(&at)) == Some(NotRead::Foreign),
+                is_foreign,
                 entry,
             });
         }
