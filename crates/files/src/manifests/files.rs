@@ -102,9 +102,13 @@ pub(super) fn is_manifest(path: &Path) -> bool {
 }
 
 /// Returns whether a file is a pointer that Git LFS replaces by the real file. A pointer has less than 1024 bytes.
+pub(super) fn is_lfs_pointer(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| it.len() < 1024) && text(path).is_ok_and(|it| is_pointer(&it))
+}
+
+/// Returns whether a text is a pointer of Git LFS.
 ///
 /// Upstream: `DecodePointer` in github.com/git-lfs/git-lfs/lfs/pointer.go.
-pub(super) fn is_lfs_pointer(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|it| it.len() < 1024)
-        && text(path).is_ok_and(|it| it.trim_start().starts_with("version http"))
+pub(super) fn is_pointer(text: &str) -> bool {
+    text.trim_start().starts_with("version http")
 }

@@ -763,5 +763,5 @@ impl Commit {
 
 /// Returns whether Git LFS or git-crypt replaces a text when git checks it out.
 fn is_replaced(text: &str) -> bool {
-    text.starts_with("version https://git-lfs") || text.starts_with("\0GITCRYPT\0")
+    files::is_pointer(text) || text.starts_with("\0GITCRYPT\0")
 }

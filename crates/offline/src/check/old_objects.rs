@@ -76,20 +76,22 @@ impl OldObjects {
         let Some(decoded) = manifest.decode(Version::NEWEST) else { return };
         let Decoded { resource, json, problems } = decoded;
         let id = ObjectId::of(&manifest.node);
-        let json = match Object::parse(resource, &json) {
-            Ok(_) => json,
-            Err(_) => {
-                let place = source.place().map(|it| it.display().to_string());
-                let place = place.unwrap_or_else(|| source.name().to_owned());
-                // The rest can be compared.
-                let rest = without(&problems, &json);
-                self.unread.entry(id.clone()).or_default().push((place, json));
-                rest.unwrap_or_default()
-            }
+        let summary = |json: &str| {
+            let object = Object::parse(resource, json).ok()?;
+            let template = object.template();
+            Some(ObjectSummary::of(&object).with_refusals(template).with_template(template))
         };
-        let Ok(object) = Object::parse(resource, &json) else { return };
-        let template = object.template();
-        let mut item = ObjectSummary::of(&object).with_refusals(template).with_template(template);
+        let (mut item, json) = if let Some(item) = summary(&json) {
+            (item, json)
+        } else {
+            let place = source.place().map(|it| it.display().to_string());
+            let place = place.unwrap_or_else(|| source.name().to_owned());
+            // The rest can be compared.
+            let rest = without(&problems, &json).and_then(|it| Some((summary(&it)?, it)));
+            self.unread.entry(id.clone()).or_default().push((place, json));
+            let Some(rest) = rest else { return };
+            rest
+        };
         item.set_location(source.name().into(), manifest.node.mark.line);
         self.inventory.add(item);
         self.sides.add_old(id, resource, (source, json));

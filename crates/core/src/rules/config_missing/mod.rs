@@ -134,10 +134,7 @@ fn misspelled(query: &Query<'_>, it: &Use, found: &mut Findings) {
         let mut uses = set.details().into_iter().flat_map(|it| &it.configs);
         uses.any(|it| it.kind == *kind && &*it.name == right)
     };
-    // The input doesn't show what other controllers use.
-    let is_used = [Kind::Deployment, Kind::Job, Kind::ReplicaSet, Kind::ReplicationController]
-        .into_iter()
-        .any(|kind| query.inventory().has_any(kind, namespace))
+    let is_used = query.has_other_pods()
         || SETS.iter().flat_map(|kind| others(*kind)).any(uses)
         || others(*kind).count() > MOST_COMPARED;
     if !is_used {

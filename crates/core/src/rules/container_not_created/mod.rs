@@ -19,9 +19,10 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
     }
     let capabilities = container.security_context.as_ref().and_then(|it| it.capabilities.as_ref());
     let at = path.below("securityContext.capabilities");
-    let lists = capabilities.map(|it| [("add", &it.add), ("drop", &it.drop)]);
-    for (field, names) in lists.into_iter().flatten() {
-        for (i, name) in list(names).iter().enumerate() {
+    let (added, dropped) =
+        capabilities.map(|it| (list(&it.add), list(&it.drop))).unwrap_or_default();
+    for (field, names) in [("add", added), ("drop", dropped)] {
+        for (i, name) in names.iter().enumerate() {
             let Some(why) = unknown(name) else { continue };
             let outcome = match field {
                 "add" => "without it, or not at all",
@@ -36,8 +37,6 @@ fn check(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Fin
             found.report(&at.item(field, i), Reason::NotSupported, message, help);
         }
     }
-    let (added, dropped) =
-        capabilities.map(|it| (list(&it.add), list(&it.drop))).unwrap_or_default();
     for (i, name) in added.iter().enumerate() {
         if dropped.iter().any(|it| it.eq_ignore_ascii_case(name)) {
             let message = format!(

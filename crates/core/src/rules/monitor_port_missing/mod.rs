@@ -1,3 +1,4 @@
+use super::neighbors::services;
 use crate::inventory::object_summary::Service;
 use crate::rules::prelude::*;
 
@@ -11,6 +12,16 @@ pub(super) static RULE: Rule = rule! {
 /// The most monitors and Services of a namespace that are compared with a set.
 const MOST: usize = 200;
 
+/// The kinds of the controllers that own pods.
+const OWNERS: [Kind; 6] = [
+    Kind::DaemonSet,
+    Kind::Deployment,
+    Kind::Job,
+    Kind::ReplicaSet,
+    Kind::ReplicationController,
+    Kind::StatefulSet,
+];
+
 /// Prometheus Operator: `generateServiceMonitorConfig` and `generatePodMonitorConfig`, pkg/prometheus/promcfg.go.
 fn check(query: &Query<'_>, found: &mut Findings) {
     of_services(query, found);
@@ -19,30 +30,31 @@ fn check(query: &Query<'_>, found: &mut Findings) {
 
 fn of_services(query: &Query<'_>, found: &mut Findings) {
     let (inventory, namespace) = (query.inventory(), query.item.namespace());
-    let own = &query.controller.labels;
-    let leads_here = |it: &Service| {
-        it.selector.iter().next().is_some()
-            && it.selector.iter().all(|(key, value)| own.get(key) == Some(value))
-    };
+    let own: Vec<_> = services::of_pods(query).collect();
+    if own.is_empty() {
+        return;
+    }
     for item in inventory.in_namespace(Kind::ServiceMonitor, namespace).take(MOST) {
         let Some(monitor) = item.monitor() else { continue };
-        let all = inventory.in_namespace(Kind::Service, namespace).take(MOST);
-        let all = all.filter_map(|it| Some((it, it.service()?)));
-        let all: Vec<_> = all.filter(|(_, it)| monitor.selector.matches(&it.labels)).collect();
-        let Some((first, _)) = all.iter().find(|(_, it)| leads_here(it)) else { continue };
+        let own = || own.iter().filter(|(_, it)| monitor.selector.matches(&it.labels));
+        let Some((first, _)) = own().next() else { continue };
+        let has = |port: &str| {
+            let all = inventory.in_namespace(Kind::Service, namespace).take(MOST);
+            let mut all = all.filter_map(ObjectSummary::service);
+            all.any(|it| has_port(it, port) && monitor.selector.matches(&it.labels))
+        };
         for (port, keeps_all) in &monitor.ports {
-            let with_port = all.iter().filter(|(_, it)| it.names.contains(port));
-            let mut here = with_port.clone().filter(|(_, it)| leads_here(it));
-            if with_port.clone().next().is_none() {
+            let mut here = own().filter(|(_, it)| has_port(it, port));
+            let (one, other) = (here.next(), here.next());
+            if one.is_none() && !has(port) {
                 let message = format!(
                     "the {item} reads port {port}, which its {first} does not have, so Prometheus reads no metrics of the pods"
                 );
                 let help = "write the name of a port of the Service";
                 found.via(item.kind(), &TEMPLATE_LABELS, Reason::NotFound, message, help);
-            } else if let (Some((one, own)), Some((other, its)), true) =
-                (here.next(), here.next(), *keeps_all)
-                && own.selector == its.selector
-                && own.targets.iter().map(|it| &it.1).eq(its.targets.iter().map(|it| &it.1))
+            } else if let (Some((one, it)), Some((other, its)), true) = (one, other, *keeps_all)
+                && it.selector == its.selector
+                && it.targets.iter().map(|it| &it.1).eq(its.targets.iter().map(|it| &it.1))
             {
                 let message = format!(
                     "the {item} selects both {one} and {other}, so Prometheus reads each pod twice, and sums are double"
@@ -56,6 +68,10 @@ fn of_services(query: &Query<'_>, found: &mut Findings) {
     }
 }
 
+fn has_port(service: &Service, port: &str) -> bool {
+    service.names.iter().any(|it| **it == *port)
+}
+
 fn of_pods(query: &Query<'_>, found: &mut Findings) {
     let (set, inventory) = (query.item, query.inventory());
     let own = &query.controller.labels;
@@ -67,7 +83,8 @@ fn of_pods(query: &Query<'_>, found: &mut Findings) {
             let labels = it.controller().map(|it| &it.labels);
             !it.is_same(set) && labels.is_some_and(|it| monitor.selector.matches(it))
         };
-        if inventory.items().any(|(_, it)| is_other(it)) {
+        let all = OWNERS.iter().flat_map(|kind| inventory.in_namespace(*kind, set.namespace()));
+        if all.take(MOST + 1).enumerate().any(|(i, it)| i == MOST || is_other(it)) {
             continue;
         }
         for (port, _) in &monitor.ports {

@@ -8,11 +8,15 @@ pub(super) static RULE: Rule = rule! {
 };
 
 /// The labels that the kubelet and cloud providers set. Kubernetes: staging/src/k8s.io/api/core/v1/well_known_labels.go.
-const KEYS: [&str; 8] = [
-    "kubernetes.io/arch", "kubernetes.io/hostname", "kubernetes.io/os",
-    "node-role.kubernetes.io/control-plane", "node.kubernetes.io/instance-type",
-    "node.kubernetes.io/windows-build", "topology.kubernetes.io/region",
-    "topology.kubernetes.io/zone",
+const KEYS: [(&str, &str); 8] = [
+    ("kubernetes.io", "arch"),
+    ("kubernetes.io", "hostname"),
+    ("kubernetes.io", "os"),
+    ("node-role.kubernetes.io", "control-plane"),
+    ("node.kubernetes.io", "instance-type"),
+    ("node.kubernetes.io", "windows-build"),
+    ("topology.kubernetes.io", "region"),
+    ("topology.kubernetes.io", "zone"),
 ];
 
 /// Values that Go, and so the kubelet, spells differently.
@@ -71,26 +75,22 @@ fn check(spec: &PodSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 
 /// Returns a label that no node has, and the right one. People put labels of their own into the domains of Kubernetes,
 /// so only a slip counts.
-fn unknown(key: &str, value: Option<&str>) -> Option<(String, &'static str)> {
+fn unknown(key: &str, value: Option<&str>) -> Option<(String, String)> {
     let (domain, name) = key.split_once('/')?;
-    if KEYS.contains(&key) {
+    if KEYS.contains(&(domain, name)) {
         let (.., right) = VALUES.iter().find(|it| it.0 == key && Some(it.1) == value)?;
-        return Some((format!("{key}={}", value?), right));
+        return Some((format!("{key}={}", value?), (*right).to_owned()));
     }
-    let parts = |it: &'static str| it.split_once('/').unwrap_or_default();
-    let same_name = KEYS.into_iter().find(|it| parts(it).1 == name);
+    let same_name = KEYS.into_iter().find(|it| it.1 == name);
     let right = match domain {
         "kubernetes.io" | "node.kubernetes.io" | "topology.kubernetes.io" => {
-            same_name.or_else(|| {
-                let of_domain =
-                    KEYS.into_iter().filter(|it| parts(it).0 == domain).map(|it| parts(it).1);
-                let near = nearest_of(name, of_domain).filter(|it| it.len() >= SHORTEST)?;
-                KEYS.into_iter().find(|it| parts(it).1 == near)
-            })
+            let of_domain = KEYS.into_iter().filter(|it| it.0 == domain).map(|it| it.1);
+            let near = nearest_of(name, of_domain).filter(|it| it.len() >= SHORTEST);
+            same_name.or_else(|| Some((domain, near?)))
         }
         // These have labels of other programs.
         _ if domain.ends_with("kubernetes.io") => None,
-        _ => same_name.filter(|it| nearest_of(domain, [parts(it).0]).is_some()),
+        _ => same_name.filter(|it| nearest_of(domain, [it.0]).is_some()),
     };
-    right.map(|right| (key.to_owned(), right))
+    right.map(|(domain, name)| (key.to_owned(), format!("{domain}/{name}")))
 }

@@ -102,9 +102,7 @@ fn ports(
         let (inventory, namespace) = (query.inventory(), query.item.namespace());
         let mut all =
             SETS.iter().flat_map(|kind| inventory.in_namespace(*kind, namespace)).take(MOST);
-        let has_more = [Kind::Deployment, Kind::Job, Kind::ReplicaSet, Kind::Pod]
-            .into_iter()
-            .any(|kind| inventory.has_any(kind, namespace));
+        let has_more = query.has_other_pods() || inventory.has_any(Kind::Pod, namespace);
         if !has_more && !all.any(is_there) {
             let message = format!(
                 "the {first} allows port {name}, and no container has a port with this name, so this allows nothing"

@@ -144,9 +144,7 @@ fn is_shared(query: &Query<'_>, account: &str) -> bool {
     let has_account = |it: &ObjectSummary| {
         it.details().is_some_and(|it| it.service_account.as_deref() == Some(account))
     };
-    [Kind::Deployment, Kind::Job, Kind::ReplicaSet, Kind::ReplicationController]
-        .into_iter()
-        .any(|kind| query.inventory().has_any(kind, namespace))
+    query.has_other_pods()
         || SETS
             .iter()
             .flat_map(|kind| query.inventory().in_namespace(*kind, namespace))

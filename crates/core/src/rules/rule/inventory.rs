@@ -186,6 +186,12 @@ impl<'a> Query<'a> {
         matches!(self.around, Around::Cluster(_)) && self.freshness(kind) != Freshness::Unknown
     }
 
+    /// Whether the set's namespace has pods of other controllers. The input doesn't show what these use.
+    pub(in crate::rules) fn has_other_pods(&self) -> bool {
+        let kinds = [Kind::Deployment, Kind::Job, Kind::ReplicaSet, Kind::ReplicationController];
+        kinds.into_iter().any(|kind| self.inventory().has_any(kind, self.item.namespace()))
+    }
+
     /// The status of a stored object shows what happened to its pods.
     pub(in crate::rules) const fn is_stored(&self) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.template.is_none()
